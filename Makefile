@@ -1,0 +1,68 @@
+# Every command anyone types. `make` alone lists them.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(shell find native src -type f ! -name '*.pyi' ! -path '*/__pycache__/*')
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-4gib check lint types layers fmt bench asan tsan clean
+
+help:            ## list these recipes
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.package ## create .venv and install Cobre with its tools
+
+$(VENV)/.tools: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --group dev
+	touch $@
+
+$(VENV)/.package: $(VENV)/.tools $(SOURCES)
+	$(BIN)/python -m pip install --quiet .
+	touch $@
+
+run: setup       ## run a distributed example on 4 ranks and show what each did
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation examples/backend_plugin
+	$(BIN)/python -m cobre.comm.launch -n 4 --backend sockets -- examples/distributed_mean.py
+
+test: setup      ## run the whole suite
+	$(BIN)/python -m pytest
+
+test-4gib: setup ## one run of the conformance kit with payloads over 4 GiB
+	$(BIN)/python -m cobre.comm.testing --huge --deadline 600
+
+check: lint types layers test ## lint, format, types, layers, tests and docs
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard native)
+	cmake -S . -B build/strict -DCOBRE_STRICT=ON -DCOBRE_PYTHON=OFF >/dev/null && cmake --build build/strict --target core_driver
+
+types: setup
+	rm -rf src/cobre/_native && cp -r $$($(BIN)/python -c 'import cobre._native as n, pathlib; print(pathlib.Path(n.__file__).parent / "_native")') src/cobre/_native
+	$(BIN)/mypy
+
+layers: setup
+	$(BIN)/lint-imports
+
+fmt: setup       ## format Python and C++
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard native)
+
+bench: setup     ## measure call overhead and import time on this machine
+	$(BIN)/python benchmarks/call_overhead.py
+	$(BIN)/python benchmarks/import_time.py
+
+asan: ## run the core's driver under AddressSanitizer and UBSan
+	cmake -S . -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null
+	cmake --build build/asan --target core_driver && build/asan/core_driver
+
+tsan: ## run the core's driver under ThreadSanitizer, ranks as threads
+	cmake -S . -B build/tsan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=thread >/dev/null
+	cmake --build build/tsan --target core_driver && build/tsan/core_driver
+
+clean:           ## remove everything that was built or installed
+	rm -rf $(VENV) build dist src/cobre/_native .mypy_cache .ruff_cache .import_linter_cache

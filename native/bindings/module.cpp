@@ -1,0 +1,21 @@
+// The one compiled extension. Only the files in this folder know Python.
+#define COBRE_IMPORTS_NUMPY
+#include <nanobind/nanobind.h>
+
+#include "bindings/comm.hpp"
+#include "bindings/errors.hpp"
+#include "bindings/numpy_api.hpp"
+#include "comm/lifetime.hpp"
+
+namespace nb = nanobind;
+
+NB_MODULE(_native, m) {
+    if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
+    m.doc() = "The compiled core of Cobre. Private: use the packages above it.";
+    cobre::bindings::register_errors();
+    static_cast<void>(cobre::comm::fork_generation());  // registers the fork handler before anybody can fork
+
+    nb::module_ comm = m.def_submodule("comm", "Argument checks, folds and communicators.");
+    cobre::bindings::bind_arguments(comm);
+    cobre::bindings::bind_local(comm);
+}

@@ -1,0 +1,14 @@
+// Structured dtypes: may we carry them, and do two of them agree?
+#pragma once
+
+#include <cstdint>
+
+#include "bindings/numpy_api.hpp"
+
+namespace cobre::bindings {
+
+// Hashes names, offsets and types of all fields, nested ones included. False when a field is of a type we do
+// not carry (object, text, dates, raw bytes), or when there are no fields at all.
+bool hash_record_layout(PyArray_Descr* descr, std::uint64_t& hash);
+
+}  // namespace cobre::bindings

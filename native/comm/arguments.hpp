@@ -1,0 +1,43 @@
+// Argument checks of the four collectives, written once and called by every backend.
+//
+// Each check either returns or throws `Error`, touches no byte of the payload and knows only this
+// rank's arguments. The order is fixed, so that a call with several faults reports the same one on
+// every backend: element types, writability, the operation, sizes, aliasing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "comm/dtype.hpp"
+
+namespace cobre::comm {
+
+enum class ReduceOp : std::uint8_t { sum, min, max };
+
+// A C-contiguous run of elements that the caller keeps alive.
+struct Buffer {
+    std::byte* data = nullptr;
+    std::int64_t count = 0;
+    DType dtype;
+    bool readonly = false;
+
+    std::size_t bytes() const noexcept { return static_cast<std::size_t>(count) * dtype.itemsize; }
+};
+
+struct Group {
+    int rank = 0;
+    int size = 1;
+};
+
+// In elements, one entry per rank.
+struct Layout {
+    std::span<const std::int64_t> counts;
+    std::span<const std::int64_t> displs;
+};
+
+void check_allgatherv(const Buffer& send, const Buffer& recv, const Layout& layout, Group group);
+void check_allreduce(const Buffer& send, const Buffer& recv, ReduceOp op, Group group);
+void check_broadcast(const Buffer& buf, std::int64_t root, Group group);
+
+}  // namespace cobre::comm

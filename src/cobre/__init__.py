@@ -1,0 +1,49 @@
+"""Cobre: collectives that give the same bits everywhere, and the SDDP solver on top of them.
+
+The names a user types are resolved when first used, so that importing this costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cobre import comm, errors
+    from cobre.errors import (
+        BackendError,
+        CobreError,
+        CommError,
+        IOError,
+        SolverError,
+        ValidationError,
+        WorkerError,
+    )
+
+__all__ = [
+    "BackendError",
+    "CobreError",
+    "CommError",
+    "IOError",
+    "SolverError",
+    "ValidationError",
+    "WorkerError",
+    "comm",
+    "errors",
+]
+
+_SUBMODULES = ("comm", "errors")
+
+
+def __getattr__(name: str) -> object:
+    if name in _SUBMODULES:
+        return import_module(f"{__name__}.{name}")
+    if name in __all__:
+        return getattr(import_module("cobre.errors"), name)
+    if name == "__version__":
+        return import_module("importlib.metadata").version("pycobre")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

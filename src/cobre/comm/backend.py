@@ -1,0 +1,91 @@
+"""What a backend says about itself, so that nothing else needs per-backend code.
+
+A backend is one module with a class and one `Backend` record. `selection` reads the record to
+choose and open it; the launcher, the conformance kit and the benchmarks read it to start ranks.
+A third party publishes its record under the entry-point group ``cobre.comm.backends``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple, NoReturn
+
+from cobre.comm.protocol import Communicator
+from cobre.errors import BackendNotAvailable
+
+__all__ = ["Backend", "Detection", "RankCommand", "Unavailable", "refuse"]
+
+
+class Unavailable(NamedTuple):
+    """Why a backend cannot run here, and what the user can do about it."""
+
+    reason: str
+    remedy: str
+
+
+def refuse(backend: str, unavailable: Unavailable) -> NoReturn:
+    """Raise `BackendNotAvailable` for a backend whose record says that it cannot run here."""
+    from cobre.comm.selection import available_backends  # at call time: selection imports this module
+
+    raise BackendNotAvailable(
+        backend, available_backends(), f"{backend}: {unavailable.reason}", suggestion=unavailable.remedy
+    )
+
+
+class Detection(NamedTuple):
+    """What the environment says about a backend under ``auto``.
+
+    ``fits``: take it. ``missing``: the environment means this backend but lacks these variables, which is
+    an error rather than a reason to pass on. Neither: not meant.
+    """
+
+    fits: bool
+    missing: tuple[str, ...] = ()
+
+
+class RankCommand(NamedTuple):
+    """One process to start: its arguments, and what to add to its environment.
+
+    ``rank`` is ``None`` when this one command starts all ranks itself, as ``mpiexec`` does.
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    rank: int | None
+
+
+def _always_available() -> Unavailable | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """A backend's record; every field but the last two is required of a third party."""
+
+    name: str
+    """Lower-case word that ``COBRE_COMM_BACKEND`` takes."""
+
+    detect: Callable[[Mapping[str, str]], Detection]
+    """Does this environment mean this backend? Must be cheap and must not raise."""
+
+    configure: Callable[[Mapping[str, str]], Any]
+    """The configuration this environment describes (``None`` if it needs none). All problems at once, as
+    `MissingConfiguration` or `InitializationFailed`."""
+
+    open: Callable[[Any], Communicator]
+    """A communicator for a configuration. Failure: `InitializationFailed`, cause chained."""
+
+    rank_commands: Callable[[Sequence[str], int], list[RankCommand]]
+    """The processes that make ``size`` ranks of the command ``argv``; names, ports and secrets are fresh."""
+
+    unavailable: Callable[[], Unavailable | None] = _always_available
+    """``None``, or why it cannot run here."""
+
+    config_type: type | None = None
+    """Class of its configuration; ``None`` if it has none."""
+
+    limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Internal sizes in bytes (chunks, frames, segments) with their defaults. The conformance kit tests lengths
+    around each, and shrinks them through ``COBRE_COMM_LIMITS`` to cross every boundary cheaply."""

@@ -1,0 +1,95 @@
+"""The ``local`` backend: one rank, no neighbours, every check."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from cobre._native import comm as _core
+from cobre.comm.backend import Backend, Detection, RankCommand
+from cobre.comm.limits import read_limits
+from cobre.comm.regions import HeapRegion
+from cobre.errors import InitializationFailed
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+__all__ = ["BACKEND", "LocalCommunicator"]
+
+LIMITS = {"release_gil_bytes": 1 << 20}
+
+
+class LocalCommunicator(_core.LocalCommunicator):
+    """Rank 0 of 1. ``allgatherv`` and ``allreduce`` copy, ``broadcast`` and ``barrier`` do nothing.
+
+    The collectives are the native ones, inherited: nothing stands between the caller and the core.
+    """
+
+    def __init__(self, *, release_gil_bytes: int = LIMITS["release_gil_bytes"]) -> None:
+        super().__init__(release_gil_bytes)
+
+    @property
+    def backend(self) -> str:
+        return "local"
+
+    @property
+    def is_leader(self) -> bool:
+        return True
+
+    def create_shared_region(self, count: int, dtype: DTypeLike = "float64") -> HeapRegion:
+        self.require_usable("create_shared_region")
+        return HeapRegion(count, dtype)
+
+    def split_local(self) -> LocalCommunicator:
+        self.require_usable("split_local")
+        return LocalCommunicator()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return "LocalCommunicator(rank=0, size=1)"
+
+
+def _detect(environ: Mapping[str, str]) -> Detection:
+    return Detection(fits=True)
+
+
+def _configure(environ: Mapping[str, str]) -> None:
+    return None
+
+
+def _open(config: None) -> LocalCommunicator:
+    return LocalCommunicator(**read_limits("local", LIMITS, os.environ))
+
+
+def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
+    if size != 1:
+        raise InitializationFailed(
+            "local",
+            ValueError(f"size={size}"),
+            f"the local backend has one rank, not {size}",
+            suggestion="ask for one rank, or choose another backend",
+        )
+    return [RankCommand(tuple(argv), {"COBRE_COMM_BACKEND": "local"}, 0)]
+
+
+BACKEND = Backend(
+    name="local",
+    detect=_detect,
+    configure=_configure,
+    open=_open,
+    rank_commands=_rank_commands,
+    limits=LIMITS,
+)

@@ -1,0 +1,261 @@
+"""`TcpConfig` and `ShmConfig`, and how the environment spells them.
+
+Both refuse impossible values when they are made, all problems in one `InitializationFailed`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from operator import index
+from typing import Any
+
+from cobre.errors import InitializationFailed, MissingConfiguration
+
+__all__ = [
+    "ShmConfig",
+    "TcpConfig",
+    "is_loopback",
+    "missing_if_begun",
+    "shm_config_from",
+    "tcp_config_from",
+]
+
+DEFAULT_PORT = 29500
+LONGEST_SHM_NAME = 255
+
+
+@dataclass(frozen=True)
+class TcpConfig:
+    """Where rank 0 listens and who this process is. ``port=0`` lets rank 0 take any free port."""
+
+    coordinator: str
+    rank: int
+    size: int
+    port: int = DEFAULT_PORT
+    bind_addr: str | None = None
+    secret: str | None = field(default=None, repr=False)
+    connect_timeout: float = 30.0
+    timeout: float = 60.0
+
+    def __post_init__(self) -> None:
+        problems = [*_group_problems(self), *_integer_problems("port", self.port, 0, 65535)]
+        if not isinstance(self.coordinator, str) or not self.coordinator.strip():
+            problems.append(f"coordinator={self.coordinator!r} is no host name or address")
+        _refuse("tcp", problems)
+        if not self.secret and not all(map(is_loopback, _addresses(self))):
+            raise MissingConfiguration(
+                "tcp",
+                ["COBRE_TCP_SECRET"],
+                f"tcp over {', '.join(_addresses(self))} needs a shared secret: without one anybody on the "
+                "network could join",
+                suggestion="give every rank the same COBRE_TCP_SECRET (or TcpConfig(secret=…)), "
+                "or stay on 127.0.0.1",
+            )
+
+
+@dataclass(frozen=True)
+class ShmConfig:
+    """Name of the segment where the ranks of one machine meet, and who this process is."""
+
+    name: str
+    rank: int
+    size: int
+    connect_timeout: float = 30.0
+    timeout: float = 60.0
+
+    def __post_init__(self) -> None:
+        _refuse("shm", [*_name_problems(self.name), *_group_problems(self)])
+
+
+def tcp_config_from(environ: Mapping[str, str]) -> TcpConfig:
+    """The `TcpConfig` that ``COBRE_TCP_*`` describe."""
+    read = _Reader("tcp", environ)
+    rank, size = read.integer("COBRE_TCP_RANK"), read.integer("COBRE_TCP_SIZE")
+    coordinator = read.text("COBRE_TCP_COORDINATOR", needed=rank != 0)
+    port = read.integer("COBRE_TCP_PORT", DEFAULT_PORT)
+    host, port_here = _split_port(coordinator or "127.0.0.1", read.problems)
+    bind_addr = read.text("COBRE_TCP_BIND_ADDR", needed=False)
+    secret = read.text("COBRE_TCP_SECRET", needed=False)
+    if rank == 0 and bind_addr is None and secret is not None:
+        bind_addr = "0.0.0.0"  # noqa: S104 - the contract's default once strangers cannot get in
+    fields: dict[str, Any] = {
+        "coordinator": host,
+        "rank": rank,
+        "size": size,
+        "port": port if port_here is None else port_here,
+        "bind_addr": bind_addr,
+        "secret": secret,
+        **read.timeouts("COBRE_TCP"),
+    }
+    problems = [*_group_problems(_View(fields)), *_integer_problems("port", fields["port"], 1, 65535)]
+    read.refuse(problems)
+    return TcpConfig(**fields)
+
+
+def shm_config_from(environ: Mapping[str, str]) -> ShmConfig:
+    """The `ShmConfig` that ``COBRE_SHM_*`` describe."""
+    read = _Reader("shm", environ)
+    fields: dict[str, Any] = {
+        "name": read.text("COBRE_SHM_NAME"),
+        "rank": read.integer("COBRE_SHM_RANK"),
+        "size": read.integer("COBRE_SHM_SIZE"),
+        **read.timeouts("COBRE_SHM"),
+    }
+    read.refuse([*_name_problems(fields["name"]), *_group_problems(_View(fields))])
+    return ShmConfig(**fields)
+
+
+def missing_if_begun(prefix: str, needed: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Those of ``needed`` that are not set, if any variable with that prefix is; nothing otherwise."""
+    if not any(environ.get(name) for name in environ if name.startswith(prefix)):
+        return ()
+    return tuple(name for name in needed if not environ.get(name))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether ``host`` is certainly this machine: a loopback address, or ``localhost``."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+class _Reader:
+    """Reads variables and remembers everything that is wrong, so that one error can say it all."""
+
+    def __init__(self, backend: str, environ: Mapping[str, str]) -> None:
+        self.backend = backend
+        self.environ = environ
+        self.missing: list[str] = []
+        self.problems: list[str] = []
+
+    def text(self, variable: str, *, needed: bool = True) -> str | None:
+        value = self.environ.get(variable) or None
+        if value is None and needed:
+            self.missing.append(variable)
+        return value
+
+    def integer(self, variable: str, default: int | None = None) -> int | None:
+        text = self.text(variable, needed=default is None)
+        if text is None:
+            return default
+        try:
+            return int(text)
+        except ValueError:
+            self.problems.append(f"{variable}={text!r} is not a whole number")
+            return None
+
+    def seconds(self, variable: str, default: float, unit: float) -> float:
+        text = self.text(variable, needed=False)
+        if text is None:
+            return default
+        try:
+            value = float(text) * unit
+        except ValueError:
+            value = math.nan
+        if math.isfinite(value) and value > 0:
+            return value
+        self.problems.append(f"{variable}={text!r} is not a positive number")
+        return default
+
+    def timeouts(self, prefix: str) -> dict[str, float]:
+        return {
+            "connect_timeout": self.seconds(f"{prefix}_CONNECT_TIMEOUT_MS", 30.0, 0.001),
+            "timeout": self.seconds(f"{prefix}_TIMEOUT_SECS", 60.0, 1.0),
+        }
+
+    def refuse(self, problems: Sequence[str]) -> None:
+        if self.missing:
+            also = f" (and {'; '.join(self.problems)})" if self.problems else ""
+            names = ", ".join(self.missing)
+            raise MissingConfiguration(
+                self.backend,
+                self.missing,
+                f"the {self.backend} backend needs {names}, not set{also}",
+                suggestion=f"set {names} on every rank, or start the ranks with a launcher that does",
+            )
+        _refuse(self.backend, [*self.problems, *problems])
+
+
+class _View:
+    """Attribute access to fields that are not a config yet; ``None`` was complained about already."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.__dict__.update(fields)
+
+
+def _refuse(backend: str, problems: Sequence[str]) -> None:
+    if problems:
+        text = "; ".join(problems)
+        raise InitializationFailed(
+            backend,
+            ValueError(text),
+            f"the {backend} settings are malformed: {text}",
+            suggestion="correct these values; all of them are listed",
+        )
+
+
+def _integer_problems(name: str, value: Any, low: int, high: float) -> list[str]:
+    if value is None:
+        return []
+    try:
+        number = index(value)
+    except TypeError:
+        return [f"{name}={value!r} is not a whole number"]
+    if not low <= number <= high:
+        return [
+            f"{name}={number} is not between {low} and {high:.0f}"
+            if high < math.inf
+            else f"{name}={number} is below {low}"
+        ]
+    return []
+
+
+def _group_problems(config: Any) -> list[str]:
+    problems = _integer_problems("size", config.size, 1, math.inf)
+    rank_problems = _integer_problems("rank", config.rank, 0, math.inf)
+    problems += rank_problems
+    if not problems and None not in (config.rank, config.size) and config.rank >= config.size:
+        problems.append(f"rank={config.rank} is not below size={config.size}")
+    for name in ("connect_timeout", "timeout"):
+        value = getattr(config, name)
+        if not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+            problems.append(f"{name}={value!r} is not a positive number of seconds")
+    return problems
+
+
+def _name_problems(name: Any) -> list[str]:
+    if name is None:
+        return []
+    if not isinstance(name, str):
+        return [f"name={name!r} is not a string"]
+    if not name.startswith("/") or "/" in name[1:] or "\0" in name or name in ("/", "/.", "/.."):
+        return [f"name={name!r} is not '/' followed by a name without '/'"]
+    if len(name.encode()) - 1 > LONGEST_SHM_NAME:
+        return [f"name={name!r} is longer than {LONGEST_SHM_NAME} bytes"]
+    return []
+
+
+def _addresses(config: TcpConfig) -> list[str]:
+    """What this rank would listen on (rank 0) or connect to (the others); one rank alone opens no socket."""
+    if config.size == 1:
+        return []
+    if config.rank == 0:
+        return [config.bind_addr] if config.bind_addr else []
+    return [config.coordinator]
+
+
+def _split_port(text: str, problems: list[str]) -> tuple[str, int | None]:
+    """``host``, ``host:port``, ``[v6]:port`` or a bare v6 address."""
+    host, colon, port = text.rpartition(":")
+    if not colon or (":" in host and not host.endswith("]")):
+        return text.strip("[]"), None
+    if port.isascii() and port.isdigit() and host:
+        return host.strip("[]"), int(port)
+    problems.append(f"COBRE_TCP_COORDINATOR={text!r} is not host, host:port or [v6]:port")
+    return host or text, None

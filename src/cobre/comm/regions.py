@@ -1,0 +1,112 @@
+"""`HeapRegion`: the shared region of backends without true sharing, one copy per process."""
+
+from __future__ import annotations
+
+from operator import index
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from cobre._native.comm import require_carried
+from cobre.comm.memory import available_memory
+from cobre.errors import AllocationFailed, InvalidCommunicator
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["HeapRegion", "checked_request", "require_memory"]
+
+
+def checked_request(count: int, dtype: DTypeLike) -> tuple[int, np.dtype[Any], int]:
+    """``(count, dtype, bytes)`` of a region that somebody asks for, arguments checked.
+
+    Every backend calls this, so that a wrong request is refused in the same words everywhere.
+    """
+    number = index(count)
+    resolved: np.dtype[Any] = np.dtype(dtype)
+    require_carried(resolved)
+    if number < 0:
+        raise ValueError(f"a region cannot have {number} elements\n  fix: pass 0 or more")
+    return number, resolved, number * resolved.itemsize
+
+
+def require_memory(requested_bytes: int) -> None:
+    """Refuse what this process's machine or control group cannot hold."""
+    available, source = available_memory()
+    if requested_bytes > available:
+        raise AllocationFailed(
+            requested_bytes,
+            f"a region of {requested_bytes:,} bytes does not fit: {available:,} are available ({source})",
+            suggestion="use fewer elements or a smaller dtype, free memory, or raise the limit named above",
+        )
+
+
+class HeapRegion:
+    """A region in this process's own memory. Every rank is leader, and `fence` never waits."""
+
+    def __init__(self, count: int, dtype: DTypeLike = "float64") -> None:
+        self._count, self._dtype, requested = checked_request(count, dtype)
+        require_memory(requested)
+        try:
+            self._array: NDArray[Any] | None = np.empty(self._count, dtype=self._dtype)
+        except (MemoryError, ValueError) as error:
+            raise AllocationFailed(
+                requested,
+                f"a region of {requested:,} bytes could not be allocated: {error}",
+                suggestion="use fewer elements or a smaller dtype, or raise the process's memory limit",
+            ) from error
+        # Writing the zeros claims the pages now; untouched ones could still be refused in mid-computation.
+        if requested:
+            self._array.view(np.uint8).fill(0)
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    def as_slice(self) -> NDArray[Any]:
+        array = self._open()
+        # Through a read-only memoryview, because the flag alone can be switched back by whoever holds the view.
+        memory = array.view(np.uint8).data.toreadonly() if array.nbytes else b""
+        return np.ndarray(array.shape, array.dtype, memory)
+
+    def as_mut_slice(self) -> NDArray[Any]:
+        return self._open()[:]
+
+    def as_mut_block(self, start: int, count: int) -> NDArray[Any]:
+        array, start, count = self._open(), index(start), index(count)
+        if start < 0 or count < 0 or start + count > array.size:
+            raise IndexError(
+                f"elements {start} to {start + count} are not inside a region of {array.size}\n"
+                "  fix: pass 0 <= start and start + count <= region.count; contiguous_block() gives such blocks"
+            )
+        return array[start : start + count]
+
+    def fence(self) -> None:
+        self._open()
+
+    def close(self) -> None:
+        self._array = None
+
+    def _open(self) -> NDArray[Any]:
+        if self._array is None:
+            raise InvalidCommunicator(
+                "the region is closed", suggestion="take views and call fence() before close()"
+            )
+        return self._array
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
