@@ -97,15 +97,15 @@ int check_broadcast_root(const BorrowedBuffer& buffer, nb::handle root, comm::Gr
 }
 
 void bind_arguments(nb::module_& m) {
-    m.def("check_allgatherv", &check_allgatherv, "send"_a, "recv"_a, "counts"_a, "displs"_a, "rank"_a, "size"_a,
+    m.def("check_allgatherv", &check_allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(), "displs"_a.none(), "rank"_a, "size"_a,
           nb::sig("def check_allgatherv(send: object, recv: object, counts: object, displs: object, rank: int, "
                   "size: int) -> tuple[list[int], list[int]]"),
           "Raise what allgatherv must raise, or return counts and displs as lists of ints.");
-    m.def("check_allreduce", &check_allreduce, "send"_a, "recv"_a, "op"_a, "rank"_a, "size"_a,
+    m.def("check_allreduce", &check_allreduce, "send"_a.none(), "recv"_a.none(), "op"_a.none(), "rank"_a, "size"_a,
           "Raise what allreduce must raise, or return the operation's name.");
-    m.def("check_broadcast", &check_broadcast, "buf"_a, "root"_a, "rank"_a, "size"_a,
+    m.def("check_broadcast", &check_broadcast, "buf"_a.none(), "root"_a.none(), "rank"_a, "size"_a,
           "Raise what broadcast must raise, or return the root as an int.");
-    m.def("fold_in_rank_order", &fold_in_rank_order, "parts"_a, "out"_a, "op"_a,
+    m.def("fold_in_rank_order", &fold_in_rank_order, "parts"_a, "out"_a.none(), "op"_a.none(),
           nb::sig("def fold_in_rank_order(parts: collections.abc.Sequence[object], out: object, op: str) -> None"),
           "Fold one buffer per rank, rank 0 first, into out, which may be one of them.");
     m.def("dtype_signature", &dtype_signature, "buffer"_a,

@@ -1,6 +1,7 @@
 #include "bindings/buffers.hpp"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <string>
 

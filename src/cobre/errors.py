@@ -2,7 +2,7 @@
 
 ::
 
-    CobreError                       kind                     exit code
+    CobreError                       kind                     exit_status
     ├── CommError
     │   ├── CollectiveFailed         CommunicationFailed      4
     │   ├── InvalidBufferSize        CommunicationFailed      4
@@ -74,10 +74,10 @@ KINDS = (*VALIDATION_KINDS, "CommunicationFailed", "WorkerFailed", "SolverFailur
 
 
 class CobreError(Exception):
-    """Base of everything Cobre raises on purpose."""
+    """Base of everything Cobre raises on purpose. ``exit_status`` is what the command line ends with."""
 
     kind: str = "IncompatibleSettings"
-    exit_code: int = 4
+    exit_status: int = 4
 
     def __init__(
         self,
@@ -313,7 +313,7 @@ class SolverError(CobreError):
     """A linear program that should have an optimum has none, or the solver gave up."""
 
     kind = "SolverFailure"
-    exit_code = 3
+    exit_status = 3
 
     def __init__(
         self,
@@ -338,7 +338,7 @@ class IOError(CobreError):  # the name the seeds give it; `cobre.IOError`, never
     """A folder is absent, may not be read or written, or the disk is full."""
 
     kind = "MissingFile"
-    exit_code = 2
+    exit_status = 2
 
     def __init__(self, path: str, message: str = "", *, suggestion: str = "") -> None:
         super().__init__(message or f"cannot use {path}", context={"path": path}, suggestion=suggestion)
@@ -349,7 +349,7 @@ class ValidationError(CobreError):
     """The case is wrong; ``errors`` holds every problem found, as dicts, when there is more than one."""
 
     kind = "SchemaViolation"
-    exit_code = 1
+    exit_status = 1
 
     def __init__(
         self,

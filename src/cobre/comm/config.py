@@ -26,6 +26,9 @@ __all__ = [
 DEFAULT_PORT = 29500
 LONGEST_SHM_NAME = 255
 
+# Stands for a variable that is missing or malformed and whose problem is listed already.
+_COMPLAINED_ABOUT: Any = object()
+
 
 @dataclass(frozen=True)
 class TcpConfig:
@@ -99,7 +102,7 @@ def shm_config_from(environ: Mapping[str, str]) -> ShmConfig:
     """The `ShmConfig` that ``COBRE_SHM_*`` describe."""
     read = _Reader("shm", environ)
     fields: dict[str, Any] = {
-        "name": read.text("COBRE_SHM_NAME"),
+        "name": read.text("COBRE_SHM_NAME") or _COMPLAINED_ABOUT,
         "rank": read.integer("COBRE_SHM_RANK"),
         "size": read.integer("COBRE_SHM_SIZE"),
         **read.timeouts("COBRE_SHM"),
@@ -140,15 +143,15 @@ class _Reader:
             self.missing.append(variable)
         return value
 
-    def integer(self, variable: str, default: int | None = None) -> int | None:
+    def integer(self, variable: str, default: int | None = None) -> Any:
         text = self.text(variable, needed=default is None)
         if text is None:
-            return default
+            return _COMPLAINED_ABOUT if default is None else default
         try:
             return int(text)
         except ValueError:
             self.problems.append(f"{variable}={text!r} is not a whole number")
-            return None
+            return _COMPLAINED_ABOUT
 
     def seconds(self, variable: str, default: float, unit: float) -> float:
         text = self.text(variable, needed=False)
@@ -183,7 +186,7 @@ class _Reader:
 
 
 class _View:
-    """Attribute access to fields that are not a config yet; ``None`` was complained about already."""
+    """Attribute access to fields that are not a config yet."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self.__dict__.update(fields)
@@ -201,26 +204,22 @@ def _refuse(backend: str, problems: Sequence[str]) -> None:
 
 
 def _integer_problems(name: str, value: Any, low: int, high: float) -> list[str]:
-    if value is None:
+    if value is _COMPLAINED_ABOUT:
         return []
     try:
         number = index(value)
     except TypeError:
         return [f"{name}={value!r} is not a whole number"]
-    if not low <= number <= high:
-        return [
-            f"{name}={number} is not between {low} and {high:.0f}"
-            if high < math.inf
-            else f"{name}={number} is below {low}"
-        ]
-    return []
+    if number < low:
+        return [f"{name}={number} is below {low}"]
+    return [f"{name}={number} is above {high}"] if number > high else []
 
 
 def _group_problems(config: Any) -> list[str]:
     problems = _integer_problems("size", config.size, 1, math.inf)
-    rank_problems = _integer_problems("rank", config.rank, 0, math.inf)
-    problems += rank_problems
-    if not problems and None not in (config.rank, config.size) and config.rank >= config.size:
+    problems += _integer_problems("rank", config.rank, 0, math.inf)
+    known = _COMPLAINED_ABOUT not in (config.rank, config.size)
+    if not problems and known and config.rank >= config.size:
         problems.append(f"rank={config.rank} is not below size={config.size}")
     for name in ("connect_timeout", "timeout"):
         value = getattr(config, name)
@@ -230,7 +229,7 @@ def _group_problems(config: Any) -> list[str]:
 
 
 def _name_problems(name: Any) -> list[str]:
-    if name is None:
+    if name is _COMPLAINED_ABOUT:
         return []
     if not isinstance(name, str):
         return [f"name={name!r} is not a string"]

@@ -7,6 +7,7 @@ What to start comes from the backend's record, so nothing here knows any backend
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import os
 import selectors
@@ -23,7 +24,7 @@ from cobre.comm.backend import Backend, RankCommand
 from cobre.comm.selection import get_backend
 from cobre.errors import CobreError, InitializationFailed, WorkerError
 
-__all__ = ["RankResult", "main", "run_ranks"]
+__all__ = ["RankResult", "first_failure", "main", "run_ranks"]
 
 GRACE_S = 2.0
 """How long ranks may take to end by themselves once one has failed, and again after SIGTERM."""
@@ -46,13 +47,14 @@ class RankResult:
     """How one rank ended.
 
     ``rank`` is ``None`` if one command started all ranks, as ``mpiexec`` does; it is then the only
-    result. ``exit_code`` is negative for a signal. ``output`` is stdout and stderr as they came.
+    result. ``exit_code`` is negative for a signal, ``output`` is stdout and stderr as they came, and
+    ``ended_after_s`` counts from the start of the launch.
     """
 
     rank: int | None
     exit_code: int
     output: str
-    elapsed_s: float
+    ended_after_s: float
 
 
 def run_ranks(
@@ -90,7 +92,7 @@ def run_ranks(
 def first_failure(results: Sequence[RankResult]) -> RankResult | None:
     """The failed rank that ended before all other failed ones: those may have failed because of it."""
     failed = [result for result in results if result.exit_code]
-    return min(failed, key=lambda result: result.elapsed_s, default=None)
+    return min(failed, key=lambda result: result.ended_after_s, default=None)
 
 
 class _Rank:
@@ -101,9 +103,8 @@ class _Rank:
         self.prefix = "" if command.rank is None else f"[{command.rank}] "
         self.output: list[str] = []
         self.exit_code: int | None = None
-        self.elapsed_s = 0.0
+        self.ended_at = math.inf
         self._partial = bytearray()
-        self._started = time.monotonic()
         self.process = subprocess.Popen(
             command.argv,
             env=environ,
@@ -145,14 +146,12 @@ class _Rank:
 
     def signal_group(self, number: int) -> None:
         """To everything the command started. Only before `reap`: until then the group's id is not reused."""
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
-        except ProcessLookupError:
-            pass
 
     def reap(self) -> None:
         self.exit_code = self.process.wait()
-        self.elapsed_s = time.monotonic() - self._started
+        self.ended_at = time.monotonic()
         os.close(self.end)
         assert self.process.stdout is not None
         self.process.stdout.close()
@@ -165,6 +164,7 @@ class _Group:
         self.ranks: list[_Rank] = []
         self.running: list[_Rank] = []
         self._echo = echo
+        self._started_at = time.monotonic()
         self._selector = selectors.DefaultSelector()
         self._guard = subprocess.Popen(
             ["/bin/sh", "-c", GUARD],
@@ -213,7 +213,10 @@ class _Group:
     def results(self) -> list[RankResult]:
         return [
             RankResult(
-                rank.rank, rank.exit_code or 0, "".join(f"{line}\n" for line in rank.output), rank.elapsed_s
+                rank=rank.rank,
+                exit_code=rank.exit_code or 0,
+                output="".join(f"{line}\n" for line in rank.output),
+                ended_after_s=rank.ended_at - self._started_at,
             )
             for rank in self.ranks
         ]
@@ -254,10 +257,8 @@ class _Group:
 
     def _tell_guard(self, line: str) -> None:
         assert self._guard.stdin is not None
-        try:
+        with contextlib.suppress(BrokenPipeError):  # somebody killed it; it is a second line of defence only
             os.write(self._guard.stdin.fileno(), f"{line}\n".encode())
-        except BrokenPipeError:
-            pass  # somebody killed it: it is a second line of defence only
 
     def __enter__(self) -> Self:
         return self
@@ -324,18 +325,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         results = run_ranks(options.backend, options.size, options.program, timeout=options.timeout)
+    except ValueError as error:
+        parser.error(str(error))
     except WorkerError as error:
-        print(error, file=sys.stderr)
+        sys.stderr.write(f"{error}\n")
         return _status(error.exit_code)
-    except (CobreError, ValueError) as error:
-        print(error, file=sys.stderr)
-        return getattr(error, "exit_code", 2)
+    except CobreError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_status
     failure = first_failure(results)
     if failure is None:
         return 0
-    who = "the ranks" if failure.rank is None else f"rank {failure.rank}"
+    who = "the command" if failure.rank is None else f"rank {failure.rank}"
     how = f"by signal {-failure.exit_code}" if failure.exit_code < 0 else f"with status {failure.exit_code}"
-    print(f"{who} ended {how}", file=sys.stderr)
+    sys.stderr.write(f"{who} ended {how}\n")
     return _status(failure.exit_code)
 
 

@@ -70,9 +70,9 @@ class HeapRegion:
 
     def as_slice(self) -> NDArray[Any]:
         array = self._open()
-        # Through a read-only memoryview, because the flag alone can be switched back by whoever holds the view.
+        # Through a read-only memoryview: a flag alone could be switched back by whoever holds the view.
         memory = array.view(np.uint8).data.toreadonly() if array.nbytes else b""
-        return np.ndarray(array.shape, array.dtype, memory)
+        return np.frombuffer(memory, dtype=array.dtype)
 
     def as_mut_slice(self) -> NDArray[Any]:
         return self._open()[:]

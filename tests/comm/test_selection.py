@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+import logging
+import os
+from importlib.metadata import EntryPoint
+
+import pytest
+
+import cobre.comm as comm
+from cobre.comm import selection
+from cobre.comm.backend import Backend, Detection, RankCommand, Unavailable
+from cobre.comm.backends import local, mpi, shm, tcp
+from cobre.comm.backends.mpi import LAUNCHER_VARIABLES
+
+
+class Ring(comm.LocalCommunicator):
+    """Stands for a third party's communicator."""
+
+    @property
+    def backend(self):
+        return "ring"
+
+
+class RingConfig:
+    """Stands for a third party's configuration."""
+
+
+def _ring(**changes):
+    fields = {
+        "name": "ring",
+        "detect": lambda environ: Detection(fits=bool(environ.get("RING"))),
+        "configure": lambda environ: RingConfig(),
+        "open": lambda config: Ring(),
+        "rank_commands": lambda argv, size: [RankCommand(tuple(argv), {}, r) for r in range(size)],
+        "config_type": RingConfig,
+    }
+    return Backend(**(fields | changes))
+
+
+@pytest.fixture
+def plug_in(monkeypatch):
+    """Registers records as if installed packages had brought them."""
+
+    def plug(*records, names=None):
+        points = []
+        for number, record in enumerate(records):
+            name = names[number] if names else record.name
+            point = EntryPoint(name=name, value=f"stranger{number}:BACKEND", group=selection.ENTRY_POINT_GROUP)
+            points.append((point, record))
+        table = {point.value: record for point, record in points}
+
+        def load(point):
+            record = table[point.value]
+            if isinstance(record, Exception):
+                raise record
+            return record
+
+        monkeypatch.setattr(EntryPoint, "load", load)
+        monkeypatch.setattr(selection, "entry_points", lambda group: [point for point, _ in points])
+
+    return plug
+
+
+def test_nothing_set_means_local():
+    with comm.create_communicator() as c:
+        assert (c.backend, c.rank, c.size) == ("local", 0, 1)
+        assert isinstance(c, comm.LocalCommunicator)
+
+
+@pytest.mark.parametrize("value", ["", "auto", "AUTO", " local ", "local"])
+def test_the_variable_takes_names_in_any_case(monkeypatch, value):
+    monkeypatch.setenv("COBRE_COMM_BACKEND", value)
+    comm.create_communicator().close()
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones(monkeypatch):
+    monkeypatch.setenv("COBRE_COMM_BACKEND", "smoke")
+    with pytest.raises(comm.InvalidBackend) as caught:
+        comm.create_communicator()
+    assert caught.value.requested == "smoke"
+    assert caught.value.available == ["mpi", "tcp", "shm", "local"]
+    assert caught.value.kind == "IncompatibleSettings"
+    with pytest.raises(comm.InvalidBackend):
+        comm.create_communicator("smoke")
+
+
+def test_explicit_arguments_read_no_environment(monkeypatch):
+    monkeypatch.setenv("COBRE_COMM_BACKEND", "smoke")
+    monkeypatch.setenv("COBRE_TCP_RANK", "nonsense")
+    comm.create_communicator(comm.BackendKind.LOCAL).close()
+    comm.create_communicator("local").close()
+    for kind, variables in {"shm": "COBRE_SHM", "tcp": "COBRE_TCP"}.items():
+        monkeypatch.setenv(f"{variables}_RANK", "0")
+        monkeypatch.setenv(f"{variables}_SIZE", "1")
+    monkeypatch.setenv("COBRE_SHM_NAME", "/x")
+    record = _available(shm.BACKEND)
+    monkeypatch.setattr(shm, "BACKEND", record)
+    with pytest.raises(comm.MissingConfiguration, match="explicit arguments"):
+        comm.create_communicator("shm")
+
+
+def _available(record: Backend, opened=None) -> Backend:
+    """``record`` as it will be once its backend is there."""
+    return Backend(
+        name=record.name,
+        detect=record.detect,
+        configure=record.configure,
+        open=lambda config: Ring() if opened is None else opened(config),
+        rank_commands=record.rank_commands,
+        config_type=record.config_type,
+    )
+
+
+def test_a_config_alone_selects_its_backend(monkeypatch):
+    seen = []
+    for module in (shm, tcp):
+        record = _available(module.BACKEND, lambda config: seen.append(config) or Ring())
+        monkeypatch.setattr(module, "BACKEND", record)
+    configs = [comm.ShmConfig("/x", 0, 1), comm.TcpConfig("localhost", 0, 2)]
+    for config in configs:
+        comm.create_communicator(config=config).close()
+        comm.create_communicator("auto", config).close()
+    assert seen == [configs[0], configs[0], configs[1], configs[1]]
+
+
+def test_a_config_of_another_backend_is_refused(monkeypatch):
+    monkeypatch.setattr(tcp, "BACKEND", _available(tcp.BACKEND))
+    with pytest.raises(comm.InitializationFailed, match="takes TcpConfig, not ShmConfig"):
+        comm.create_communicator("tcp", comm.ShmConfig("/x", 0, 1))
+    with pytest.raises(comm.InitializationFailed, match="takes no configuration"):
+        comm.create_communicator("local", comm.ShmConfig("/x", 0, 1))
+    with pytest.raises(TypeError, match="belongs to no backend"):
+        comm.create_communicator(config=object())
+
+
+@pytest.mark.parametrize("name", ["mpi", "tcp", "shm"])
+def test_a_known_backend_that_is_lacking_says_so_with_a_remedy(monkeypatch, name):
+    record = selection.get_backend(name)
+    if record.unavailable() is None:
+        pytest.skip(f"{name} is available here")
+    monkeypatch.setenv("COBRE_COMM_BACKEND", name)
+    for call in (comm.create_communicator, lambda: comm.create_communicator(name)):
+        with pytest.raises(comm.BackendNotAvailable) as caught:
+            call()
+        assert caught.value.requested == name
+        assert "local" in caught.value.available
+        assert caught.value.suggestion
+    assert name not in comm.available_backends()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        comm.MpiCommunicator,
+        lambda: comm.TcpCommunicator.connect(comm.TcpConfig("localhost", 0, 1)),
+        lambda: comm.ShmCommunicator.attach(comm.ShmConfig("/x", 0, 1)),
+    ],
+)
+def test_a_class_whose_backend_is_lacking_imports_and_refuses(make):
+    try:
+        communicator = make()
+    except comm.BackendNotAvailable as error:
+        assert error.suggestion  # noqa: PT017 - either outcome is right, depending on what is installed
+    else:
+        communicator.close()
+
+
+def test_available_backends_are_in_order_of_priority_and_local_is_always_last():
+    names = comm.available_backends()
+    assert names == [name for name in ("mpi", "tcp", "shm", "local") if name in names]
+    assert names[-1] == "local"
+
+
+def test_every_built_in_record_is_named_as_in_the_table():
+    for module in (mpi, tcp, shm, local):
+        assert selection.get_backend(module.BACKEND.name) is module.BACKEND
+    assert list(selection.BACKENDS) == ["mpi", "tcp", "shm", "local"]
+
+
+class TestAuto:
+    """Detection alone; opening is each backend's own affair."""
+
+    @staticmethod
+    def detect(monkeypatch, **environ):
+        monkeypatch.setattr(mpi, "_unavailable", lambda: None)
+        return selection._detect(environ).name
+
+    @pytest.mark.parametrize("variable", LAUNCHER_VARIABLES)
+    def test_a_launcher_s_variable_means_mpi(self, monkeypatch, variable):
+        assert self.detect(monkeypatch, **{variable: "0"}) == "mpi"
+
+    def test_without_an_mpi_to_load_slurm_alone_does_not_break_a_plain_run(self, monkeypatch):
+        monkeypatch.setattr(mpi, "_unavailable", lambda: Unavailable("no mpi4py", "pip install pycobre[mpi]"))
+        assert selection._detect({"SLURM_PROCID": "0"}).name == "local"
+
+    def test_mpi_comes_before_tcp_before_shm(self, monkeypatch):
+        shm_set = {"COBRE_SHM_NAME": "/x"}
+        tcp_set = {"COBRE_TCP_COORDINATOR": "h"}
+        assert self.detect(monkeypatch, **shm_set, **tcp_set, PMI_RANK="0") == "mpi"
+        assert self.detect(monkeypatch, **shm_set, **tcp_set) == "tcp"
+        assert self.detect(monkeypatch, **shm_set) == "shm"
+        assert self.detect(monkeypatch) == "local"
+
+    def test_rank_zero_with_a_size_means_tcp_without_a_coordinator(self, monkeypatch):
+        assert self.detect(monkeypatch, COBRE_TCP_RANK="0", COBRE_TCP_SIZE="3") == "tcp"
+
+    @pytest.mark.parametrize(
+        ("environ", "backend", "missing"),
+        [
+            ({"COBRE_TCP_RANK": "1", "COBRE_TCP_SIZE": "3"}, "tcp", ["COBRE_TCP_COORDINATOR"]),
+            ({"COBRE_TCP_RANK": "0"}, "tcp", ["COBRE_TCP_SIZE"]),
+            ({"COBRE_TCP_PORT": "9"}, "tcp", ["COBRE_TCP_COORDINATOR", "COBRE_TCP_RANK", "COBRE_TCP_SIZE"]),
+            ({"COBRE_TCP_SECRET": "s"}, "tcp", ["COBRE_TCP_COORDINATOR", "COBRE_TCP_RANK", "COBRE_TCP_SIZE"]),
+            ({"COBRE_SHM_RANK": "0", "COBRE_SHM_SIZE": "2"}, "shm", ["COBRE_SHM_NAME"]),
+            ({"COBRE_SHM_TIMEOUT_SECS": "2"}, "shm", ["COBRE_SHM_NAME", "COBRE_SHM_RANK", "COBRE_SHM_SIZE"]),
+        ],
+    )
+    def test_a_partial_set_is_an_error_never_a_silent_local(self, monkeypatch, environ, backend, missing):
+        with pytest.raises(comm.MissingConfiguration) as caught:
+            self.detect(monkeypatch, **environ)
+        assert (caught.value.backend, caught.value.missing_vars) == (backend, missing)
+
+    def test_empty_variables_count_as_not_set(self, monkeypatch):
+        assert self.detect(monkeypatch, COBRE_TCP_COORDINATOR="", COBRE_SHM_NAME="", PMI_RANK="") == "local"
+
+    def test_it_is_what_create_communicator_does(self, monkeypatch):
+        monkeypatch.setenv("COBRE_SHM_RANK", "0")
+        for backend in (None, "auto", comm.BackendKind.AUTO):
+            with pytest.raises(comm.MissingConfiguration):
+                comm.create_communicator(backend)
+
+
+class TestThirdParties:
+    def test_one_is_listed_before_local_and_opened_by_name(self, plug_in, monkeypatch):
+        plug_in(_ring())
+        assert comm.available_backends()[-2:] == ["ring", "local"]
+        assert comm.create_communicator(config=RingConfig()).backend == "ring"
+        assert comm.create_communicator("ring", RingConfig()).backend == "ring"
+        monkeypatch.setenv("COBRE_COMM_BACKEND", "ring")
+        assert comm.create_communicator().backend == "ring"
+
+    def test_auto_asks_it_too(self, plug_in, monkeypatch):
+        plug_in(_ring())
+        assert comm.create_communicator().backend == "local"
+        monkeypatch.setenv("RING", "yes")
+        assert comm.create_communicator().backend == "ring"
+
+    @pytest.mark.parametrize("broken", [ImportError("no ring today"), "not a record", _ring(name="other")])
+    def test_a_broken_one_disturbs_only_those_who_ask_for_it(self, plug_in, caplog, broken):
+        plug_in(broken, names=["ring"])
+        with caplog.at_level(logging.WARNING, "cobre.comm"):
+            comm.create_communicator().close()
+            assert comm.available_backends()[-1] == "local"
+        assert "ring" in caplog.text
+        with pytest.raises(comm.BackendNotAvailable) as caught:
+            comm.create_communicator("ring", RingConfig())
+        assert caught.value.__cause__ is not None
+
+    def test_none_may_take_a_built_in_name(self, plug_in, caplog):
+        plug_in(_ring(), names=["local"])
+        assert comm.available_backends().count("local") == 1
+        assert type(comm.create_communicator("local")) is comm.LocalCommunicator
+        assert "built-in" in caplog.text
+
+    def test_of_two_with_one_name_the_first_is_used_and_the_log_says_so(self, plug_in, caplog):
+        plug_in(_ring(), _ring())
+        assert comm.create_communicator("ring", RingConfig()).backend == "ring"
+        assert "both named" in caplog.text
+
+    def test_one_that_is_unavailable_says_why(self, plug_in):
+        plug_in(_ring(unavailable=lambda: Unavailable("no token ring card", "buy one")))
+        assert "ring" not in comm.available_backends()
+        with pytest.raises(comm.BackendNotAvailable, match="no token ring card\n  fix: buy one"):
+            comm.create_communicator("ring", RingConfig())
+
+    def test_a_failed_start_is_wrapped_with_its_cause(self, plug_in):
+        for cause in (OSError(98, "address in use"), comm.AllocationFailed(5, "no room")):
+
+            def fail(config, cause=cause):
+                raise cause
+
+            plug_in(_ring(open=fail))
+            with pytest.raises(comm.InitializationFailed) as caught:
+                comm.create_communicator("ring", RingConfig())
+            assert caught.value.__cause__ is cause
+            assert caught.value.source is cause
+
+
+def test_the_environment_is_untouched():
+    before = dict(os.environ)
+    comm.create_communicator().close()
+    assert dict(os.environ) == before

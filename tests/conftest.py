@@ -1,0 +1,74 @@
+"""What holds for every test: a deadline (pyproject), warnings as errors (pyproject), and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+# Every process that a test starts inherits this, so that an orphan is recognised as ours.
+MARK = f"COBRE_TEST_RUN={uuid.uuid4().hex}"
+GRACE_S = 2.0
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _mark_processes():
+    name, _, value = MARK.partition("=")
+    os.environ[name] = value
+    yield
+    del os.environ[name]
+
+
+@pytest.fixture(autouse=True)
+def _no_communicator_settings(monkeypatch):
+    """A test sees no COBRE_* variable but those it sets: the user's own must not change its outcome."""
+    for name in list(os.environ):
+        if name.startswith("COBRE_") and name != MARK.partition("=")[0]:
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_behind(_mark_processes):
+    """No descriptor, process or shared-memory entry of ours outlives the test that made it."""
+    before = _leftovers()
+    yield
+    deadline = time.monotonic() + GRACE_S
+    while (left := _leftovers() - before) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not left, f"left behind: {sorted(left)}"
+
+
+def _leftovers() -> set[str]:
+    return _descriptors() | _processes() | _segments()
+
+
+def _descriptors() -> set[str]:
+    found = set()
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            found.add(f"fd {entry.name} -> {entry.readlink()}")
+        except OSError:  # the descriptor that lists this folder is gone by now
+            continue
+    return {item for item in found if not item.endswith("/fd")}
+
+
+def _processes() -> set[str]:
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            environment = (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if MARK.encode() in environment.split(b"\0"):
+            found.add(f"process {entry.name}")
+    return found
+
+
+def _segments() -> set[str]:
+    folder = Path("/dev/shm")
+    return {f"segment {p.name}" for p in folder.glob("cobre*")} if folder.is_dir() else set()
