@@ -6,8 +6,10 @@ The names a user types are resolved when first used, so that importing this cost
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = (
+    False  # type checkers know the name; importing typing for it would cost more than all the rest
+)
 if TYPE_CHECKING:
     from cobre import comm, errors
     from cobre.errors import (

@@ -95,7 +95,12 @@ def test_everything_missing_is_listed_at_once():
 
 
 def test_everything_malformed_is_listed_at_once():
-    wrong = {"COBRE_SHM_NAME": "x", "COBRE_SHM_RANK": "one", "COBRE_SHM_SIZE": "0", "COBRE_SHM_TIMEOUT_SECS": "-3"}
+    wrong = {
+        "COBRE_SHM_NAME": "x",
+        "COBRE_SHM_RANK": "one",
+        "COBRE_SHM_SIZE": "0",
+        "COBRE_SHM_TIMEOUT_SECS": "-3",
+    }
     with pytest.raises(InitializationFailed) as caught:
         shm_config_from(wrong)
     for word in ("'x'", "'one'", "size=0", "'-3'"):

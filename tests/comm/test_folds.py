@@ -95,7 +95,12 @@ def test_of_two_nans_a_sum_keeps_the_lower_rank_s_and_makes_it_quiet(dtype, bits
     first = np.full(count, infinity | 5, bits).view(dtype)  # signalling
     second = np.full(count, infinity | quiet_bit | 9, bits).view(dtype)
     one = np.ones(count, dtype)
-    for rows, payload in (([first, second], 5), ([second, first], 9), ([one, first], 5), ([first, one, second], 5)):
+    for rows, payload in (
+        ([first, second], 5),
+        ([second, first], 9),
+        ([one, first], 5),
+        ([first, one, second], 5),
+    ):
         assert (_fold(rows, "sum").view(bits) == (infinity | quiet_bit | payload)).all()
     for rows in ([first, second], [one, first, second]):  # MIN and MAX keep the very bits
         assert (_fold(rows, "min").view(bits) == (infinity | 5)).all()

@@ -37,7 +37,11 @@ def test_a_v2_group_limits_and_its_file_cache_does_not_count_as_used(machine):
     group = "sys__fs__cgroup__a__b__memory_DOT_"
     _write(
         machine,
-        **{f"{group}max": f"{GIB}\n", f"{group}current": f"{GIB}\n", f"{group}stat": f"anon 1\ninactive_file {GIB // 4}\n"},
+        **{
+            f"{group}max": f"{GIB}\n",
+            f"{group}current": f"{GIB}\n",
+            f"{group}stat": f"anon 1\ninactive_file {GIB // 4}\n",
+        },
     )
     assert available_memory(machine).bytes == GIB // 4
 

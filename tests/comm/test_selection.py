@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.metadata
 import logging
 import os
 from importlib.metadata import EntryPoint
@@ -45,7 +46,9 @@ def plug_in(monkeypatch):
         points = []
         for number, record in enumerate(records):
             name = names[number] if names else record.name
-            point = EntryPoint(name=name, value=f"stranger{number}:BACKEND", group=selection.ENTRY_POINT_GROUP)
+            point = EntryPoint(
+                name=name, value=f"stranger{number}:BACKEND", group=selection.ENTRY_POINT_GROUP
+            )
             points.append((point, record))
         table = {point.value: record for point, record in points}
 
@@ -56,7 +59,7 @@ def plug_in(monkeypatch):
             return record
 
         monkeypatch.setattr(EntryPoint, "load", load)
-        monkeypatch.setattr(selection, "entry_points", lambda group: [point for point, _ in points])
+        monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [point for point, _ in points])
 
     return plug
 
@@ -89,9 +92,9 @@ def test_explicit_arguments_read_no_environment(monkeypatch):
     monkeypatch.setenv("COBRE_TCP_RANK", "nonsense")
     comm.create_communicator(comm.BackendKind.LOCAL).close()
     comm.create_communicator("local").close()
-    for kind, variables in {"shm": "COBRE_SHM", "tcp": "COBRE_TCP"}.items():
-        monkeypatch.setenv(f"{variables}_RANK", "0")
-        monkeypatch.setenv(f"{variables}_SIZE", "1")
+    for prefix in ("COBRE_SHM", "COBRE_TCP"):
+        monkeypatch.setenv(f"{prefix}_RANK", "0")
+        monkeypatch.setenv(f"{prefix}_SIZE", "1")
     monkeypatch.setenv("COBRE_SHM_NAME", "/x")
     record = _available(shm.BACKEND)
     monkeypatch.setattr(shm, "BACKEND", record)

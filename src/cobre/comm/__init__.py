@@ -14,8 +14,10 @@ Names are resolved when first used: importing this package loads no backend and 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = (
+    False  # type checkers know the name; importing typing for it would cost more than all the rest
+)
 if TYPE_CHECKING:
     from cobre.comm.backends.local import LocalCommunicator
     from cobre.comm.backends.mpi import MpiCommunicator

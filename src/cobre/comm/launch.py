@@ -18,7 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import IO, Self, cast
 
 from cobre.comm.backend import Backend, RankCommand
 from cobre.comm.selection import get_backend
@@ -113,8 +113,8 @@ class _Rank:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        assert self.process.stdout is not None
-        self.pipe = self.process.stdout.fileno()
+        self._stream = cast("IO[bytes]", self.process.stdout)
+        self.pipe = self._stream.fileno()
         os.set_blocking(self.pipe, False)
         try:
             # A descriptor that becomes readable at the end of the process, so one wait serves for both.
@@ -153,8 +153,7 @@ class _Rank:
         self.exit_code = self.process.wait()
         self.ended_at = time.monotonic()
         os.close(self.end)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        self._stream.close()
 
 
 class _Group:
@@ -256,9 +255,9 @@ class _Group:
         self._tell_guard(" ".join(f"-{rank.process.pid}" for rank in self.running))
 
     def _tell_guard(self, line: str) -> None:
-        assert self._guard.stdin is not None
+        pipe = cast("IO[bytes]", self._guard.stdin)
         with contextlib.suppress(BrokenPipeError):  # somebody killed it; it is a second line of defence only
-            os.write(self._guard.stdin.fileno(), f"{line}\n".encode())
+            os.write(pipe.fileno(), f"{line}\n".encode())
 
     def __enter__(self) -> Self:
         return self
@@ -310,8 +309,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit status of the rank that failed first, or 0."""
     parser = argparse.ArgumentParser(
         prog="python -m cobre.comm.launch",
-        description="Start N ranks of a program. Each line they print appears behind its rank. The exit status is "
-        "that of the rank that failed first: 128+n if signal n ended it, 0 if none failed.",
+        description="Start N ranks of a program. Each line they print appears behind its rank. The exit "
+        "status is that of the rank that failed first: 128+n if signal n ended it, 0 if none failed.",
         epilog="example: python -m cobre.comm.launch -n 4 --backend NAME -- program.py --its --arguments",
     )
     parser.add_argument(

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from cobre.comm.backend import Backend, refuse
@@ -24,6 +23,8 @@ from cobre.errors import (
 )
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from cobre.comm.protocol import Communicator
 
 __all__ = [
@@ -126,6 +127,8 @@ def _builtin(name: str) -> Backend:
 
 
 def _third_parties() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # slow to import, and not needed for a built-in by name
+
     found: dict[str, EntryPoint] = {}
     for point in entry_points(group=ENTRY_POINT_GROUP):
         name = point.name.lower()

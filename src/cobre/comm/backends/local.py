@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -66,12 +65,12 @@ def _detect(environ: Mapping[str, str]) -> Detection:
     return Detection(fits=True)
 
 
-def _configure(environ: Mapping[str, str]) -> None:
-    return None
+def _configure(environ: Mapping[str, str]) -> dict[str, int]:
+    return read_limits("local", LIMITS, environ)
 
 
-def _open(config: None) -> LocalCommunicator:
-    return LocalCommunicator(**read_limits("local", LIMITS, os.environ))
+def _open(limits: Mapping[str, int] | None) -> LocalCommunicator:
+    return LocalCommunicator(**(limits or {}))
 
 
 def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:

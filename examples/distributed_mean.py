@@ -1,0 +1,47 @@
+"""The mean of a series of which every rank computes only its own block.
+
+    python examples/distributed_mean.py
+    python -m cobre.comm.launch -n 4 --backend NAME -- examples/distributed_mean.py
+
+`allreduce` adds the ranks' sums in rank order, so every backend gives the same bits for the same number
+of ranks. Another number of ranks means other partial sums, and perhaps another last digit. What must
+not depend on it either is gathered and summed once.
+"""
+
+import numpy as np
+
+from cobre.comm import ReduceOp, block_layout, contiguous_block, create_communicator
+
+LENGTH = 1000
+
+
+def series(start: int, count: int) -> np.ndarray:
+    # Division rounds every element by itself, so no element depends on where a block begins.
+    return 1.0 / np.arange(start + 1, start + count + 1)
+
+
+def main() -> None:
+    with create_communicator() as comm:
+        start, count = contiguous_block(LENGTH, comm.rank, comm.size)
+        block = series(start, count)
+        block_sum = np.array([block.sum()])
+
+        total = np.empty(1)
+        comm.allreduce(block_sum, total, ReduceOp.SUM)
+
+        everything = np.empty(LENGTH)
+        comm.allgatherv(block, everything, *block_layout(LENGTH, comm.size))
+
+        block_sums = np.empty(comm.size)
+        comm.allgatherv(block_sum, block_sums, *block_layout(comm.size, comm.size))
+
+        if comm.rank == 0:  # one rank tells the story, so that its lines come in order
+            for rank, value in enumerate(block_sums):
+                first, items = contiguous_block(LENGTH, rank, comm.size)
+                print(f"rank {rank} of {comm.size} summed elements {first}..{first + items - 1}: {value:.6f}")
+            print(f"mean, the same on every backend: {total[0] / LENGTH}")
+            print(f"mean, the same for every number of ranks: {everything.mean()}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Checks of wrong arguments: refused before any byte moves, for the reason the contract names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cobre.comm.testing.checks import Context, Member, check
+from cobre.comm.testing.exchanges import exchange_broadcast, exchange_gather, exchange_reduce
+from cobre.comm.testing.expectations import expect, expect_raises
+from cobre.comm.testing.wrong_calls import WrongCall, wrong_roots, wrong_sizes, wrong_types, wrong_values
+from cobre.errors import CobreError
+
+
+@check()
+def wrong_sizes_are_refused(comm: Member, ctx: Context) -> None:
+    """Counts, displacements and buffers that do not fit together raise InvalidBufferSize."""
+    for wrong in wrong_sizes(comm):
+        expect_raises(wrong.raises, wrong.call, wrong.fault)
+
+
+@check()
+def wrong_roots_are_refused(comm: Member, ctx: Context) -> None:
+    """A root that is no rank raises InvalidRoot."""
+    for wrong in wrong_roots(comm):
+        expect_raises(wrong.raises, wrong.call, wrong.fault)
+
+
+@check()
+def wrong_types_are_refused(comm: Member, ctx: Context) -> None:
+    """Buffers, dtypes and numbers of the wrong type raise TypeError."""
+    for wrong in wrong_types(comm):
+        expect_raises(wrong.raises, wrong.call, wrong.fault)
+
+
+@check()
+def wrong_ops_and_overlaps_are_refused(comm: Member, ctx: Context) -> None:
+    """An unknown op, or send and recv that overlap in a way of their own, raise ValueError."""
+    for wrong in wrong_values(comm):
+        expect_raises(wrong.raises, wrong.call, wrong.fault)
+
+
+@check()
+def refusals_name_a_fix(comm: Member, ctx: Context) -> None:
+    """Every refusal says what to do instead."""
+    for wrong in _all_wrong_calls(comm):
+        error = expect_raises(wrong.raises, wrong.call, wrong.fault)
+        if isinstance(error, CobreError):
+            expect(error.suggestion, f"{wrong.fault}: no suggestion in {error!r}")
+        else:
+            expect("fix:" in str(error), f"{wrong.fault}: no 'fix:' in {error!r}")
+
+
+@check()
+def refusals_move_nothing(comm: Member, ctx: Context) -> None:
+    """A refused call leaves the receiving buffer as it was."""
+    for wrong in _all_wrong_calls(comm):
+        if isinstance(wrong.target, np.ndarray):
+            before = wrong.target.tobytes()
+            expect_raises(wrong.raises, wrong.call, wrong.fault)
+            expect(wrong.target.tobytes() == before, f"{wrong.fault}: refused, but written to")
+
+
+@check()
+def refusals_leave_the_communicator_usable(comm: Member, ctx: Context) -> None:
+    """After a refused call, the next correct one works."""
+    for step, wrong in enumerate(_all_wrong_calls(comm)):
+        expect_raises(wrong.raises, wrong.call, wrong.fault)
+        exchange_reduce(comm, ctx, "f8", 3, "sum", step)
+    exchange_gather(comm, ctx, "f8", [2] * comm.size)
+    exchange_broadcast(comm, ctx, "f8", 3, comm.size - 1)
+    comm.barrier()
+
+
+def _all_wrong_calls(comm: Member) -> Iterator[WrongCall]:
+    yield from wrong_sizes(comm)
+    yield from wrong_roots(comm)
+    yield from wrong_types(comm)
+    yield from wrong_values(comm)

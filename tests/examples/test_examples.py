@@ -1,0 +1,62 @@
+"""The example programs do what they say, on one rank and on several."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DISTRIBUTED_MEAN = EXAMPLES / "distributed_mean.py"
+
+
+@pytest.fixture(scope="module")
+def sockets_path(tmp_path_factory):
+    """A directory with the sockets plugin installed, for PYTHONPATH."""
+    target = tmp_path_factory.mktemp("plugin")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(target)]
+    command = [sys.executable, "-m", "pip", "install", *options, str(EXAMPLES / "backend_plugin")]
+    subprocess.run(command, check=True, timeout=100)
+    return str(target)
+
+
+def expected_lines(size: int) -> list[str]:
+    series = 1.0 / np.arange(1, 1001)
+    bounds = {1: [0], 2: [0, 500], 3: [0, 334, 667], 4: [0, 250, 500, 750]}[size] + [1000]
+    blocks = [(start, stop, series[start:stop].sum()) for start, stop in itertools.pairwise(bounds)]
+    total = 0.0
+    for _, _, part in blocks:
+        total += part
+    return [
+        *(
+            f"rank {rank} of {size} summed elements {start}..{stop - 1}: {part:.6f}"
+            for rank, (start, stop, part) in enumerate(blocks)
+        ),
+        f"mean, the same on every backend: {total / 1000}",
+        f"mean, the same for every number of ranks: {series.mean()}",
+    ]
+
+
+def output_of(arguments, **environ: str) -> list[str]:
+    command = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(
+        command, env={**os.environ, **environ}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+def test_distributed_mean_runs_on_one_rank():
+    assert output_of([DISTRIBUTED_MEAN]) == expected_lines(1)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_distributed_mean_runs_on_several_ranks(sockets_path, size):
+    launch = ["-m", "cobre.comm.launch", "-n", size, "--backend", "sockets", "--timeout", "30", "--"]
+    lines = output_of([*launch, DISTRIBUTED_MEAN], PYTHONPATH=sockets_path)
+    assert lines == [f"[0] {line}" for line in expected_lines(size)]
