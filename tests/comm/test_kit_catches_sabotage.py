@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cobre.comm.testing import CHECKS, Context, Failure, choose, digest, run_checks
-from comm.sabotage import CHUNK_BYTES, all_sabotages
-from comm.threaded import HeapCommunicator, ThreadedCommunicator, run_threaded
+from sabotage import CHUNK_BYTES, all_sabotages
+from sabotage.threaded import HeapCommunicator, ThreadedCommunicator, run_threaded
 
 SABOTAGES = sorted(all_sabotages(), key=lambda cls: cls.__name__)
 BY_NAME = {check.name: check for check in CHECKS}

@@ -2,8 +2,7 @@
 
 Without pytest, for any backend, also one of a third party::
 
-    cobre launch -n 4 --backend shm -- -m cobre.comm.testing
-    python -m cobre.comm.testing -n 4 --backend tcp
+    python -m cobre.comm.testing -n 4 --backend NAME
 
 or from a program, in every rank::
 

@@ -17,7 +17,7 @@ from cobre.comm.testing import samples
 
 __all__ = ["Check", "Context", "Member", "as_member", "check", "checks_of", "closing_check"]
 
-HUGE_BYTES = 2**32 + 4099
+HUGE_BYTES = 2**32 + 10_007
 
 
 class Member(Communicator, SharedMemoryProvider, Protocol):

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from cobre.comm.launch import first_failure, run_ranks
+from cobre.comm.launch import RankResult, first_failure, run_ranks
 from cobre.comm.limits import read_limits
 from cobre.comm.protocol import Communicator
 from cobre.comm.selection import create_communicator, get_backend
@@ -120,11 +120,16 @@ def _launch(options: argparse.Namespace, names: Sequence[str] | None, *, echo: b
     except WorkerError as error:
         return error.message
     failure = first_failure(results)
-    if failure is None:
-        return None
-    lines = failure.output.splitlines()
-    reasons = [line for line in lines if line.startswith("rank ") and " failed: " in line]
-    return reasons[0] if reasons else f"rank {failure.rank} ended with {failure.exit_code}"
+    return None if failure is None else _reason(failure, results)
+
+
+def _reason(failure: RankResult, results: Sequence[RankResult]) -> str:
+    """What a rank said about its own failure, rather than about the loss of another one."""
+    lines = [line for result in (failure, *results) for line in result.output.splitlines()]
+    told = [line for line in lines if line.startswith("rank ") and " failed: " in line]
+    own = [line for line in told if "CollectiveFailed" not in line]
+    hung = [f"rank {result.rank} hung" for result in results if "Timeout (" in result.output]
+    return [*own, *hung, *told, f"rank {failure.rank} ended with {failure.exit_code}"][0]
 
 
 def _limits(backend: str, environ: Mapping[str, str]) -> dict[str, int]:

@@ -40,8 +40,9 @@ def payloads_pass_4_gib(comm: Member, ctx: Context) -> None:
 def _starts(length: int) -> list[int]:
     """Where the windows with data begin: both ends, and every boundary that a counter could wrap at."""
     last = max(length - WINDOW, 0)
-    edges = [edge for edge in (0, length // 3, 2**31, 2**32, length) if edge <= length]
-    return sorted({min(max(edge - WINDOW // 2, 0), last) for edge in edges})
+    edges = [edge - WINDOW // 2 for edge in (0, length // 3, 2**31, 2**32) if edge <= length]
+    inner = {max(start, 0) for start in edges if start <= last - WINDOW}
+    return sorted(inner | {last})
 
 
 def _windows(ctx: Context, length: int, rank: int) -> list[tuple[int, NDArray[Any]]]:

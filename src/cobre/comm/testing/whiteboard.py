@@ -57,15 +57,15 @@ def whiteboard(comm: Communicator) -> Iterator[Whiteboard | None]:
         os.close(handle)
         text = token + os.fsencode(path)
         note[: len(text)] = np.frombuffer(text, np.uint8)
+    fd, everybody = -1, np.zeros(1, np.int64)
     try:
-        comm.broadcast(note, 0)
-        fd = _open(note.tobytes())
-        everybody = np.zeros(1, np.int64)
-        comm.allreduce(np.array([fd >= 0], np.int64), everybody, "min")
-    finally:
-        if path:
-            Path(path).unlink()
-    try:
+        try:
+            comm.broadcast(note, 0)
+            fd = _open(note.tobytes())
+            comm.allreduce(np.array([fd >= 0], np.int64), everybody, "min")
+        finally:
+            if path:
+                Path(path).unlink()
         yield Whiteboard(fd, comm.rank, comm.size) if everybody[0] else None
     finally:
         if fd >= 0:

@@ -1,0 +1,24 @@
+"""What every sabotage is: a communicator that breaks one promise, and the check that must notice."""
+
+from __future__ import annotations
+
+from cobre.comm.arguments import fold_in_rank_order
+
+CHUNK_BYTES = 20_000
+"""The internal size that the tests announce, and that some of these trip over."""
+
+
+class Sabotage:
+    """Base of all, beside the communicator that they break.
+
+    ``caught_by`` names the check meant for it, ``ranks`` how many it takes.
+    """
+
+    caught_by = ""
+    ranks = 2
+
+
+def folded(parts, op):
+    out = parts[0].copy()
+    fold_in_rank_order(parts, out, op)
+    return out

@@ -1,0 +1,130 @@
+"""Broken groups, statistics and allgatherv."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cobre.comm.arguments import as_flat_array
+from sabotage.base import CHUNK_BYTES, Sabotage
+from sabotage.threaded import ThreadedCommunicator, memory_of
+
+
+class LacksASplit(Sabotage, ThreadedCommunicator):
+    caught_by = "protocols_are_implemented"
+    split_local = None
+
+
+class EverybodyIsRankZero(Sabotage, ThreadedCommunicator):
+    caught_by = "ranks_are_numbered_once_each"
+    rank = 0
+
+
+class CountsTwice(Sabotage, ThreadedCommunicator):
+    caught_by = "stats_count_calls_and_bytes"
+
+    def _count(self, operation, n_bytes):
+        super()._count(operation, n_bytes)
+        super()._count(operation, 0)
+
+
+class CountsNoBytes(Sabotage, ThreadedCommunicator):
+    caught_by = "stats_count_calls_and_bytes"
+
+    def _count(self, operation, n_bytes):
+        super()._count(operation, 0)
+
+
+class AloneGatherDoesNothing(Sabotage, ThreadedCommunicator):
+    caught_by, ranks = "alone_gather_and_reduce_copy", 1
+
+    def _place(self, parts, recv, counts, displs):
+        pass
+
+
+class AloneBroadcastClears(Sabotage, ThreadedCommunicator):
+    caught_by, ranks = "alone_broadcast_and_barrier_do_nothing", 1
+
+    def broadcast(self, buf, root):
+        memory_of(buf)[:] = 0
+
+
+class GathersIntegersAsDoubles(Sabotage, ThreadedCommunicator):
+    caught_by = "gather_carries_every_dtype"
+
+    def _place(self, parts, recv, counts, displs):
+        if as_flat_array(recv).dtype == np.int64:
+            parts = [np.frombuffer(part, "i8").astype("f8").astype("i8").tobytes() for part in parts]
+        super()._place(parts, recv, counts, displs)
+
+
+class GatherLosesTheByteAfterAChunk(Sabotage, ThreadedCommunicator):
+    caught_by = "gather_takes_every_length"
+
+    def _place(self, parts, recv, counts, displs):
+        super()._place(
+            [part[: -(len(part) == CHUNK_BYTES + 1) or None] for part in parts], recv, counts, displs
+        )
+
+
+class GatherStopsAtAnEmptyPart(Sabotage, ThreadedCommunicator):
+    caught_by = "gather_takes_zero_counts"
+
+    def _place(self, parts, recv, counts, displs):
+        end = counts.index(0) if 0 in counts else len(counts)
+        super()._place(parts[:end], recv, counts[:end], displs[:end])
+
+
+class GatherClearsGaps(Sabotage, ThreadedCommunicator):
+    caught_by = "gather_leaves_gaps_untouched"
+
+    def _place(self, parts, recv, counts, displs):
+        memory_of(recv)[:] = 0
+        super()._place(parts, recv, counts, displs)
+
+
+class GatherPacks(Sabotage, ThreadedCommunicator):
+    caught_by = "gather_obeys_displacements"
+
+    def _place(self, parts, recv, counts, displs):
+        super()._place(parts, recv, counts, [sum(counts[:rank]) for rank in range(len(counts))])
+
+
+class GatherPlacesLikeRankZero(Sabotage, ThreadedCommunicator):
+    caught_by = "gather_places_by_own_displacements"
+
+    def _place(self, parts, recv, counts, displs):
+        super()._place(parts, recv, counts, self._exchange("displs", (), displs)[0])
+
+
+class GatherClearsBeforeItReads(Sabotage, ThreadedCommunicator):
+    caught_by = "gather_works_in_place"
+
+    def allgatherv(self, send, recv, counts, displs):
+        as_flat_array(recv)[displs[0] : displs[0] + counts[0]] = 0
+        super().allgatherv(send, recv, counts, displs)
+
+
+class GatherScribblesOnSend(Sabotage, ThreadedCommunicator):
+    caught_by = "gather_leaves_send_alone"
+
+    def allgatherv(self, send, recv, counts, displs):
+        super().allgatherv(send, recv, counts, displs)
+        memory_of(send)[:] = 0
+
+
+class GatherWantsArrays(Sabotage, ThreadedCommunicator):
+    caught_by = "gather_takes_any_buffer"
+
+    def allgatherv(self, send, recv, counts, displs):
+        if not isinstance(send, np.ndarray):
+            raise TypeError("send is no array")
+        super().allgatherv(send, recv, counts, displs)
+
+
+class GatherWantsLists(Sabotage, ThreadedCommunicator):
+    caught_by = "gather_takes_any_integers"
+
+    def allgatherv(self, send, recv, counts, displs):
+        if not isinstance(counts, list):
+            raise TypeError("counts is no list")
+        super().allgatherv(send, recv, counts, displs)

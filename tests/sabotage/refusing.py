@@ -1,0 +1,75 @@
+"""Broken answers to wrong arguments."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cobre.errors import CobreError, InvalidBufferSize, InvalidRoot
+from sabotage.base import Sabotage
+from sabotage.threaded import ThreadedCommunicator
+
+
+class MissesOverlappingParts(Sabotage, ThreadedCommunicator):
+    caught_by = "wrong_sizes_are_refused"
+
+    def allgatherv(self, send, recv, counts, displs):
+        try:
+            super().allgatherv(send, recv, counts, displs)
+        except InvalidBufferSize as error:
+            if "overlap" not in str(error):
+                raise
+
+
+class RootsAreValueErrors(Sabotage, ThreadedCommunicator):
+    caught_by = "wrong_roots_are_refused"
+
+    def broadcast(self, buf, root):
+        try:
+            super().broadcast(buf, root)
+        except InvalidRoot as error:
+            raise ValueError(str(error)) from error
+
+
+class CopiesScatteredBuffers(Sabotage, ThreadedCommunicator):
+    caught_by = "wrong_types_are_refused"
+
+    def allreduce(self, send, recv, op):
+        super().allreduce(np.ascontiguousarray(send), recv, op)
+
+
+class CopiesOverlappingBuffers(Sabotage, ThreadedCommunicator):
+    caught_by = "wrong_ops_and_overlaps_are_refused"
+
+    def allreduce(self, send, recv, op):
+        super().allreduce(send.copy(), recv, op)
+
+
+class SuggestsNothing(Sabotage, ThreadedCommunicator):
+    caught_by = "refusals_name_a_fix"
+
+    def allgatherv(self, send, recv, counts, displs):
+        try:
+            super().allgatherv(send, recv, counts, displs)
+        except CobreError as error:
+            error.suggestion = ""
+            raise
+
+
+class ClearsThenChecks(Sabotage, ThreadedCommunicator):
+    caught_by = "refusals_move_nothing"
+
+    def allgatherv(self, send, recv, counts, displs):
+        if isinstance(recv, np.ndarray) and recv.flags.writeable:
+            recv[...] = 0
+        super().allgatherv(send, recv, counts, displs)
+
+
+class BreaksOnRefusal(Sabotage, ThreadedCommunicator):
+    caught_by = "refusals_leave_the_communicator_usable"
+
+    def broadcast(self, buf, root):
+        try:
+            super().broadcast(buf, root)
+        except InvalidRoot as error:
+            self._failure = error
+            raise
