@@ -23,9 +23,13 @@ $(VENV)/.package: $(VENV)/.tools $(SOURCES)
 	$(BIN)/python -m pip install --quiet .
 	touch $@
 
-run: setup       ## run a distributed example on 4 ranks and show what each did
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation examples/backend_plugin
-	$(BIN)/python -m cobre.comm.launch -n 4 --backend sockets -- examples/distributed_mean.py
+run: build/plugin/.installed ## run a distributed example on 4 ranks and show what each did
+	PYTHONPATH=build/plugin $(BIN)/python -m cobre.comm.launch -n 4 --backend sockets -- examples/distributed_mean.py
+
+# Beside .venv, not in it: the suite must not depend on whether somebody ran the example.
+build/plugin/.installed: $(VENV)/.package $(shell find examples/backend_plugin -type f ! -path '*/__pycache__/*')
+	$(BIN)/python -m pip install --quiet --upgrade --no-deps --no-build-isolation --no-index --target build/plugin examples/backend_plugin
+	touch $@
 
 test: setup      ## run the whole suite
 	$(BIN)/python -m pytest

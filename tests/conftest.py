@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 import uuid
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 # Every process that a test starts inherits this, so that an orphan is recognised as ours.
 MARK = f"COBRE_TEST_RUN={uuid.uuid4().hex}"
 GRACE_S = 2.0
+PLUGIN = Path(__file__).parent.parent / "examples" / "backend_plugin"
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -39,6 +42,15 @@ def _nothing_left_behind(_mark_processes):
     while (left := _leftovers() - before) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not left, f"left behind: {sorted(left)}"
+
+
+@pytest.fixture(scope="session")
+def sockets_path(tmp_path_factory):
+    """A directory with the example backend installed as a stranger would, for PYTHONPATH."""
+    target = tmp_path_factory.mktemp("plugin")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(target)]
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, str(PLUGIN)], check=True, timeout=100)
+    return str(target)
 
 
 def _leftovers() -> set[str]:

@@ -11,17 +11,6 @@ from pathlib import Path
 
 import pytest
 
-PLUGIN = Path(__file__).parents[2] / "examples" / "backend_plugin"
-
-
-@pytest.fixture(scope="session")
-def sockets_path(tmp_path_factory):
-    """A directory with the sockets plugin installed, for PYTHONPATH."""
-    target = tmp_path_factory.mktemp("plugin")
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(target)]
-    subprocess.run([sys.executable, "-m", "pip", "install", *options, str(PLUGIN)], check=True, timeout=100)
-    return str(target)
-
 
 @pytest.fixture
 def python(sockets_path):
@@ -239,6 +228,21 @@ def test_a_missing_rank_is_named_at_the_deadline_and_told_when_it_comes(ranks, l
     assert set(texts) == {f"barrier timed out after 0.5 s: rank {late} did not call it\n"}
 
 
+def test_a_rank_0_that_stands_still_is_named(ranks):
+    code = """
+    pids = np.empty(comm.size, np.int64)
+    comm.allgatherv(np.array([os.getpid()]), pids, ones, places)
+    if comm.rank == 0:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    else:
+        print(failure_of(comm.barrier).rpartition(" [")[0])
+        time.sleep(1)  # the other one finds out, too
+        os.kill(pids[0], signal.SIGCONT)
+    """
+    texts = ranks(3, code, COBRE_SOCKETS_TIMEOUT_SECS="0.3")
+    assert texts[1:] == ["barrier: rank 0 gave no answer in 0.3 s\n"] * 2
+
+
 def test_an_interrupt_in_a_collective_breaks_the_communicator_for_all(ranks):
     code = """
     if comm.rank == 1:
@@ -312,3 +316,43 @@ for rank in (0, 1):
     first, second = python("-c", code).splitlines()
     assert "rank 1, rank 2 did not join within 0.2 s" in first
     assert second.startswith("rank 1 of 3 could not meet the others")
+
+
+def test_the_kit_names_the_promises_that_a_broken_backend_breaks(sockets_path, tmp_path):
+    (tmp_path / "crooked.py").write_text(
+        textwrap.dedent("""
+        import dataclasses
+        import cobre_backend_sockets as healthy
+
+        def open_crooked(config):
+            comm = healthy.BACKEND.open(config)
+            comm.__class__ = type("Crooked", (type(comm),), {"barrier": lambda self: None, "backend": "crooked"})
+            return comm
+
+        def rank_commands(argv, size):
+            commands = healthy.BACKEND.rank_commands(argv, size)
+            return [c._replace(env={**c.env, "COBRE_COMM_BACKEND": "crooked"}) for c in commands]
+
+        BACKEND = dataclasses.replace(
+            healthy.BACKEND, name="crooked", open=open_crooked, rank_commands=rank_commands
+        )
+        """)
+    )
+    info = tmp_path / "crooked-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: crooked\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[cobre.comm.backends]\ncrooked = crooked:BACKEND\n")
+    checks = "gather_takes_zero_counts,barrier_holds_everyone_back,broadcast_takes_any_buffer"
+    done = subprocess.run(
+        [sys.executable, "-m", "cobre.comm.testing", "-n", "2", "--backend", "crooked", "--only", checks],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{sockets_path}"},
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.returncode == 1
+    verdicts = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line.count(" ") > 10)
+    assert done.stdout.rstrip().endswith("2 passed, 1 failed")
+    assert "FAILED" in verdicts["barrier_holds_everyone_back"]
+    assert verdicts["gather_takes_zero_counts"] == verdicts["broadcast_takes_any_buffer"] == "ok"

@@ -15,16 +15,6 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 DISTRIBUTED_MEAN = EXAMPLES / "distributed_mean.py"
 
 
-@pytest.fixture(scope="module")
-def sockets_path(tmp_path_factory):
-    """A directory with the sockets plugin installed, for PYTHONPATH."""
-    target = tmp_path_factory.mktemp("plugin")
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(target)]
-    command = [sys.executable, "-m", "pip", "install", *options, str(EXAMPLES / "backend_plugin")]
-    subprocess.run(command, check=True, timeout=100)
-    return str(target)
-
-
 def expected_lines(size: int) -> list[str]:
     series = 1.0 / np.arange(1, 1001)
     bounds = {1: [0], 2: [0, 500], 3: [0, 334, 667], 4: [0, 250, 500, 750]}[size] + [1000]

@@ -117,9 +117,11 @@ class Hub:
         self._wait_until(lambda: not self._wires.keys() - step.answered, timeout)
         return waited_s
 
-    def leave(self, reason: str) -> None:
+    def leave(self, reason: str, patience_s: float = 0.0) -> None:
+        """End the meeting for all, and wait that long for them to be told why."""
         with self._changed:
             self._fail(reason)
+            self._changed.wait_for(lambda: not self._wires, patience_s)
 
     def drop_descriptors(self) -> None:
         for wire in list(self._wires.values()):
@@ -230,7 +232,8 @@ class Link:
             ) from error
         return waited_s
 
-    def leave(self, reason: str) -> None:
+    def leave(self, reason: str, patience_s: float = 0.0) -> None:
+        """Just go: rank 0 sees it, and tells the others."""
         self._wire.shut_down(socket.SHUT_RDWR)
         self._wire.close()
 

@@ -38,5 +38,5 @@ def as_flat_array(buffer: CommData) -> NDArray[Any]:
     >>> as_flat_array(bytearray(b"abc"))
     array([97, 98, 99], dtype=uint8)
     """
-    array = buffer if isinstance(buffer, np.ndarray) else np.asarray(memoryview(buffer))
-    return array.reshape(-1)
+    # np.asarray drops subclasses that stay two-dimensional; memoryview keeps bytes from becoming text.
+    return np.asarray(buffer if isinstance(buffer, np.ndarray) else memoryview(buffer)).reshape(-1)
