@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/calls.hpp"
 #include "bindings/comm.hpp"
 #include "comm/error.hpp"
 #include "comm/fold.hpp"
@@ -21,24 +22,16 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-Integers copy_of(const IntegerList& list) { return {list.values().begin(), list.values().end()}; }
+Integers copy_of(std::span<const std::int64_t> values) { return {values.begin(), values.end()}; }
 
 std::pair<Integers, Integers> check_allgatherv(nb::handle send, nb::handle recv, nb::handle counts,
                                                nb::handle displs, int rank, int size) {
-    const BorrowedBuffer from(send.ptr(), "allgatherv", "send");
-    const BorrowedBuffer to(recv.ptr(), "allgatherv", "recv");
-    const IntegerList count_list(counts.ptr(), "allgatherv", "counts");
-    const IntegerList displ_list(displs.ptr(), "allgatherv", "displs");
-    comm::check_allgatherv(*from, *to, {count_list.values(), displ_list.values()}, {rank, size});
-    return {copy_of(count_list), copy_of(displ_list)};
+    const GatherCall call(send, recv, counts, displs, {rank, size});
+    return {copy_of(call.layout().counts), copy_of(call.layout().displs)};
 }
 
 const char* check_allreduce(nb::handle send, nb::handle recv, nb::handle op, int rank, int size) {
-    const BorrowedBuffer from(send.ptr(), "allreduce", "send");
-    const BorrowedBuffer to(recv.ptr(), "allreduce", "recv");
-    const comm::ReduceOp parsed = reduce_op_of(op.ptr());
-    comm::check_allreduce(*from, *to, parsed, {rank, size});
-    switch (parsed) {
+    switch (ReduceCall(send, recv, op, {rank, size}).op) {
         case comm::ReduceOp::sum: return "sum";
         case comm::ReduceOp::min: return "min";
         case comm::ReduceOp::max: break;
@@ -47,31 +40,35 @@ const char* check_allreduce(nb::handle send, nb::handle recv, nb::handle op, int
 }
 
 int check_broadcast(nb::handle buf, nb::handle root, int rank, int size) {
-    const BorrowedBuffer buffer(buf.ptr(), "broadcast", "buf");
-    return check_broadcast_root(buffer, root, {rank, size});
+    return BroadcastCall(buf, root, {rank, size}).root;
 }
 
-void fold_in_rank_order(nb::sequence parts, nb::handle out, nb::handle op) {
-    const comm::ReduceOp parsed = reduce_op_of(op.ptr());
-    const BorrowedBuffer to(out.ptr(), "allreduce", "out");
+void fold_in_rank_order(nb::handle parts, nb::handle out, nb::handle op) {
+    // A list of our own: the caller's may change, or make its items as they are asked for.
+    const nb::object items = nb::steal(PySequence_List(parts.ptr()));
+    if (!items.is_valid()) throw nb::python_error();
+    const int size = static_cast<int>(nb::len(items));
+    if (size == 0)
+        throw comm::Error(comm::ErrorClass::value_error, "there are no parts to fold", "pass one part per rank");
+    const comm::Where where{"allreduce", {0, size}};
+    const comm::ReduceOp parsed = reduce_op_of(op.ptr(), where);
+    const BorrowedBuffer to(out.ptr(), where, "out");
     std::vector<std::unique_ptr<BorrowedBuffer>> buffers;
     std::vector<const std::byte*> rows;
-    for (nb::handle part : parts) {
-        buffers.push_back(std::make_unique<BorrowedBuffer>(part.ptr(), "allreduce", "part"));
-        const int rank = static_cast<int>(rows.size());
-        comm::check_allreduce(**buffers.back(), *to, parsed, {rank, static_cast<int>(nb::len(parts))});
-        rows.push_back((**buffers.back()).data);
+    for (nb::handle part : items) {
+        const comm::Group owner{static_cast<int>(rows.size()), size};
+        buffers.push_back(std::make_unique<BorrowedBuffer>(part.ptr(), comm::Where{"allreduce", owner}, "part"));
+        comm::check_allreduce(**buffers.back(), *to, parsed, owner);
+        rows.push_back((*buffers.back())->data);
     }
-    if (rows.empty())
-        throw comm::Error(comm::ErrorClass::value_error, "there are no parts to fold", "pass one part per rank");
     const nb::gil_scoped_release released;
-    comm::fold_in_rank_order(rows, static_cast<std::size_t>((*to).count), (*to).dtype, parsed, (*to).data);
+    comm::fold_in_rank_order(rows, static_cast<std::size_t>(to->count), to->dtype, parsed, to->data);
 }
 
 // Equal exactly when two buffers count as the same dtype, on any rank.
 std::string dtype_signature(nb::handle buffer) {
-    const BorrowedBuffer borrowed(buffer.ptr(), "dtype_signature", "buffer");
-    const comm::DType& dtype = (*borrowed).dtype;
+    const BorrowedBuffer borrowed(buffer.ptr(), {"dtype_signature", {}}, "buffer");
+    const comm::DType& dtype = borrowed->dtype;
     std::string signature = comm::name_of(dtype);
     if (dtype.kind == comm::Kind::record) signature += " with layout " + std::to_string(dtype.layout);
     return signature;
@@ -85,17 +82,6 @@ void require_carried(nb::handle dtype) {
 
 }  // namespace
 
-int check_broadcast_root(const BorrowedBuffer& buffer, nb::handle root, comm::Group group) {
-    const std::int64_t number = integer_of(root.ptr(), "broadcast", "root");
-    if (number == INT64_MAX || number == INT64_MIN) {
-        const nb::object error = nb::module_::import_("cobre.errors").attr("InvalidRoot")(root, group.size);
-        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-        throw nb::python_error();
-    }
-    comm::check_broadcast(*buffer, number, group);
-    return static_cast<int>(number);
-}
-
 void bind_arguments(nb::module_& m) {
     m.def("check_allgatherv", &check_allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(),
           "displs"_a.none(), "rank"_a, "size"_a,
@@ -106,7 +92,7 @@ void bind_arguments(nb::module_& m) {
           "Raise what allreduce must raise, or return the operation's name.");
     m.def("check_broadcast", &check_broadcast, "buf"_a.none(), "root"_a.none(), "rank"_a, "size"_a,
           "Raise what broadcast must raise, or return the root as an int.");
-    m.def("fold_in_rank_order", &fold_in_rank_order, "parts"_a, "out"_a.none(), "op"_a.none(),
+    m.def("fold_in_rank_order", &fold_in_rank_order, "parts"_a.none(), "out"_a.none(), "op"_a.none(),
           nb::sig("def fold_in_rank_order(parts: collections.abc.Sequence[object], out: object, op: str) -> None"),
           "Fold one buffer per rank, rank 0 first, into out, which may be one of them.");
     m.def("dtype_signature", &dtype_signature, "buffer"_a,

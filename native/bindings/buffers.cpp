@@ -1,9 +1,6 @@
 #include "bindings/buffers.hpp"
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
-
-#include <string>
 
 #include "bindings/record_layout.hpp"
 #include "comm/error.hpp"
@@ -14,89 +11,127 @@ namespace cobre::bindings {
 
 namespace {
 
-[[noreturn]] void wrong_type(const char* operation, const char* argument, const std::string& what,
+[[noreturn]] void wrong_type(const std::string& where, const char* argument, const std::string& what,
                              std::string fix) {
-    throw comm::Error(comm::ErrorClass::type_error, std::string(argument) + " " + what + " (" + operation + ")",
-                      std::move(fix));
+    throw comm::Error(comm::ErrorClass::type_error, std::string(argument) + " " + what + where, std::move(fix));
 }
 
 std::string type_name(PyObject* object) { return Py_TYPE(object)->tp_name; }
 
-std::string text_of(PyArray_Descr* descr) {
-    return nb::cast<std::string>(nb::str(nb::handle(reinterpret_cast<PyObject*>(descr))));
+// str() or repr() of anything, whatever characters it holds.
+std::string utf8(PyObject* text) {
+    const nb::object held = nb::steal(text);
+    if (!held.is_valid()) throw nb::python_error();
+    const nb::object bytes = nb::steal(PyUnicode_AsEncodedString(held.ptr(), "utf-8", "backslashreplace"));
+    if (!bytes.is_valid()) throw nb::python_error();
+    return PyBytes_AS_STRING(bytes.ptr());
 }
 
-// A temporary array over the memory of `object`, or null with no Python error set.
+std::string text_of(PyArray_Descr* descr) { return utf8(PyObject_Str(reinterpret_cast<PyObject*>(descr))); }
+
+// Lets anything but the exceptions that mean "not like that" through: Ctrl-C must not become a TypeError.
+void clear_or_throw(std::initializer_list<PyObject*> expected) {
+    if (PyErr_Occurred() == nullptr) return;
+    for (PyObject* type : expected) {
+        if (PyErr_ExceptionMatches(type) == 0) continue;
+        PyErr_Clear();
+        return;
+    }
+    throw nb::python_error();
+}
+
+// A temporary array over the memory of `object`, or null where NumPy cannot map it.
 PyObject* array_over(PyObject* object) {
-    PyObject* view = PyMemoryView_FromObject(object);
-    PyObject* array = view != nullptr ? PyArray_FROM_O(view) : nullptr;
-    const bool same_memory =
-        array != nullptr && (PyArray_SIZE(reinterpret_cast<PyArrayObject*>(array)) == 0 ||
-                             PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)) ==
-                                 PyMemoryView_GET_BUFFER(view)->buf);  // else NumPy copied what it could not map
-    Py_XDECREF(view);
-    PyErr_Clear();
-    if (same_memory) return array;
-    Py_XDECREF(array);
-    return nullptr;
+    const nb::object view = nb::steal(PyMemoryView_FromObject(object));
+    nb::object array;
+    if (view.is_valid()) array = nb::steal(PyArray_FROM_O(view.ptr()));
+    clear_or_throw({PyExc_TypeError, PyExc_ValueError, PyExc_BufferError, PyExc_RuntimeError});
+    if (!array.is_valid()) return nullptr;
+    auto* mapped = reinterpret_cast<PyArrayObject*>(array.ptr());
+    // Else NumPy copied what it could not map.
+    const bool is_same_memory =
+        PyArray_SIZE(mapped) == 0 || PyArray_DATA(mapped) == PyMemoryView_GET_BUFFER(view.ptr())->buf;
+    return is_same_memory ? array.release().ptr() : nullptr;
+}
+
+const char* fix_for(PyArray_Descr* descr) {
+    switch (descr->kind) {
+        case 'M':
+        case 'm': return "send its numbers: a.view('int64')";
+        case 'S':
+        case 'U': return "send its bytes: a.view('uint8')";
+        case 'V':
+            if (PyDataType_NAMES(descr) == nullptr) return "send its bytes: a.view('uint8')";
+            break;
+        default: break;
+    }
+    return "use bool, int, float or complex, or a structured dtype of these";
+}
+
+bool read_dtype(PyArray_Descr* descr, comm::DType& dtype) {
+    dtype.itemsize = static_cast<std::uint32_t>(PyDataType_ELSIZE(descr));
+    dtype.swapped = PyDataType_ISBYTESWAPPED(descr) != 0;
+    switch (descr->kind) {
+        case 'b': dtype.kind = comm::Kind::boolean; return true;
+        case 'i': dtype.kind = comm::Kind::signed_int; return true;
+        case 'u': dtype.kind = comm::Kind::unsigned_int; return true;
+        case 'f': dtype.kind = comm::Kind::floating; return true;
+        case 'c': dtype.kind = comm::Kind::complex; return true;
+        case 'V': dtype.kind = comm::Kind::record; break;
+        default: return false;
+    }
+    return dtype.itemsize != 0 && hash_record_layout(descr, dtype.layout);
+}
+
+[[noreturn]] void refuse_dtype(PyArray_Descr* descr, const std::string& where, const char* argument) {
+    wrong_type(where, argument, "has dtype " + text_of(descr) + ", which cannot be sent", fix_for(descr));
 }
 
 }  // namespace
 
 comm::DType dtype_of(PyArray_Descr* descr, const char* operation, const char* argument) {
     comm::DType dtype;
-    dtype.itemsize = static_cast<std::uint32_t>(PyDataType_ELSIZE(descr));
-    dtype.swapped = PyDataType_ISBYTESWAPPED(descr) != 0;
-    switch (descr->kind) {
-        case 'b': dtype.kind = comm::Kind::boolean; return dtype;
-        case 'i': dtype.kind = comm::Kind::signed_int; return dtype;
-        case 'u': dtype.kind = comm::Kind::unsigned_int; return dtype;
-        case 'f': dtype.kind = comm::Kind::floating; return dtype;
-        case 'c': dtype.kind = comm::Kind::complex; return dtype;
-        case 'V':
-            dtype.kind = comm::Kind::record;
-            if (hash_record_layout(descr, dtype.layout)) return dtype;
-            break;
-        default: break;
-    }
-    const char* fix = "use bool, int, float or complex, or a structured dtype of these";
-    if (descr->kind == 'M' || descr->kind == 'm') fix = "send its numbers: a.view('int64')";
-    if (descr->kind == 'S' || descr->kind == 'U' || descr->kind == 'V') fix = "send its bytes: a.view('uint8')";
-    wrong_type(operation, argument, "has dtype " + text_of(descr) + ", which cannot be sent", fix);
+    if (!read_dtype(descr, dtype)) refuse_dtype(descr, std::string(" (") + operation + ")", argument);
+    return dtype;
 }
 
-BorrowedBuffer::BorrowedBuffer(PyObject* object, const char* operation, const char* argument) {
+BorrowedBuffer::BorrowedBuffer(PyObject* object, const comm::Where& where, const char* argument) {
     if (PyArray_Check(object)) [[likely]] {
-        read(reinterpret_cast<PyArrayObject*>(object), operation, argument);
-        return;
-    }
-    if (!PyObject_CheckBuffer(object))
-        wrong_type(operation, argument, "is a " + type_name(object) + ", not a buffer",
+        if (!PyArray_CheckExact(object) && PyObject_HasAttrString(object, "mask") != 0)
+            wrong_type(where.text(), argument, "is a masked array, whose mask would be lost",
+                       "send a.filled(value), and the mask as an array of its own if it is needed");
+        Py_INCREF(object);
+        array_ = object;
+    } else if (!PyObject_CheckBuffer(object)) {
+        wrong_type(where.text(), argument, "is a " + type_name(object) + ", not a buffer",
                    std::string("pass a NumPy array, e.g. numpy.asarray(") + argument + ", dtype='float64')");
-    owned_ = array_over(object);
-    if (owned_ == nullptr)
-        wrong_type(operation, argument, "is a " + type_name(object) + " whose memory NumPy cannot map",
-                   "pass a NumPy array of bool, int, float, complex or a structured dtype of these");
+    } else {
+        array_ = array_over(object);
+        if (array_ == nullptr)
+            wrong_type(where.text(), argument, "is a " + type_name(object) + " whose memory NumPy cannot map",
+                       "pass a NumPy array of bool, int, float, complex or a structured dtype of these");
+    }
     try {
-        read(reinterpret_cast<PyArrayObject*>(owned_), operation, argument);
+        read(where, argument);
     } catch (...) {
-        Py_CLEAR(owned_);
+        Py_CLEAR(array_);
         throw;
     }
 }
 
-void BorrowedBuffer::read(PyArrayObject* array, const char* operation, const char* argument) {
-    descr_ = PyArray_DESCR(array);
-    buffer_.dtype = dtype_of(descr_, operation, argument);
+void BorrowedBuffer::read(const comm::Where& where, const char* argument) {
+    auto* array = reinterpret_cast<PyArrayObject*>(array_);
+    PyArray_Descr* descr = PyArray_DESCR(array);
+    if (!read_dtype(descr, buffer_.dtype)) [[unlikely]]
+        refuse_dtype(descr, where.text(), argument);
     const int flags = PyArray_FLAGS(array);
     if ((flags & NPY_ARRAY_C_CONTIGUOUS) == 0) [[unlikely]]
-        wrong_type(operation, argument, "is not C-contiguous",
+        wrong_type(where.text(), argument, "is not C-contiguous",
                    std::string("pass numpy.ascontiguousarray(") + argument +
                        "); for a buffer that is written to, copy the result back afterwards");
     buffer_.readonly = (flags & NPY_ARRAY_WRITEABLE) == 0;
     buffer_.data = static_cast<std::byte*>(PyArray_DATA(array));
-    const int dimensions = PyArray_NDIM(array);
-    buffer_.count = dimensions == 1 ? PyArray_DIM(array, 0) : PyArray_SIZE(array);
+    buffer_.count = PyArray_NDIM(array) == 1 ? PyArray_DIM(array, 0) : PyArray_SIZE(array);
 }
 
 void IntegerList::reserve(std::size_t length) {
@@ -104,51 +139,60 @@ void IntegerList::reserve(std::size_t length) {
     if (length > inline_.size()) spilled_.resize(length);
 }
 
-IntegerList::IntegerList(PyObject* object, const char* operation, const char* argument) {
-    if (!PyArray_Check(object)) {
-        if (!PySequence_Check(object))
-            wrong_type(operation, argument, "is a " + type_name(object) + ", not a sequence of whole numbers",
-                       "pass a list of ints or an integer array");
-        read_objects(object, operation, argument);
-        return;
+IntegerList::IntegerList(PyObject* object, const comm::Where& where, const char* argument) {
+    if (PyArray_Check(object)) {
+        read_array(reinterpret_cast<PyArrayObject*>(object), where, argument);
+    } else if (PySequence_Check(object)) {
+        read_sequence(object, where, argument);
+    } else {
+        wrong_type(where.text(), argument, "is a " + type_name(object) + ", not a sequence of whole numbers",
+                   "pass a list of ints or an integer array");
     }
-    auto* array = reinterpret_cast<PyArrayObject*>(object);
+}
+
+void IntegerList::read_array(PyArrayObject* array, const comm::Where& where, const char* argument) {
     if (!PyArray_ISINTEGER(array) || PyArray_NDIM(array) != 1)
-        wrong_type(operation, argument,
+        wrong_type(where.text(), argument,
                    "is a " + std::to_string(PyArray_NDIM(array)) + "-dimensional array of " +
                        text_of(PyArray_DESCR(array)) + ", not a flat one of whole numbers",
                    std::string("pass ") + argument + ".astype('int64').ravel()");
+    const auto length = static_cast<std::size_t>(PyArray_DIM(array, 0));
+    comm::check_one_per_rank(argument, length, where.group);
     if (PyArray_TYPE(array) == NPY_INT64 && PyArray_ISCARRAY_RO(array)) {
-        reserve(static_cast<std::size_t>(PyArray_DIM(array, 0)));
+        reserve(length);
         const auto* data = static_cast<const std::int64_t*>(PyArray_DATA(array));
         for (std::size_t i = 0; i < length_; ++i) put(i, data[i]);
         return;
     }
     const nb::object list = nb::steal(PyArray_ToList(array));
     if (!list.is_valid()) throw nb::python_error();
-    read_objects(list.ptr(), operation, argument);
+    read_sequence(list.ptr(), where, argument);
 }
 
-void IntegerList::read_objects(PyObject* object, const char* operation, const char* argument) {
-    const nb::object items = nb::steal(PySequence_Fast(object, "not a sequence"));
-    if (!items.is_valid()) throw nb::python_error();
-    reserve(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(items.ptr())));
+// The length is asked for first and so many items are read: a sequence may be long, endless, or change meanwhile.
+void IntegerList::read_sequence(PyObject* object, const comm::Where& where, const char* argument) {
+    const Py_ssize_t length = PySequence_Size(object);
+    if (length < 0) throw nb::python_error();
+    comm::check_one_per_rank(argument, static_cast<std::size_t>(length), where.group);
+    reserve(static_cast<std::size_t>(length));
     for (std::size_t i = 0; i < length_; ++i) {
-        // __index__ of a foreign object may run code that shortens the list under our feet.
-        if (static_cast<Py_ssize_t>(i) >= PySequence_Fast_GET_SIZE(items.ptr()))
-            wrong_type(operation, argument, "changed while it was read", "pass a list that nobody else changes");
-        put(i, integer_of(PySequence_Fast_GET_ITEM(items.ptr(), static_cast<Py_ssize_t>(i)), operation, argument));
+        const nb::object item = nb::steal(PySequence_GetItem(object, static_cast<Py_ssize_t>(i)));
+        if (!item.is_valid()) {
+            clear_or_throw({PyExc_IndexError});
+            wrong_type(where.text(), argument, "changed while it was read", "pass a list that nobody else changes");
+        }
+        put(i, integer_of(item.ptr(), where, argument));
     }
 }
 
-std::int64_t integer_of(PyObject* object, const char* operation, const char* argument) {
+std::int64_t integer_of(PyObject* object, const comm::Where& where, const char* argument) {
     nb::object number = nb::borrow(object);
     if (!PyLong_CheckExact(object)) {
+        const nb::object held = nb::borrow(object);  // its __index__ may drop every other reference to it
         number = nb::steal(PyNumber_Index(object));
         if (!number.is_valid()) {
-            PyErr_Clear();
-            wrong_type(operation, argument,
-                       "holds " + nb::cast<std::string>(nb::repr(nb::handle(object))) + ", not a whole number",
+            clear_or_throw({PyExc_TypeError});
+            wrong_type(where.text(), argument, "holds " + utf8(PyObject_Repr(object)) + ", not a whole number",
                        "pass ints, e.g. int(x)");
         }
     }
@@ -158,16 +202,15 @@ std::int64_t integer_of(PyObject* object, const char* operation, const char* arg
     return value;
 }
 
-comm::ReduceOp reduce_op_of(PyObject* object) {
+comm::ReduceOp reduce_op_of(PyObject* object, const comm::Where& where) {
     if (PyUnicode_Check(object)) [[likely]] {
         if (PyUnicode_CompareWithASCIIString(object, "sum") == 0) return comm::ReduceOp::sum;
         if (PyUnicode_CompareWithASCIIString(object, "min") == 0) return comm::ReduceOp::min;
         if (PyUnicode_CompareWithASCIIString(object, "max") == 0) return comm::ReduceOp::max;
     }
-    throw comm::Error(
-        comm::ErrorClass::value_error,
-        "op is " + nb::cast<std::string>(nb::repr(nb::handle(object))) + ", not a reduction (allreduce)",
-        "use ReduceOp.SUM, ReduceOp.MIN or ReduceOp.MAX, or 'sum', 'min', 'max'");
+    throw comm::Error(comm::ErrorClass::value_error,
+                      "op is " + utf8(PyObject_Repr(object)) + ", not a reduction" + where.text(),
+                      "use ReduceOp.SUM, ReduceOp.MIN or ReduceOp.MAX, or 'sum', 'min', 'max'");
 }
 
 }  // namespace cobre::bindings

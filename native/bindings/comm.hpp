@@ -1,14 +1,9 @@
-// What the files of these bindings share.
+// What the module is put together from, a function per file.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
-#include "bindings/buffers.hpp"
-
 namespace cobre::bindings {
-
-// Reads `root`, checks the call, returns the root. A root beyond 64 bits is reported as it was given.
-int check_broadcast_root(const BorrowedBuffer& buffer, nanobind::handle root, comm::Group group);
 
 void bind_arguments(nanobind::module_& m);
 void bind_local(nanobind::module_& m);

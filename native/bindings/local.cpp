@@ -3,8 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
-#include "bindings/buffers.hpp"
 #include "bindings/call_lock.hpp"
+#include "bindings/calls.hpp"
 #include "bindings/comm.hpp"
 #include "bindings/statistics.hpp"
 
@@ -21,29 +21,21 @@ public:
 
     void allgatherv(nb::handle send, nb::handle recv, nb::handle counts, nb::handle displs) {
         core_.lifetime().require_usable("allgatherv");
-        const BorrowedBuffer from(send.ptr(), "allgatherv", "send");
-        const BorrowedBuffer to(recv.ptr(), "allgatherv", "recv");
-        const IntegerList count_list(counts.ptr(), "allgatherv", "counts");
-        const IntegerList displ_list(displs.ptr(), "allgatherv", "displs");
-        const comm::Layout layout{count_list.values(), displ_list.values()};
-        comm::check_allgatherv(*from, *to, layout, core_.group);
-        run(from, [&] { core_.allgatherv(*from, *to, layout); });
+        const GatherCall call(send, recv, counts, displs, core_.group);
+        run(call.send->bytes(), [&] { core_.allgatherv(*call.send, *call.recv, call.layout()); });
     }
 
     void allreduce(nb::handle send, nb::handle recv, nb::handle op) {
         core_.lifetime().require_usable("allreduce");
-        const BorrowedBuffer from(send.ptr(), "allreduce", "send");
-        const BorrowedBuffer to(recv.ptr(), "allreduce", "recv");
-        comm::check_allreduce(*from, *to, reduce_op_of(op.ptr()), core_.group);
-        run(from, [&] { core_.allreduce(*from, *to); });
+        const ReduceCall call(send, recv, op, core_.group);
+        run(call.send->bytes(), [&] { core_.allreduce(*call.send, *call.recv); });
     }
 
     void broadcast(nb::handle buf, nb::handle root) {
         core_.lifetime().require_usable("broadcast");
-        const BorrowedBuffer buffer(buf.ptr(), "broadcast", "buf");
-        check_broadcast_root(buffer, root, core_.group);
+        const BroadcastCall call(buf, root, core_.group);
         const CallLock lock(calls_);
-        core_.broadcast(*buffer);
+        core_.broadcast(*call.buf);
     }
 
     void barrier() {
@@ -56,6 +48,7 @@ public:
     void close() { core_.lifetime().close(); }
 
     nb::dict stats() {
+        core_.lifetime().require_same_process("stats");
         const CallLock lock(calls_);
         return as_dict(core_.statistics());
     }
@@ -63,9 +56,9 @@ public:
 private:
     // A copy long enough to notice lets other Python threads run meanwhile.
     template <class Move>
-    void run(const BorrowedBuffer& payload, Move move) {
+    void run(std::size_t bytes, Move move) {
         const CallLock lock(calls_);
-        if ((*payload).bytes() < release_gil_bytes_) {
+        if (bytes < release_gil_bytes_) {
             move();
         } else {
             const nb::gil_scoped_release released;

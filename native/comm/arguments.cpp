@@ -11,23 +11,25 @@ namespace cobre::comm {
 
 namespace {
 
-std::string place(const char* operation, Group group) {
-    return std::string(" (") + operation + ", rank " + std::to_string(group.rank) + " of " +
-           std::to_string(group.size) + ")";
-}
-
 std::string elements(std::int64_t count) {
     return std::to_string(count) + (count == 1 ? " element" : " elements");
 }
 
+// A call that makes the right buffer; types without a name of their own are taken from the one at hand.
+std::string allocate(std::int64_t count, const DType& dtype) {
+    const bool has_name = dtype.kind != Kind::record && !dtype.swapped;
+    return "allocate numpy.empty(" + std::to_string(count) + ", dtype=" +
+           (has_name ? "'" + name_of(dtype) + "'" : "send.dtype") + ")";
+}
+
 [[noreturn]] void wrong_size(const char* operation, Group group, std::int64_t expected, std::int64_t actual,
                              const std::string& what, std::string fix) {
-    throw Error(ErrorClass::invalid_buffer_size, operation, expected, actual, what + place(operation, group),
+    throw Error(ErrorClass::invalid_buffer_size, operation, expected, actual, what + Where{operation, group}.text(),
                 std::move(fix));
 }
 
 [[noreturn]] void wrong_type(const char* operation, Group group, const std::string& what, std::string fix) {
-    throw Error(ErrorClass::type_error, what + place(operation, group), std::move(fix));
+    throw Error(ErrorClass::type_error, what + Where{operation, group}.text(), std::move(fix));
 }
 
 void check_same_dtype(const char* operation, const Buffer& send, const Buffer& recv, Group group) {
@@ -43,14 +45,6 @@ void check_writable(const char* operation, const char* argument, const Buffer& b
     if (!buffer.readonly) return;
     wrong_type(operation, group, std::string(argument) + " is read-only but the result must be written to it",
                std::string("pass a writable buffer, e.g. ") + argument + ".copy()");
-}
-
-void check_one_per_rank(const char* name, std::size_t length, Group group) {
-    if (length == static_cast<std::size_t>(group.size)) return;
-    wrong_size("allgatherv", group, group.size, static_cast<std::int64_t>(length),
-               std::string(name) + " has " + std::to_string(length) + " entries but there are " +
-                   std::to_string(group.size) + " ranks",
-               std::string("pass one entry of ") + name + " per rank; block_layout(n, size) makes both lists");
 }
 
 // One past the last element that the layout writes. Throws on anything negative; huge numbers do not overflow.
@@ -78,7 +72,7 @@ std::int64_t check_extent(const Layout& layout, const Buffer& recv, Group group)
                        (end == INT64_MAX ? "more than any memory holds" : std::to_string(end)),
                    end == INT64_MAX
                        ? "correct counts and displs"
-                       : "allocate numpy.empty(" + std::to_string(end) + ", dtype='" + name_of(recv.dtype) + "')");
+                       : allocate(end, recv.dtype));
     return end;
 }
 
@@ -122,12 +116,25 @@ void check_aliasing(const char* operation, const Buffer& send, const std::byte* 
     const bool apart = send_begin + send.bytes() <= recv_begin || recv_begin + recv.bytes() <= send_begin;
     if (apart || send.data == target) return;
     throw Error(ErrorClass::value_error,
-                "send and recv share memory but do not coincide" + place(operation, group),
+                "send and recv share memory but do not coincide" + Where{operation, group}.text(),
                 "pass buffers that do not overlap, or in place: exactly this rank's part of recv (allgatherv), "
                 "exactly recv (allreduce)");
 }
 
 }  // namespace
+
+std::string Where::text() const {
+    return std::string(" (") + operation + ", rank " + std::to_string(group.rank) + " of " +
+           std::to_string(group.size) + ")";
+}
+
+void check_one_per_rank(const char* name, std::size_t length, Group group) {
+    if (length == static_cast<std::size_t>(group.size)) return;
+    wrong_size("allgatherv", group, group.size, static_cast<std::int64_t>(length),
+               std::string(name) + " has " + std::to_string(length) + " entries but there are " +
+                   std::to_string(group.size) + " ranks",
+               std::string("pass one entry of ") + name + " per rank; block_layout(n, size) makes both lists");
+}
 
 void check_allgatherv(const Buffer& send, const Buffer& recv, const Layout& layout, Group group) {
     constexpr const char* operation = "allgatherv";
@@ -163,7 +170,7 @@ void check_allreduce(const Buffer& send, const Buffer& recv, ReduceOp op, Group 
         wrong_size(
             operation, group, send.count, recv.count,
             "recv holds " + elements(recv.count) + " but send holds " + std::to_string(send.count),
-            "allocate numpy.empty(" + std::to_string(send.count) + ", dtype='" + name_of(send.dtype) + "')");
+            allocate(send.count, send.dtype));
     if (send.count == 0)
         wrong_size(operation, group, 1, 0, "there is nothing to reduce: send and recv are empty",
                    "pass at least one element");
@@ -175,7 +182,7 @@ void check_broadcast(const Buffer& buf, std::int64_t root, Group group) {
     if (root < 0 || root >= group.size)
         throw Error(ErrorClass::invalid_root, operation, group.size, root,
                     "root " + std::to_string(root) + " is not one of the ranks 0.." +
-                        std::to_string(group.size - 1) + place(operation, group),
+                        std::to_string(group.size - 1) + Where{operation, group}.text(),
                     "pass a root between 0 and " + std::to_string(group.size - 1));
     if (root != group.rank) check_writable(operation, "buf", buf, group);
 }

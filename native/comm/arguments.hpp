@@ -2,12 +2,13 @@
 //
 // Each check either returns or throws `Error`, touches no byte of the payload and knows only this
 // rank's arguments. The order is fixed, so that a call with several faults reports the same one on
-// every backend: element types, writability, the operation, sizes, aliasing.
+// every backend: element types, what the reduction can do with them, writability, sizes, aliasing.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "comm/dtype.hpp"
 
@@ -30,11 +31,22 @@ struct Group {
     int size = 1;
 };
 
+// For error texts: which call, by whom.
+struct Where {
+    const char* operation;
+    Group group;
+
+    std::string text() const;  // " (allgatherv, rank 2 of 4)"
+};
+
 // In elements, one entry per rank.
 struct Layout {
     std::span<const std::int64_t> counts;
     std::span<const std::int64_t> displs;
 };
+
+// Whether counts or displs, named by `argument`, have one entry per rank; asked before they are read.
+void check_one_per_rank(const char* argument, std::size_t length, Group group);
 
 void check_allgatherv(const Buffer& send, const Buffer& recv, const Layout& layout, Group group);
 void check_allreduce(const Buffer& send, const Buffer& recv, ReduceOp op, Group group);

@@ -23,6 +23,11 @@ public:
             refuse(operation);
     }
 
+    // The same for what still answers after close(): no call of a forked child may wait for the parent's locks.
+    void require_same_process(const char* operation) const {
+        if (is_forked()) [[unlikely]] refuse(operation);
+    }
+
 private:
     [[noreturn]] void refuse(const char* operation) const;
 

@@ -160,6 +160,8 @@ def test_of_several_faults_the_same_one_is_reported_whatever_the_backend():
     frozen = np.zeros(1)
     frozen.flags.writeable = False
     with pytest.raises(TypeError, match="send holds float32"):
+        check_allgatherv(np.zeros(9, "f4"), frozen, [1, 2], [-1, 0], 0, 2)
+    with pytest.raises(InvalidBufferSize, match="counts has 3 entries"):
         check_allgatherv(np.zeros(9, "f4"), frozen, [1, 2, 3], [-1], 0, 2)
     with pytest.raises(ValueError, match="not a reduction"):
         check_allreduce(np.zeros(3), np.zeros(2), "mean", 0, 2)
@@ -197,6 +199,74 @@ def test_a_list_that_shrinks_while_it_is_read_is_an_error_not_a_crash():
     counts += [Shrinks(), 1, 1, 1]
     with pytest.raises(TypeError, match="changed while it was read"):
         check_allgatherv(np.zeros(1), np.zeros(4), counts, [0, 1, 2, 3], 0, 4)
+
+
+def test_an_item_that_frees_itself_and_fails_is_an_error_not_a_crash():
+    counts = []
+
+    class Vanishes:
+        def __index__(self):
+            counts.clear()
+            raise TypeError("gone")
+
+    counts.append(Vanishes())
+    with pytest.raises(TypeError, match="Vanishes"):
+        check_allgatherv(np.zeros(1), np.zeros(1), counts, [0], 0, 1)
+
+
+def test_arrays_that_reading_the_counts_changes_are_read_afterwards():
+    recv = np.zeros(100)
+
+    class Shrinks:
+        def __index__(self):
+            recv.resize(1, refcheck=False)
+            return 100
+
+    with pytest.raises(InvalidBufferSize, match="recv holds 1 element"):
+        check_allgatherv(np.zeros(100), recv, [Shrinks()], [0], 0, 1)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, ZeroDivisionError])
+def test_what_the_caller_s_own_code_raises_comes_through(error):
+    class Raises:
+        def __index__(self):
+            raise error("mine")
+
+    with pytest.raises(error, match="mine"):
+        check_broadcast(np.zeros(1), Raises(), 0, 1)
+    with pytest.raises(error, match="mine"):
+        check_allgatherv(np.zeros(1), np.zeros(1), [Raises()], [0], 0, 1)
+
+
+def test_the_length_of_counts_is_asked_for_before_they_are_read():
+    with pytest.raises(InvalidBufferSize, match="counts has 1000000000000 entries"):
+        check_allgatherv(np.zeros(1), np.zeros(1), range(10**12), [0], 0, 1)
+
+
+def test_a_masked_array_is_refused_because_its_mask_would_be_lost():
+    with pytest.raises(TypeError, match=r"mask(.|\n)*filled"):
+        check_broadcast(np.ma.masked_array([1.0, 2.0], mask=[True, False]), 0, 0, 1)
+
+
+@pytest.mark.parametrize("dtype", [[("a", "i4"), ("b", "f8")], ">f8" if sys.byteorder == "little" else "<f8"])
+def test_the_suggested_allocation_can_be_typed_in(dtype):
+    send = np.zeros(3, dtype)
+    with pytest.raises(InvalidBufferSize) as caught:
+        check_allgatherv(send, send[:2].copy(), [3], [0], 0, 1)
+    code = caught.value.suggestion.removeprefix("allocate ")
+    made = eval(code, {"numpy": np, "send": send})
+    check_allgatherv(send, made, [3], [0], 0, 1)
+
+
+def test_every_text_names_rank_and_operation():
+    for call in (
+        lambda: check_broadcast([1.0], 0, 2, 4),
+        lambda: check_broadcast(np.zeros(1), 10**30, 2, 4),
+        lambda: check_broadcast(np.zeros(1), "\ud800", 2, 4),
+        lambda: check_broadcast(np.array(["text"]), 2, 2, 4),
+    ):
+        with pytest.raises((TypeError, InvalidRoot), match=r"\(broadcast, rank 2 of 4\)"):
+            call()
 
 
 def test_flat_arrays_share_memory():

@@ -147,6 +147,21 @@ def test_unaligned_memory_folds():
     assert out.tobytes() == (np.arange(600) + 0.5).tobytes()
 
 
+def test_parts_that_are_made_as_they_are_asked_for_stay_alive():
+    class Fresh:
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, rank):
+            if rank > 2:
+                raise IndexError
+            return np.full(1 << 16, float(rank + 1))
+
+    out = np.empty(1 << 16)
+    fold_in_rank_order(Fresh(), out, "sum")
+    assert (out == 6.0).all()
+
+
 def test_parts_that_do_not_fit_are_refused():
     with pytest.raises(InvalidBufferSize):
         fold_in_rank_order([np.zeros(3), np.zeros(4)], np.zeros(3), "sum")

@@ -119,7 +119,7 @@ child = os.fork()
 if child == 0:
     refused = 0
     for call in (comm.barrier, lambda: comm.broadcast(np.zeros(1), 0), comm.split_local,
-                 lambda: comm.create_shared_region(1)):
+                 lambda: comm.create_shared_region(1), comm.stats):
         try:
             call()
         except InvalidCommunicator as error:
@@ -127,7 +127,7 @@ if child == 0:
     comm.close()
     fresh = LocalCommunicator()
     fresh.barrier()
-    os._exit(0 if refused == 4 else 1)
+    os._exit(0 if refused == 5 else 1)
 status = os.waitpid(child, 0)[1]
 comm.barrier()
 sys.exit(os.waitstatus_to_exitcode(status))
