@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
-SOURCES := pyproject.toml CMakeLists.txt $(shell find native src -type f ! -name '*.pyi' ! -path '*/__pycache__/*')
+# Folders as well as files: a removed file changes only its folder.
+SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-4gib check lint types layers fmt bench asan tsan clean

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -44,6 +45,14 @@ def _nothing_left_behind(_mark_processes):
     assert not left, f"left behind: {sorted(left)}"
 
 
+@pytest.fixture
+def interruptible():
+    """Python's own answer to SIGINT, even where the suite inherited that it is ignored (``make test &``)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="session")
 def sockets_path(tmp_path_factory):
     """A directory with the example backend installed as a stranger would, for PYTHONPATH."""
@@ -54,6 +63,7 @@ def sockets_path(tmp_path_factory):
 
 
 def _leftovers() -> set[str]:
+    # A port needs no look of its own: it stays open only in a descriptor of ours or in a process of ours.
     return _descriptors() | _processes() | _segments()
 
 

@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import cobre
@@ -75,6 +77,34 @@ def test_an_error_that_holds_an_unpicklable_cause_still_pickles():
     copy = pickle.loads(pickle.dumps(errors.InitializationFailed("tcp", Local("socket in use"))))
     assert "socket in use" in str(copy.source)
     assert "socket in use" in str(copy)
+
+
+def test_errors_nested_deeply_or_in_a_circle_pickle_at_once():
+    error = errors.CobreError("innermost")
+    for rank in range(40):
+        error = errors.WorkerError(rank, 1, error)
+    copy = pickle.loads(pickle.dumps(error))
+    assert copy.inner.inner.rank == 37
+    circle = errors.CobreError("round")
+    circle.context["self"] = circle
+    copy = pickle.loads(pickle.dumps(circle))
+    assert copy.context["self"] is copy
+
+
+def test_only_the_part_that_cannot_travel_becomes_text():
+    error = errors.CobreError("x", context={"list": [1, threading.Lock(), {"deep": 2}]})
+    kept = pickle.loads(pickle.dumps(error)).context["list"]
+    assert kept[0] == 1
+    assert "lock" in kept[1]
+    assert kept[2] == {"deep": 2}
+
+
+def test_numbers_stay_numbers_in_json():
+    error = errors.CobreError(
+        "x", context={"count": np.int64(3), "gap": float("nan"), "flag": np.bool_(True)}
+    )
+    document = json.loads(json.dumps(error.to_dict(), allow_nan=False))
+    assert document["context"] == {"count": 3, "gap": "nan", "flag": True}
 
 
 def test_a_subclass_with_its_own_signature_pickles():

@@ -33,7 +33,7 @@ def test_all_is_what_is_visible_and_every_name_resolves(package):
     for name in package.__all__:
         assert getattr(package, name) is not None
     assert package.__all__ == sorted(package.__all__)
-    assert set(package.__all__) <= set(dir(package))
+    assert {name for name in dir(package) if not name.startswith("_")} == set(package.__all__)
 
 
 @pytest.mark.parametrize("name", CONTRACT)

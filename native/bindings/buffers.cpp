@@ -179,7 +179,8 @@ void IntegerList::read_sequence(PyObject* object, const comm::Where& where, cons
         const nb::object item = nb::steal(PySequence_GetItem(object, static_cast<Py_ssize_t>(i)));
         if (!item.is_valid()) {
             clear_or_throw({PyExc_IndexError});
-            wrong_type(where.text(), argument, "changed while it was read", "pass a list that nobody else changes");
+            wrong_type(where.text(), argument, "changed while it was read",
+                       "pass a list that nobody else changes");
         }
         put(i, integer_of(item.ptr(), where, argument));
     }

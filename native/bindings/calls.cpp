@@ -11,10 +11,13 @@ constexpr const char* reduce = "allreduce";
 constexpr const char* spread = "broadcast";
 
 // A root beyond 64 bits is no rank, and is reported as it was given.
-std::int64_t root_of(nb::handle root, comm::Group group) {
+int root_of(nb::handle root, comm::Group group) {
     const comm::Where where{spread, group};
     const std::int64_t number = integer_of(root.ptr(), where, "root");
-    if (number != INT64_MAX && number != INT64_MIN) return number;
+    if (number != INT64_MAX && number != INT64_MIN) {
+        comm::check_root(number, group);
+        return static_cast<int>(number);
+    }
     const nb::object text = nb::str("root {} is not one of the ranks 0..{}{}")
                                 .attr("format")(root, group.size - 1, where.text().c_str());
     const nb::object error = nb::module_::import_("cobre.errors").attr("InvalidRoot")(root, group.size, text);
@@ -40,7 +43,7 @@ ReduceCall::ReduceCall(nb::handle send, nb::handle recv, nb::handle op, comm::Gr
 }
 
 BroadcastCall::BroadcastCall(nb::handle buf, nb::handle root, comm::Group group)
-    : root(static_cast<int>(root_of(root, group))), buf(buf.ptr(), {spread, group}, "buf") {
+    : root(root_of(root, group)), buf(buf.ptr(), {spread, group}, "buf") {
     comm::check_broadcast(*this->buf, this->root, group);
 }
 

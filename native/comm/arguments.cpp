@@ -18,14 +18,14 @@ std::string elements(std::int64_t count) {
 // A call that makes the right buffer; types without a name of their own are taken from the one at hand.
 std::string allocate(std::int64_t count, const DType& dtype) {
     const bool has_name = dtype.kind != Kind::record && !dtype.swapped;
-    return "allocate numpy.empty(" + std::to_string(count) + ", dtype=" +
-           (has_name ? "'" + name_of(dtype) + "'" : "send.dtype") + ")";
+    return "allocate numpy.empty(" + std::to_string(count) +
+           ", dtype=" + (has_name ? "'" + name_of(dtype) + "'" : "send.dtype") + ")";
 }
 
 [[noreturn]] void wrong_size(const char* operation, Group group, std::int64_t expected, std::int64_t actual,
                              const std::string& what, std::string fix) {
-    throw Error(ErrorClass::invalid_buffer_size, operation, expected, actual, what + Where{operation, group}.text(),
-                std::move(fix));
+    throw Error(ErrorClass::invalid_buffer_size, operation, expected, actual,
+                what + Where{operation, group}.text(), std::move(fix));
 }
 
 [[noreturn]] void wrong_type(const char* operation, Group group, const std::string& what, std::string fix) {
@@ -70,9 +70,7 @@ std::int64_t check_extent(const Layout& layout, const Buffer& recv, Group group)
         wrong_size("allgatherv", group, end, recv.count,
                    "recv holds " + elements(recv.count) + " but the counts need " +
                        (end == INT64_MAX ? "more than any memory holds" : std::to_string(end)),
-                   end == INT64_MAX
-                       ? "correct counts and displs"
-                       : allocate(end, recv.dtype));
+                   end == INT64_MAX ? "correct counts and displs" : allocate(end, recv.dtype));
     return end;
 }
 
@@ -167,24 +165,27 @@ void check_allreduce(const Buffer& send, const Buffer& recv, ReduceOp op, Group 
                    "use ReduceOp.SUM, or reduce the real and imaginary parts apart");
     check_writable(operation, "recv", recv, group);
     if (send.count != recv.count)
-        wrong_size(
-            operation, group, send.count, recv.count,
-            "recv holds " + elements(recv.count) + " but send holds " + std::to_string(send.count),
-            allocate(send.count, send.dtype));
+        wrong_size(operation, group, send.count, recv.count,
+                   "recv holds " + elements(recv.count) + " but send holds " + std::to_string(send.count),
+                   allocate(send.count, send.dtype));
     if (send.count == 0)
         wrong_size(operation, group, 1, 0, "there is nothing to reduce: send and recv are empty",
                    "pass at least one element");
     check_aliasing(operation, send, recv.data, recv, group);
 }
 
-void check_broadcast(const Buffer& buf, std::int64_t root, Group group) {
+void check_root(std::int64_t root, Group group) {
     constexpr const char* operation = "broadcast";
     if (root < 0 || root >= group.size)
         throw Error(ErrorClass::invalid_root, operation, group.size, root,
                     "root " + std::to_string(root) + " is not one of the ranks 0.." +
                         std::to_string(group.size - 1) + Where{operation, group}.text(),
                     "pass a root between 0 and " + std::to_string(group.size - 1));
-    if (root != group.rank) check_writable(operation, "buf", buf, group);
+}
+
+void check_broadcast(const Buffer& buf, std::int64_t root, Group group) {
+    check_root(root, group);
+    if (root != group.rank) check_writable("broadcast", "buf", buf, group);
 }
 
 }  // namespace cobre::comm

@@ -48,6 +48,9 @@ struct Layout {
 // Whether counts or displs, named by `argument`, have one entry per rank; asked before they are read.
 void check_one_per_rank(const char* argument, std::size_t length, Group group);
 
+// Whether the root of a broadcast is a rank; asked before it is made an int.
+void check_root(std::int64_t root, Group group);
+
 void check_allgatherv(const Buffer& send, const Buffer& recv, const Layout& layout, Group group);
 void check_allreduce(const Buffer& send, const Buffer& recv, ReduceOp op, Group group);
 void check_broadcast(const Buffer& buf, std::int64_t root, Group group);

@@ -25,7 +25,8 @@ public:
 
     // The same for what still answers after close(): no call of a forked child may wait for the parent's locks.
     void require_same_process(const char* operation) const {
-        if (is_forked()) [[unlikely]] refuse(operation);
+        if (is_forked()) [[unlikely]]
+            refuse(operation);
     }
 
 private:

@@ -26,6 +26,7 @@ survives ``pickle``. ``str(error)`` is the message, and the suggestion on a line
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -110,22 +111,32 @@ class CobreError(Exception):
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The state travels, not the constructor's arguments: a subclass may have any signature.
-        state = {key: _picklable(value) for key, value in self.__dict__.items()}
-        return _restore, (type(self), self.args, state)
+        # The state travels, not the constructor's arguments: a subclass may have any signature. It travels
+        # after the object itself, so that an error may hold another that holds it.
+        return _new, (type(self), self.args), _picklable(self.__dict__, set())
 
 
-def _restore(cls: type[CobreError], args: tuple[Any, ...], state: dict[str, Any]) -> CobreError:
+def _new(cls: type[CobreError], args: tuple[Any, ...]) -> CobreError:
     error = cls.__new__(cls)
     error.args = args
-    error.__dict__.update(state)
     return error
 
 
-def _picklable(value: Any) -> Any:
-    """``value``, or text in its place where it cannot cross a process boundary."""
-    if isinstance(value, dict):
-        return {key: _picklable(item) for key, item in value.items()}
+def _picklable(value: Any, inside: set[int]) -> Any:
+    """``value``, or text in place of those parts that cannot cross a process boundary.
+
+    ``inside`` holds the containers being looked through: one that contains itself is left to text.
+    """
+    if value is None or isinstance(value, CobreError | str | int | float | bytes):
+        return value
+    if isinstance(value, dict | list | tuple):
+        if id(value) in inside:
+            return repr(value)
+        inside = inside | {id(value)}
+        if isinstance(value, dict):
+            return {_picklable(key, inside): _picklable(item, inside) for key, item in value.items()}
+        items = [_picklable(item, inside) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
     try:
         pickle.loads(pickle.dumps(value))  # noqa: S301 - our own bytes, made in this line
     except Exception:  # whatever a foreign object raises here, the report must still arrive
@@ -134,10 +145,14 @@ def _picklable(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)  # JSON has no word for the others
+    if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a NumPy scalar
+        return _plain(value.item())
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(item) for item in value]
     return str(value) or type(value).__name__
@@ -225,7 +240,7 @@ class BackendNotAvailable(BackendError):
         super().__init__(
             message or f"the {requested} backend is not available here",
             context={"requested": requested, "available": list(available)},
-            suggestion=suggestion or f"use one that is: {', '.join(available)}",
+            suggestion=suggestion or (f"use one that is: {', '.join(available)}" if available else ""),
         )
         self.requested = requested
         self.available = list(available)

@@ -52,7 +52,7 @@ def test_counts_of_another_kind_are_type_errors_that_name_the_fix(counts):
         check_allgatherv(np.zeros(3), np.zeros(5), counts, [0, 2], 1, 2)
 
 
-@pytest.mark.parametrize("huge", [2**63 - 1, 2**63, 10**30, -(2**63), -(10**30)])
+@pytest.mark.parametrize("huge", [2**32, 2**62, 2**63 - 1, 2**63, 10**30, -(2**63), -(10**30)])
 def test_numbers_beyond_any_memory_are_refused_without_overflow(huge):
     for counts, displs in (([2, huge], [0, 2]), ([2, 3], [0, huge]), ([huge, huge], [huge, huge])):
         with pytest.raises(InvalidBufferSize):

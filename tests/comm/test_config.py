@@ -42,13 +42,35 @@ def test_all_malformed_values_are_listed_at_once():
     assert isinstance(caught.value.source, ValueError)
 
 
-@pytest.mark.parametrize("name", ["", "/", "x", "/a/b", "/..", "/a\0b", "/" + "x" * 256, 7])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("coordinator", "a:b:c"),
+        ("coordinator", "127.0.0.1:5"),
+        ("coordinator", ""),
+        ("bind_addr", 5),
+        ("secret", b"x"),
+    ],
+)
+def test_tcp_fields_of_another_kind_are_refused(field, value):
+    with pytest.raises(InitializationFailed, match=field):
+        TcpConfig(**{"coordinator": "localhost", "rank": 0, "size": 2, field: value})
+
+
+def test_a_port_in_the_coordinator_of_a_config_is_told_where_to_go():
+    with pytest.raises(InitializationFailed, match="port="):
+        TcpConfig("127.0.0.1:5", 1, 2)
+
+
+@pytest.mark.parametrize("name", ["/\ud800", "", "/", "x", "/a/b", "/..", "/a\0b", "/" + "x" * 256, 7])
 def test_names_that_the_kernel_would_refuse_are_refused_here(name):
     with pytest.raises(InitializationFailed, match="name="):
         ShmConfig(name, 0, 1)
 
 
-@pytest.mark.parametrize(("rank", "size"), [(-1, 2), (2, 2), (0, 0), (0, -1), (0.5, 2), ("0", 2), (None, 2)])
+@pytest.mark.parametrize(
+    ("rank", "size"), [(-1, 2), (2, 2), (0, 0), (0, -1), (0.5, 2), ("0", 2), (None, 2), ([0, 1], 2)]
+)
 def test_ranks_and_sizes_that_make_no_group_are_refused(rank, size):
     with pytest.raises(InitializationFailed, match="rank=|size="):
         ShmConfig("/x", rank, size)
@@ -63,13 +85,13 @@ def test_ports_that_do_not_exist_are_refused(port):
 def test_a_secret_is_needed_beyond_loopback_on_both_sides():
     for make in (
         lambda: TcpConfig("node7", 1, 2),
-        lambda: TcpConfig("10.0.0.1", 1, 2),
+        lambda: TcpConfig("192.0.2.1", 1, 2),
+        lambda: TcpConfig("192.0.2.1", 0, 2),
         lambda: TcpConfig("localhost", 0, 2, bind_addr="0.0.0.0"),
     ):
         with pytest.raises(MissingConfiguration) as caught:
             make()
         assert caught.value.missing_vars == ["COBRE_TCP_SECRET"]
-    TcpConfig("node7", 0, 2)  # rank 0 listens on loopback unless told otherwise, whatever its name is
     TcpConfig("node7", 0, 1, bind_addr="0.0.0.0")  # one rank opens no socket
 
 

@@ -198,7 +198,11 @@ class TestHeapRegion:
             HeapRegion(3)
         assert isinstance(caught.value.__cause__, MemoryError)
 
-    @pytest.mark.parametrize("dtype", ["O", "U3", "M8[s]", "V4"])
+    def test_a_count_that_is_no_whole_number_is_refused(self):
+        with pytest.raises(TypeError, match="1.5(.|\n)*fix: "):
+            HeapRegion(1.5)
+
+    @pytest.mark.parametrize("dtype", ["O", "U3", "M8[s]", "V4", ("f8", (2,)), [], "V0"])
     def test_dtypes_that_cannot_be_carried_are_refused(self, dtype):
         with pytest.raises(TypeError, match="fix: "):
             HeapRegion(3, dtype)

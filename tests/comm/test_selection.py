@@ -54,7 +54,7 @@ def plug_in(monkeypatch):
 
         def load(point):
             record = table[point.value]
-            if isinstance(record, Exception):
+            if isinstance(record, BaseException):
                 raise record
             return record
 
@@ -70,10 +70,11 @@ def test_nothing_set_means_local():
         assert isinstance(c, comm.LocalCommunicator)
 
 
-@pytest.mark.parametrize("value", ["", "auto", "AUTO", " local ", "local"])
-def test_the_variable_takes_names_in_any_case(monkeypatch, value):
+@pytest.mark.parametrize("value", ["", "auto", "AUTO", " local ", "local", " Auto "])
+def test_names_are_taken_in_any_case_from_the_variable_and_as_an_argument(monkeypatch, value):
     monkeypatch.setenv("COBRE_COMM_BACKEND", value)
     comm.create_communicator().close()
+    comm.create_communicator(value or None).close()
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones(monkeypatch):
@@ -259,6 +260,31 @@ class TestThirdParties:
             comm.create_communicator("ring", RingConfig())
         assert caught.value.__cause__ is not None
 
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"detect": lambda environ: 1 / 0},
+            {"detect": lambda environ: None},
+            {"unavailable": lambda: 1 / 0},
+        ],
+    )
+    def test_one_that_cannot_be_asked_is_passed_over(self, plug_in, caplog, changes):
+        plug_in(_ring(**changes))
+        assert comm.create_communicator().backend == "local"
+        assert comm.available_backends()[-1] == "local"
+        assert "passed over" in caplog.text
+
+    def test_one_that_exits_when_it_is_imported_does_not_end_the_program(self, plug_in):
+        plug_in(SystemExit(0), names=["ring"])
+        assert comm.create_communicator().backend == "local"
+        with pytest.raises(comm.BackendNotAvailable):
+            comm.create_communicator("ring", RingConfig())
+
+    def test_one_that_opens_no_communicator_is_found_out(self, plug_in):
+        plug_in(_ring(open=lambda config: None))
+        with pytest.raises(comm.InitializationFailed, match="NoneType, which is no communicator"):
+            comm.create_communicator("ring", RingConfig())
+
     def test_none_may_take_a_built_in_name(self, plug_in, caplog):
         plug_in(_ring(), names=["local"])
         assert comm.available_backends().count("local") == 1
@@ -277,7 +303,7 @@ class TestThirdParties:
             comm.create_communicator("ring", RingConfig())
 
     def test_a_failed_start_is_wrapped_with_its_cause(self, plug_in):
-        for cause in (OSError(98, "address in use"), comm.AllocationFailed(5, "no room")):
+        for cause in (OSError(98, "in use"), comm.AllocationFailed(5, "no room"), ZeroDivisionError("bug")):
 
             def fail(config, cause=cause):
                 raise cause

@@ -8,14 +8,20 @@ CHUNK_BYTES = 20_000
 """The internal size that the tests announce, and that some of these trip over."""
 
 
+class Refused(Exception):
+    """What a sabotage raises that refuses what the contract allows."""
+
+
 class Sabotage:
     """Base of all, beside the communicator that they break.
 
-    ``caught_by`` names the check meant for it, ``ranks`` how many it takes.
+    ``caught_by`` names the check meant for it, ``ranks`` how many it takes; ``raises`` is what it raises
+    where the contract wants a result, if that is how it is wrong.
     """
 
     caught_by = ""
     ranks = 2
+    raises = ()
 
 
 def folded(parts, op):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cobre.comm.arguments import as_flat_array
-from sabotage.base import CHUNK_BYTES, Sabotage
+from sabotage.base import CHUNK_BYTES, Refused, Sabotage
 from sabotage.threaded import ThreadedCommunicator, memory_of
 
 
@@ -114,17 +114,19 @@ class GatherScribblesOnSend(Sabotage, ThreadedCommunicator):
 
 class GatherWantsArrays(Sabotage, ThreadedCommunicator):
     caught_by = "gather_takes_any_buffer"
+    raises = Refused
 
     def allgatherv(self, send, recv, counts, displs):
         if not isinstance(send, np.ndarray):
-            raise TypeError("send is no array")
+            raise Refused("send is no array")
         super().allgatherv(send, recv, counts, displs)
 
 
 class GatherWantsLists(Sabotage, ThreadedCommunicator):
     caught_by = "gather_takes_any_integers"
+    raises = Refused
 
     def allgatherv(self, send, recv, counts, displs):
         if not isinstance(counts, list):
-            raise TypeError("counts is no list")
+            raise Refused("counts is no list")
         super().allgatherv(send, recv, counts, displs)

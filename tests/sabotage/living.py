@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
-from cobre.errors import CollectiveFailed
-from sabotage.base import Sabotage
+from cobre.errors import InvalidCommunicator
+from sabotage.base import Refused, Sabotage
 from sabotage.threaded import Group, ThreadedCommunicator, memory_of
 
 
@@ -30,6 +30,13 @@ class ChildrenGoOn(Sabotage, ThreadedCommunicator):
         super()._require_usable()
 
 
+class StatsAnswerInChildren(Sabotage, ThreadedCommunicator):
+    caught_by, ranks = "forked_children_are_refused", 1
+
+    def stats(self):
+        return {}
+
+
 class SplitTurnsRanksAround(Sabotage, ThreadedCommunicator):
     caught_by = "split_groups_the_node"
 
@@ -40,6 +47,7 @@ class SplitTurnsRanksAround(Sabotage, ThreadedCommunicator):
 
 class SplitClosesItsParent(Sabotage, ThreadedCommunicator):
     caught_by = "closing_a_split_leaves_the_parent_open"
+    raises = InvalidCommunicator
 
     def split_local(self):
         local, close = super().split_local(), self.close
@@ -56,16 +64,18 @@ class LeavesWithBlocksOpen(Sabotage, ThreadedCommunicator):
 
 class LeavingFailsTheRest(Sabotage, ThreadedCommunicator):
     caught_by = "leaving_early_harms_nobody"
+    raises = Refused
 
     def _take(self, payload, buf):
         time.sleep(0.01)
         if any(self._group.left):
-            raise CollectiveFailed("broadcast", 0, "somebody left")
+            raise Refused("somebody left")
         super()._take(payload, buf)
 
 
 class ClosesOnlyOnce(Sabotage, ThreadedCommunicator):
     caught_by = "closing_twice_is_harmless"
+    raises = InvalidCommunicator
 
     def close(self):
         self._require_usable()
@@ -83,7 +93,8 @@ class ForgetsWhenClosed(Sabotage, ThreadedCommunicator):
     caught_by = "closed_communicators_still_answer"
 
     def stats(self):
-        return {} if self._is_closed else super().stats()
+        stats = super().stats()
+        return {op: dict.fromkeys(counts, 0) for op, counts in stats.items()} if self._is_closed else stats
 
 
 class TiresAfterFortyCalls(Sabotage, ThreadedCommunicator):

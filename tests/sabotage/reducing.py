@@ -6,7 +6,7 @@ import numpy as np
 
 from cobre.comm.arguments import as_flat_array
 from cobre.comm.protocol import ReduceOp
-from sabotage.base import CHUNK_BYTES, Sabotage, folded
+from sabotage.base import CHUNK_BYTES, Refused, Sabotage, folded
 from sabotage.threaded import ThreadedCommunicator
 
 
@@ -125,17 +125,19 @@ class ReduceAccumulatesInSend(Sabotage, ThreadedCommunicator):
 
 class ReduceWantsMembers(Sabotage, ThreadedCommunicator):
     caught_by = "reduce_takes_ops_by_name"
+    raises = Refused
 
     def allreduce(self, send, recv, op):
         if not isinstance(op, ReduceOp):
-            raise ValueError(f"{op} is no ReduceOp")
+            raise Refused(f"{op} is no ReduceOp")
         super().allreduce(send, recv, op)
 
 
 class ReduceWantsAlignment(Sabotage, ThreadedCommunicator):
     caught_by = "reduce_takes_any_buffer"
+    raises = Refused
 
     def allreduce(self, send, recv, op):
         if not as_flat_array(send).flags.aligned:
-            raise TypeError("send is not aligned")
+            raise Refused("send is not aligned")
         super().allreduce(send, recv, op)

@@ -66,6 +66,7 @@ class ClearsThenChecks(Sabotage, ThreadedCommunicator):
 
 class BreaksOnRefusal(Sabotage, ThreadedCommunicator):
     caught_by = "refusals_leave_the_communicator_usable"
+    raises = InvalidRoot
 
     def broadcast(self, buf, root):
         try:

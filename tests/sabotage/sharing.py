@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from cobre.errors import AllocationFailed
-from sabotage.base import Sabotage
+from sabotage.base import Refused, Sabotage
 from sabotage.threaded import HeapCommunicator, HeapRegion, ThreadedCommunicator, ThreadedRegion
 
 
@@ -36,9 +36,12 @@ class RegionsStartDirty(RegionSabotage):
 
 class RefusesEmptyRegions(RegionSabotage):
     caught_by = "empty_regions_are_legal"
+    raises = Refused
 
     def _allocate(self, count, dtype):
-        return np.zeros((count,) if count else None, dtype)
+        if count == 0:
+            raise Refused("nothing to share")
+        return super()._allocate(count, dtype)
 
 
 class NegativeCountsAreEmpty(RegionSabotage):

@@ -88,6 +88,7 @@ class ThreadedCommunicator:
         return self._rank == 0
 
     def stats(self):
+        self._require_same_process()
         return {op: dict(counts) for op, counts in self._stats.items()}
 
     def allgatherv(self, send, recv, counts, displs):
@@ -151,9 +152,12 @@ class ThreadedCommunicator:
     def __exit__(self, *exc_info):
         self.close()
 
-    def _require_usable(self):
+    def _require_same_process(self):
         if self._pid != os.getpid():
             raise InvalidCommunicator("the communicator belongs to the parent of this process")
+
+    def _require_usable(self):
+        self._require_same_process()
         if self._is_closed:
             raise InvalidCommunicator
         if self._failure is not None:

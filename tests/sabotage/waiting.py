@@ -6,7 +6,7 @@ import ctypes
 import time
 
 from cobre.comm.arguments import as_flat_array
-from sabotage.base import CHUNK_BYTES, Sabotage
+from sabotage.base import CHUNK_BYTES, Refused, Sabotage
 from sabotage.threaded import ThreadedCommunicator, memory_of
 
 
@@ -37,10 +37,11 @@ class BroadcastLosesTheByteAfterAChunk(Sabotage, ThreadedCommunicator):
 
 class BroadcastWantsAWritableRoot(Sabotage, ThreadedCommunicator):
     caught_by = "broadcast_takes_any_buffer"
+    raises = Refused
 
     def broadcast(self, buf, root):
         if not as_flat_array(buf).flags.writeable:
-            raise TypeError("buf is read-only")
+            raise Refused("buf is read-only")
         super().broadcast(buf, root)
 
 

@@ -113,6 +113,7 @@ class SocketsCommunicator:
         return LocalCommunicator()
 
     def stats(self) -> Mapping[str, Mapping[str, float]]:
+        self._require_same_process("stats")
         return {name: dict(entry) for name, entry in self._stats.items()}
 
     def close(self) -> None:
@@ -131,12 +132,15 @@ class SocketsCommunicator:
     def __repr__(self) -> str:
         return f"SocketsCommunicator(rank={self._rank}, size={self._size})"
 
-    def _require_usable(self, operation: str) -> None:
+    def _require_same_process(self, operation: str) -> None:
         if self._pid != os.getpid():
             raise InvalidCommunicator(
                 f"{operation}: this communicator belongs to the process this one was forked from",
                 suggestion="start ranks as fresh processes instead of forking",
             )
+
+    def _require_usable(self, operation: str) -> None:
+        self._require_same_process(operation)
         if self._is_closed:
             raise InvalidCommunicator(
                 f"{operation}: the communicator is closed", suggestion="call collectives before close()"

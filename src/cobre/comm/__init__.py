@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cobre.comm.protocol import (
         CommData,
         Communicator,
+        GroupMember,
         ReduceOp,
         SharedMemoryProvider,
         SharedRegion,
@@ -59,7 +60,14 @@ _HOME_OF = {
     "cobre.comm.backends.tcp": ["TcpCommunicator"],
     "cobre.comm.config": ["ShmConfig", "TcpConfig"],
     "cobre.comm.partition": ["block_layout", "contiguous_block"],
-    "cobre.comm.protocol": ["CommData", "Communicator", "ReduceOp", "SharedMemoryProvider", "SharedRegion"],
+    "cobre.comm.protocol": [
+        "CommData",
+        "Communicator",
+        "GroupMember",
+        "ReduceOp",
+        "SharedMemoryProvider",
+        "SharedRegion",
+    ],
     "cobre.comm.regions": ["HeapRegion"],
     "cobre.comm.selection": ["BackendKind", "available_backends", "create_communicator"],
     "cobre.errors": [
@@ -91,6 +99,7 @@ __all__ = [
     "CommData",
     "CommError",
     "Communicator",
+    "GroupMember",
     "HeapRegion",
     "InitializationFailed",
     "InvalidBackend",
@@ -137,4 +146,4 @@ def _any_backend() -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return list(__all__)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
-from cobre.comm.protocol import Communicator
+from cobre.comm.protocol import GroupMember
 from cobre.errors import BackendNotAvailable
 
 __all__ = ["Backend", "Detection", "RankCommand", "Unavailable", "refuse"]
@@ -74,7 +74,7 @@ class Backend:
     """The configuration this environment describes (``None`` if it needs none). All problems at once, as
     `MissingConfiguration` or `InitializationFailed`."""
 
-    open: Callable[[Any], Communicator]
+    open: Callable[[Any], GroupMember]
     """A communicator for a configuration. Failure: `InitializationFailed`, cause chained."""
 
     rank_commands: Callable[[Sequence[str], int], list[RankCommand]]

@@ -45,8 +45,11 @@ class TcpConfig:
 
     def __post_init__(self) -> None:
         problems = [*_group_problems(self), *_integer_problems("port", self.port, 0, 65535)]
-        if not isinstance(self.coordinator, str) or not self.coordinator.strip():
-            problems.append(f"coordinator={self.coordinator!r} is no host name or address")
+        problems += _host_problems("coordinator", self.coordinator)
+        if self.bind_addr is not None:
+            problems += _host_problems("bind_addr", self.bind_addr)
+        if self.secret is not None and not isinstance(self.secret, str):
+            problems.append(f"secret is a {type(self.secret).__name__}, not a string")
         _refuse("tcp", problems)
         if not self.secret and not all(map(is_loopback, _addresses(self))):
             raise MissingConfiguration(
@@ -208,7 +211,7 @@ def _integer_problems(name: str, value: Any, low: int, high: float) -> list[str]
         return []
     try:
         number = index(value)
-    except TypeError:
+    except (TypeError, ValueError):  # ValueError: an array of several
         return [f"{name}={value!r} is not a whole number"]
     if number < low:
         return [f"{name}={number} is below {low}"]
@@ -231,8 +234,8 @@ def _group_problems(config: Any) -> list[str]:
 def _name_problems(name: Any) -> list[str]:
     if name is _COMPLAINED_ABOUT:
         return []
-    if not isinstance(name, str):
-        return [f"name={name!r} is not a string"]
+    if not isinstance(name, str) or not name.isprintable():
+        return [f"name={name!r} is not a string of printable characters"]
     if not name.startswith("/") or "/" in name[1:] or "\0" in name or name in ("/", "/.", "/.."):
         return [f"name={name!r} is not '/' followed by a name without '/'"]
     if len(name.encode()) - 1 > LONGEST_SHM_NAME:
@@ -241,12 +244,26 @@ def _name_problems(name: Any) -> list[str]:
 
 
 def _addresses(config: TcpConfig) -> list[str]:
-    """What this rank would listen on (rank 0) or connect to (the others); one rank alone opens no socket."""
+    """Where the ranks meet and where rank 0 listens, if it says so; one rank alone opens no socket."""
     if config.size == 1:
         return []
-    if config.rank == 0:
-        return [config.bind_addr] if config.bind_addr else []
-    return [config.coordinator]
+    return [config.coordinator, *([config.bind_addr] if config.bind_addr else [])]
+
+
+def _host_problems(name: str, host: Any) -> list[str]:
+    if not isinstance(host, str) or not host.strip():
+        return [f"{name}={host!r} is no host name or address"]
+    if ":" in host and not _is_address(host):
+        return [f"{name}={host!r} is no host name or address; a port goes into port="]
+    return []
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text.strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _split_port(text: str, problems: list[str]) -> tuple[str, int | None]:

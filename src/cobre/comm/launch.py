@@ -77,6 +77,8 @@ def run_ranks(
     """
     if size < 1:
         raise ValueError(f"cannot start {size} ranks: pass 1 or more")
+    if timeout is not None and not timeout > 0:
+        raise ValueError(f"a timeout of {timeout} s makes no sense: pass a positive number")
     if not argv:
         raise ValueError("there is no command to start: pass a program and its arguments")
     record = get_backend(backend) if isinstance(backend, str) else backend
@@ -248,7 +250,9 @@ class _Group:
 
     def _show(self, rank: _Rank, lines: Sequence[str]) -> None:
         if self._echo and lines:
-            sys.stdout.write("".join(f"{rank.prefix}{line}\n" for line in lines))
+            text = "".join(f"{rank.prefix}{line}\n" for line in lines)
+            encoding = sys.stdout.encoding or "utf-8"  # what a terminal cannot show must not end the launch
+            sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
             sys.stdout.flush()
 
     def _tell_guard_who_lives(self) -> None:

@@ -1,8 +1,8 @@
 """The contract between an algorithm and whatever carries its messages, on one page.
 
 An algorithm takes a `Communicator` (and, for data that every rank of a node reads, a
-`SharedMemoryProvider`) and never learns which backend it got. Every promise written here is checked
-by `cobre.comm.testing` on every backend.
+`SharedMemoryProvider`) and never learns which backend it got. `cobre.comm.testing` checks these promises
+on every backend; what holds when ranks die or disagree has tests of its own, because it ends the group.
 """
 
 from __future__ import annotations
@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 __all__ = [
     "CommData",
     "Communicator",
+    "GroupMember",
     "ReduceOp",
     "SharedMemoryProvider",
     "SharedRegion",
 ]
 
-CommData: TypeAlias = "Buffer | NDArray[Any]"
-"""What collectives carry: see `Communicator`."""
+# What collectives carry: see `Communicator`. At run time Python 3.11 has no name for "any buffer".
+if TYPE_CHECKING:
+    CommData: TypeAlias = Buffer | NDArray[Any]
+else:
+    CommData = Any
 
 
 class ReduceOp(StrEnum):
@@ -165,3 +169,8 @@ class SharedMemoryProvider(Protocol):
 
     def split_local(self) -> Communicator:
         """Collective. The communicator of this node's ranks; closing it leaves this one open."""
+
+
+@runtime_checkable
+class GroupMember(Communicator, SharedMemoryProvider, Protocol):
+    """What every backend hands out: a communicator that provides regions as well."""

@@ -23,8 +23,18 @@ def checked_request(count: int, dtype: DTypeLike) -> tuple[int, np.dtype[Any], i
 
     Every backend calls this, so that a wrong request is refused in the same words everywhere.
     """
-    number = index(count)
+    try:
+        number = index(count)
+    except TypeError as error:
+        raise TypeError(
+            f"count is {count!r}, not a whole number\n  fix: pass an int, e.g. int(count)"
+        ) from error
     resolved: np.dtype[Any] = np.dtype(dtype)
+    if resolved.subdtype is not None:
+        raise TypeError(
+            f"a region of {resolved} would have more elements than its count\n"
+            f"  fix: ask for count * {np.prod(resolved.shape)} elements of {resolved.base} and reshape the views"
+        )
     require_carried(resolved)
     if number < 0:
         raise ValueError(f"a region cannot have {number} elements\n  fix: pass 0 or more")

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cobre.comm.backend import Backend, refuse
+from cobre.comm.backend import Backend, Detection, Unavailable, refuse
+from cobre.comm.protocol import GroupMember
 from cobre.errors import (
     BackendError,
     BackendNotAvailable,
-    CobreError,
     InitializationFailed,
     InvalidBackend,
     MissingConfiguration,
@@ -24,8 +25,6 @@ from cobre.errors import (
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-    from cobre.comm.protocol import Communicator
 
 __all__ = [
     "BACKENDS",
@@ -47,7 +46,11 @@ BACKENDS: Mapping[str, str] = {
 }
 """Name to module, in order of priority; third parties come before ``local``, which always fits."""
 
+_BROKEN: Unavailable | None = Unavailable(
+    "its record cannot be asked", "repair or uninstall the package that provides it"
+)
 _log = logging.getLogger("cobre.comm")
+_T = TypeVar("_T")
 
 
 class BackendKind(StrEnum):
@@ -60,34 +63,30 @@ class BackendKind(StrEnum):
     LOCAL = "local"
 
 
-def create_communicator(backend: str | None = None, config: Any = None) -> Communicator:
+def create_communicator(backend: str | None = None, config: Any = None) -> GroupMember:
     """The communicator that the arguments ask for, or else the environment.
 
     Without arguments ``COBRE_COMM_BACKEND`` and the backend's own variables decide. A ``config`` alone
     selects its backend. With arguments no variable is read, except that ``"auto"`` looks around by nature.
     """
     if backend is None and config is None:
-        name = os.environ.get(VARIABLE, "").strip().lower() or BackendKind.AUTO
-        chosen = _detect(os.environ) if name == BackendKind.AUTO else get_backend(name)
-        return _open(chosen, _configure(chosen, os.environ))
-    if backend == BackendKind.AUTO and config is None:
-        chosen = _detect(os.environ)
-        return _open(chosen, _configure(chosen, os.environ))
-    if backend is None or backend == BackendKind.AUTO:
-        return _open(_owner_of(config), config)
-    chosen = get_backend(backend)
+        return _from_environment(_normal(os.environ.get(VARIABLE, "")) or BackendKind.AUTO)
+    name = BackendKind.AUTO if backend is None else _normal(backend)
+    if name == BackendKind.AUTO:
+        return _from_environment(name) if config is None else _open(_owner_of(config), config)
+    chosen = get_backend(name)
     _require_matching(chosen, config)
     return _open(chosen, config)
 
 
 def available_backends() -> list[str]:
     """Names of the backends that can run here, best first."""
-    return [record.name for record in _records() if record.unavailable() is None]
+    return [record.name for record in _records() if _asked(record, record.unavailable, _BROKEN) is None]
 
 
 def get_backend(name: str) -> Backend:
     """The record of the backend called ``name``, available or not."""
-    wanted = str(name).strip().lower()
+    wanted = _normal(name)
     if wanted in BACKENDS:
         return _builtin(wanted)
     points = _third_parties()
@@ -95,13 +94,17 @@ def get_backend(name: str) -> Backend:
         raise InvalidBackend(str(name), _names())
     try:
         return _load(points[wanted])
-    except Exception as error:  # a stranger's import may raise anything; the user needs to know whose it was
+    except (Exception, SystemExit) as error:  # a stranger's import may raise anything; say whose it was
         raise BackendNotAvailable(
             wanted,
             available_backends(),
             f"the {wanted} backend ({points[wanted].value}) cannot be loaded: {error}",
             suggestion=f"repair or uninstall the package that provides {wanted!r}",
         ) from error
+
+
+def _normal(name: str) -> str:
+    return str(name).strip().lower()
 
 
 def _names() -> list[str]:
@@ -117,7 +120,7 @@ def _records() -> Iterator[Backend]:
             continue
         try:
             yield _load(_third_parties()[name])
-        except Exception:  # somebody's broken package must not break a run that does not ask for it
+        except (Exception, SystemExit):  # a broken package must not break a run that does not ask for it
             _log.warning("the backend %r cannot be loaded and is passed over", name, exc_info=True)
 
 
@@ -150,10 +153,28 @@ def _load(point: EntryPoint) -> Backend:
     return record
 
 
+def _asked(record: Backend, question: Callable[[], _T], otherwise: _T) -> _T:
+    """A record's answer; a stranger's that raises is passed over, one of ours is a bug to see."""
+    try:
+        return question()
+    except Exception:
+        if record.name in BACKENDS:
+            raise
+        _log.warning("the backend %r cannot be asked and is passed over", record.name, exc_info=True)
+        return otherwise
+
+
+def _detection(record: Backend, environ: Mapping[str, str]) -> Detection:
+    detection = record.detect(environ)
+    if not isinstance(detection, Detection):
+        raise TypeError(f"detect() of {record.name!r} returned a {type(detection).__name__}, not a Detection")
+    return detection
+
+
 def _detect(environ: Mapping[str, str]) -> Backend:
     """The first backend that the environment means."""
     for record in _records():
-        detection = record.detect(environ)
+        detection = _asked(record, partial(_detection, record, environ), Detection(fits=False))
         if detection.missing:
             raise MissingConfiguration(
                 record.name,
@@ -167,9 +188,10 @@ def _detect(environ: Mapping[str, str]) -> Backend:
     raise AssertionError("local always fits")
 
 
-def _configure(record: Backend, environ: Mapping[str, str]) -> Any:
-    _require_available(record)
-    return record.configure(environ)
+def _from_environment(name: str) -> GroupMember:
+    chosen = _detect(os.environ) if name == BackendKind.AUTO else get_backend(name)
+    _require_available(chosen)
+    return _open(chosen, _started(chosen, lambda: chosen.configure(os.environ)))
 
 
 def _owner_of(config: Any) -> Backend:
@@ -206,18 +228,27 @@ def _require_matching(record: Backend, config: Any) -> None:
 
 
 def _require_available(record: Backend) -> None:
-    refusal = record.unavailable()
+    refusal = _asked(record, record.unavailable, _BROKEN)
     if refusal is not None:
         refuse(record.name, refusal)
 
 
-def _open(record: Backend, config: Any) -> Communicator:
+def _open(record: Backend, config: Any) -> GroupMember:
     _require_available(record)
+    communicator = _started(record, lambda: record.open(config))
+    if not isinstance(communicator, GroupMember):
+        text = f"the {record.name} backend opened a {type(communicator).__name__}, which is no communicator"
+        raise InitializationFailed(record.name, TypeError(text), text, suggestion="report this to its author")
+    return communicator
+
+
+def _started(record: Backend, start: Callable[[], _T]) -> _T:
+    """What a chosen backend makes of its start; whatever it raises becomes a `BackendError`."""
     try:
-        return record.open(config)
+        return start()
     except BackendError:
         raise
-    except (OSError, CobreError) as error:
+    except Exception as error:
         raise InitializationFailed(
             record.name,
             error,

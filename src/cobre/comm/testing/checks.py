@@ -6,22 +6,19 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, Protocol, cast
+from typing import Any, cast
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.comm.protocol import Communicator, SharedMemoryProvider
+from cobre.comm.protocol import Communicator
+from cobre.comm.protocol import GroupMember as Member
 from cobre.comm.testing import samples
 
 __all__ = ["Check", "Context", "Member", "as_member", "check", "checks_of", "closing_check"]
 
 HUGE_BYTES = 2**32 + 10_007
-
-
-class Member(Communicator, SharedMemoryProvider, Protocol):
-    """What every backend hands out: a communicator that also provides regions."""
 
 
 def as_member(comm: Communicator) -> Member:

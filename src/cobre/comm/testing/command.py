@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from cobre.comm.launch import RankResult, first_failure, run_ranks
 from cobre.comm.limits import read_limits
@@ -16,7 +18,7 @@ from cobre.comm.testing.checks import Check
 from cobre.comm.testing.expectations import Failure
 from cobre.comm.testing.runner import choose, run_checks
 from cobre.comm.testing.sequences import digest
-from cobre.errors import InvalidBackend, WorkerError
+from cobre.errors import BackendError, CommError, InvalidBackend, WorkerError
 
 __all__ = ["main"]
 
@@ -44,8 +46,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.list:
         _print_list()
         return 0
-    if options.size is not None:
-        return _start(options, chosen)
+    try:
+        return _start(options, chosen) if options.size is not None else _check_here(options, names)
+    except (BackendError, CommError) as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+
+
+def _check_here(options: argparse.Namespace, names: Sequence[str] | None) -> int:
+    """The checks or the digest in this process, which is one rank."""
     with create_communicator() as comm:
         if options.digest:
             text = digest(comm, options.seed)
@@ -58,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run_here(comm: Communicator, options: argparse.Namespace, names: Sequence[str] | None) -> None:
     """Run the checks in this rank; a `Failure` goes on, so that the backend sees how this rank leaves."""
+    _require_some(choose(names, comm.size, huge=options.huge), comm.size)
     passed = 0
 
     def report(check: Check, seconds: float) -> None:
@@ -88,6 +98,7 @@ def _run_here(comm: Communicator, options: argparse.Namespace, names: Sequence[s
 
 def _start(options: argparse.Namespace, chosen: Sequence[Check]) -> int:
     """Launch all checks together, and one by one where that fails or is asked for."""
+    _require_some(chosen, options.size)
     if not options.singly:
         names = [check.name for check in chosen] if options.only else None
         if _launch(options, names, echo=True) is None:
@@ -110,7 +121,7 @@ def _start(options: argparse.Namespace, chosen: Sequence[Check]) -> int:
 def _launch(options: argparse.Namespace, names: Sequence[str] | None, *, echo: bool) -> str | None:
     """``None`` if all ranks passed, else why the first one failed."""
     argv = ["-m", "cobre.comm.testing", "--seed", str(options.seed), "--deadline", str(options.deadline)]
-    argv += ["--only", ",".join(names)] if names else []
+    argv += ["--only", ",".join(names)] if names is not None else []
     argv += [flag for flag in ("--huge", "--digest") if getattr(options, flag[2:])]
     count = len(names) if names else len(CHECKS)
     try:
@@ -132,6 +143,15 @@ def _reason(failure: RankResult, results: Sequence[RankResult]) -> str:
     return [*own, *hung, *told, f"rank {failure.rank} ended with {failure.exit_code}"][0]
 
 
+def _require_some(chosen: Sequence[Check], size: int) -> None:
+    """No check at all is no result: somebody named only such as need another number of ranks."""
+    if not chosen:
+        ranks = "one rank" if size == 1 else f"{size} ranks"
+        raise CommError(
+            f"none of these checks applies to {ranks}", suggestion="see --list for what each needs"
+        )
+
+
 def _limits(backend: str, environ: Mapping[str, str]) -> dict[str, int]:
     """The internal sizes of the backend under test; none are known of one that is not registered."""
     try:
@@ -147,6 +167,18 @@ def _print_list() -> None:
         print(f"{check.name:<45}{check.promise}{f' [{notes}]' if notes else ''}")
 
 
+def _from(least: float, convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    """An argparse type: a finite number that is at least ``least``."""
+
+    def read(text: str) -> Any:
+        number = convert(text)
+        if not least <= number < math.inf:
+            raise argparse.ArgumentTypeError(f"{text} is not a number from {least}")
+        return number
+
+    return read
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m cobre.comm.testing",
@@ -155,19 +187,23 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--list", action="store_true", help="show every check and the promise behind it")
     parser.add_argument("--only", metavar="NAME[,NAME]", help="run these checks instead of all")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all data (default 0)")
+    parser.add_argument(
+        "--seed", type=_from(0, int), default=0, metavar="N", help="seed of all data (default 0)"
+    )
     parser.add_argument("--huge", action="store_true", help="also move payloads over 4 GiB")
     parser.add_argument(
         "--digest",
         action="store_true",
         help="print the SHA-256 of a fixed run: equal on every backend of this size",
     )
-    parser.add_argument("-n", type=int, metavar="N", dest="size", help="start N ranks and check in them")
+    parser.add_argument(
+        "-n", type=_from(1, int), metavar="N", dest="size", help="start N ranks and check in them"
+    )
     parser.add_argument("--backend", metavar="NAME", help="the backend to start with -n")
     parser.add_argument("--singly", action="store_true", help="with -n: one launch per check")
     parser.add_argument(
         "--deadline",
-        type=float,
+        type=_from(0.1, float),
         default=60.0,
         metavar="S",
         help="a check that takes longer ends its rank with a traceback (default 60)",

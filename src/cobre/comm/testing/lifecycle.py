@@ -33,7 +33,7 @@ def threads_take_turns(comm: Member, ctx: Context) -> None:
 @check()
 def forked_children_are_refused(comm: Member, ctx: Context) -> None:
     """In a forked child every call raises InvalidCommunicator; the parent goes on undisturbed."""
-    names = list(collective_calls(comm))
+    names = list(_process_bound_calls(comm))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads is the point
         child = os.fork()
@@ -174,6 +174,11 @@ def collective_calls(comm: Member) -> dict[str, Callable[[], object]]:
     }
 
 
+def _process_bound_calls(comm: Member) -> dict[str, Callable[[], object]]:
+    """What only the process that opened the communicator may call: stats() may need a lock that nobody frees."""
+    return {**collective_calls(comm), "stats": comm.stats}
+
+
 def _views(comm: Member, ctx: Context, count: int) -> tuple[NDArray[np.float64], ...]:
     """A read-only view and a writable block of a closed region, and the values it holds."""
     values = ctx.values("f8", count, 0)
@@ -233,7 +238,7 @@ def _reduce_marked(comm: Member, thread: int) -> None:
 def _first_accepted(comm: Member) -> int:
     """0 if the communicator refuses everything, else the number of the first call that it does not."""
     try:
-        for number, call in enumerate(collective_calls(comm).values(), 1):
+        for number, call in enumerate(_process_bound_calls(comm).values(), 1):
             try:
                 call()
             except InvalidCommunicator:
