@@ -15,11 +15,13 @@ std::string elements(std::int64_t count) {
     return std::to_string(count) + (count == 1 ? " element" : " elements");
 }
 
+std::string quoted(const std::string& text) { return std::string("'").append(text).append("'"); }
+
 // A call that makes the right buffer; types without a name of their own are taken from the one at hand.
 std::string allocate(std::int64_t count, const DType& dtype) {
     const bool has_name = dtype.kind != Kind::record && !dtype.swapped;
     return "allocate numpy.empty(" + std::to_string(count) +
-           ", dtype=" + (has_name ? "'" + name_of(dtype) + "'" : "send.dtype") + ")";
+           ", dtype=" + (has_name ? quoted(name_of(dtype)) : "send.dtype") + ")";
 }
 
 [[noreturn]] void wrong_size(const char* operation, Group group, std::int64_t expected, std::int64_t actual,
