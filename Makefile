@@ -63,6 +63,7 @@ bench: setup     ## measure call overhead and import time on this machine
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
 
+<<<<<<< HEAD
 asan: setup ## run the core's driver under AddressSanitizer and UBSan
 	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null
 	$(BIN)/cmake --build build/asan --target core_driver && build/asan/core_driver
@@ -70,6 +71,15 @@ asan: setup ## run the core's driver under AddressSanitizer and UBSan
 tsan: setup ## run the core's driver under ThreadSanitizer, ranks as threads
 	$(CMAKE) -B build/tsan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=thread >/dev/null
 	$(BIN)/cmake --build build/tsan --target core_driver && build/tsan/core_driver
+=======
+asan: ## run the core's drivers under AddressSanitizer and UBSan
+	cmake -S . -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null
+	cmake --build build/asan --target core_driver shm_driver && build/asan/core_driver && build/asan/shm_driver
+
+tsan: ## run the core's drivers under ThreadSanitizer, ranks as threads
+	cmake -S . -B build/tsan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=thread >/dev/null
+	cmake --build build/tsan --target core_driver shm_driver && build/tsan/core_driver && build/tsan/shm_driver
+>>>>>>> 1ca21b7 (Add the shared-memory engine: start-up, steps, rings, waiting, failure, regions)
 
 clean:           ## remove everything that was built or installed
 	rm -rf $(VENV) build dist src/cobre/_native .mypy_cache .ruff_cache .import_linter_cache
