@@ -222,9 +222,9 @@ void bind_shm(nb::module_& m) {
         .def("__init__", &construct_split, "parent"_a, "available_bytes"_a, "limited_by"_a)
         .def_prop_ro("rank", &Shm::rank)
         .def_prop_ro("size", &Shm::size)
-        .def("allgatherv", &Shm::allgatherv, "send"_a, "recv"_a, "counts"_a, "displs"_a)
-        .def("allreduce", &Shm::allreduce, "send"_a, "recv"_a, "op"_a)
-        .def("broadcast", &Shm::broadcast, "buf"_a, "root"_a)
+        .def("allgatherv", &Shm::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(), "displs"_a.none())
+        .def("allreduce", &Shm::allreduce, "send"_a.none(), "recv"_a.none(), "op"_a.none())
+        .def("broadcast", &Shm::broadcast, "buf"_a.none(), "root"_a.none())
         .def("barrier", &Shm::barrier)
         .def("create_region", &Shm::create_region, "count"_a, "dtype"_a, "available_bytes"_a, "limited_by"_a,
              "Collective: memory that all ranks have mapped.")
