@@ -7,5 +7,6 @@ namespace cobre::bindings {
 
 void bind_arguments(nanobind::module_& m);
 void bind_local(nanobind::module_& m);
+void bind_shm(nanobind::module_& m);
 
 }  // namespace cobre::bindings

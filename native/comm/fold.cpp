@@ -8,6 +8,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "comm/vector_sum.hpp"
+
 namespace cobre::comm {
 
 namespace {
@@ -127,24 +129,46 @@ void load(Block<T>& block, const std::byte* row, std::size_t first, std::size_t 
     }
 }
 
-// Block by block: the accumulator stays in the first-level cache, memcpy makes unaligned rows legal, and
-// `out` is written only after every row's part was read, so it may be one of them.
+// One block: the accumulator stays in the first-level cache, memcpy makes unaligned rows legal, and `out` is
+// written only after every row's part was read, so it may be one of them.
 template <class T>
-void fold_as(std::span<const std::byte* const> rows, std::size_t count, ReduceOp op, std::byte* out) noexcept {
+void fold_block(std::span<const std::byte* const> rows, std::size_t first, std::size_t count, ReduceOp op,
+                std::byte* out) noexcept {
     Block<T> acc;
     Block<T> next;
-    for (std::size_t first = 0; first < count; first += acc.size()) {
-        const std::size_t part = std::min(acc.size(), count - first);
-        load(acc, rows[0], first, part);
-        for (std::size_t r = 1; r < rows.size(); ++r) {
-            load(next, rows[r], first, part);
-            switch (op) {
-                case ReduceOp::sum: add(acc.data(), next.data(), part); break;
-                case ReduceOp::min: keep_extreme<T, true>(acc.data(), next.data(), part); break;
-                case ReduceOp::max: keep_extreme<T, false>(acc.data(), next.data(), part); break;
-            }
+    load(acc, rows[0], first, count);
+    for (std::size_t r = 1; r < rows.size(); ++r) {
+        load(next, rows[r], first, count);
+        switch (op) {
+            case ReduceOp::sum: add(acc.data(), next.data(), count); break;
+            case ReduceOp::min: keep_extreme<T, true>(acc.data(), next.data(), count); break;
+            case ReduceOp::max: keep_extreme<T, false>(acc.data(), next.data(), count); break;
         }
-        std::memcpy(out + first * sizeof(T), acc.data(), part * sizeof(T));
+    }
+    std::memcpy(out + first * sizeof(T), acc.data(), count * sizeof(T));
+}
+
+template <class T>
+void fold_as(std::span<const std::byte* const> rows, std::size_t count, ReduceOp op, std::byte* out) noexcept {
+    for (std::size_t first = 0; first < count;) {
+        const std::size_t part = std::min(Block<T>{}.size(), count - first);
+        fold_block<T>(rows, first, part, op, out);
+        first += part;
+    }
+}
+
+// Sums go through the vector unit, but for the groups of columns in which it finds a NaN and for the last few.
+template <class T>
+void fold_floats(std::span<const std::byte* const> rows, std::size_t count, ReduceOp op, std::byte* out) noexcept {
+    constexpr bool is_double = std::is_same_v<T, double>;
+    constexpr std::size_t group = is_double ? doubles_per_group : floats_per_group;
+    if (op != ReduceOp::sum || count < group || !has_vector_sum()) return fold_as<T>(rows, count, op, out);
+    for (std::size_t first = 0; first < count;) {
+        first +=
+            is_double ? sum_doubles(rows, first, count - first, out) : sum_floats(rows, first, count - first, out);
+        const std::size_t part = std::min(group, count - first);
+        fold_block<T>(rows, first, part, op, out);
+        first += part;
     }
 }
 
@@ -176,12 +200,12 @@ void fold_in_rank_order(std::span<const std::byte* const> rows, std::size_t coun
         case Kind::floating:
             switch (dtype.itemsize) {
                 case 2: return fold_as<Half>(rows, count, op, out);
-                case 4: return fold_as<float>(rows, count, op, out);
-                default: return fold_as<double>(rows, count, op, out);
+                case 4: return fold_floats<float>(rows, count, op, out);
+                default: return fold_floats<double>(rows, count, op, out);
             }
         case Kind::complex:  // SUM only, and that is componentwise
-            if (dtype.itemsize == 8) return fold_as<float>(rows, 2 * count, op, out);
-            return fold_as<double>(rows, 2 * count, op, out);
+            if (dtype.itemsize == 8) return fold_floats<float>(rows, 2 * count, op, out);
+            return fold_floats<double>(rows, 2 * count, op, out);
         case Kind::record: return;
     }
 }

@@ -1,0 +1,25 @@
+// Sums of floating-point rows with the vector unit: the same additions in the same order, several columns at a
+// time.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace cobre::comm {
+
+// Whether this processor has what the functions below need; without it they do nothing.
+bool has_vector_sum() noexcept;
+
+// Puts the sum of the rows' columns `first .. first + count` into `out` and returns how many columns that were.
+// Stops before a group of columns with a NaN in the result, which the caller must fold by the rules for NaN, and
+// before the last few. `out` may be exactly one of the rows.
+std::size_t sum_doubles(std::span<const std::byte* const> rows, std::size_t first, std::size_t count,
+                        std::byte* out) noexcept;
+std::size_t sum_floats(std::span<const std::byte* const> rows, std::size_t first, std::size_t count,
+                       std::byte* out) noexcept;
+
+// Columns that one group has.
+constexpr std::size_t doubles_per_group = 16;
+constexpr std::size_t floats_per_group = 32;
+
+}  // namespace cobre::comm

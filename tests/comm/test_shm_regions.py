@@ -1,0 +1,213 @@
+"""Regions that are truly shared, and what happens when there is no room for them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from shm_ranks import PRELUDE, run
+
+
+def _can_mount() -> bool:
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        return False
+    command = ["unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=1m none /dev/shm"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+needs_mount = pytest.mark.skipif(not _can_mount(), reason="needs root and unshare for a small /dev/shm of its own")
+
+
+def run_with_small_shm(size, body, megabytes):
+    """All ranks in one mount namespace whose /dev/shm holds so much."""
+    script = f'mount -t tmpfs -o size={megabytes}m none /dev/shm && exec "$@"'
+    launcher = f"""
+import subprocess
+processes = [subprocess.Popen([sys.executable, "-c", BODY, str(r), "{size}", name]) for r in range({size})]
+codes = [process.wait() for process in processes]
+say(codes=codes, left=os.listdir("/dev/shm"))
+"""
+    code = f"BODY = {PRELUDE + body!r}\n{launcher}"
+    [rank] = run(1, code, prefix=("unshare", "-m", "sh", "-c", script, "sh"))
+    return rank
+
+
+@needs_mount
+def test_collectives_of_eight_ranks_work_on_64_megabytes():
+    rank = run_with_small_shm(
+        8,
+        """
+comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=20))
+n = 3_000_000
+recv = np.empty(size * n)
+comm.allgatherv(np.full(n, float(rank)), recv, [n] * size, range(0, size * n, n))
+assert all((recv[r * n : (r + 1) * n] == r).all() for r in range(size))
+total = np.empty(n)
+comm.allreduce(np.full(n, float(rank)), total, "sum")
+assert (total == sum(range(size))).all()
+buf = np.full(n, 7.0 * (rank == 3))
+comm.broadcast(buf, 3)
+assert (buf == 7).all()
+""",
+        64,
+    )
+    assert rank.said == [{"codes": [0] * 8, "left": []}], rank.output
+
+
+@needs_mount
+def test_a_region_that_does_not_fit_is_refused_everywhere_and_nothing_breaks():
+    rank = run_with_small_shm(
+        3,
+        """
+comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=20))
+error = attempt(lambda: comm.create_shared_region(20_000_000))
+assert error.requested_bytes == 160_000_000
+region = comm.create_shared_region(1_000_000)
+region.as_mut_block(rank * 1000, 1000)[:] = rank
+region.fence()
+assert region.as_slice()[:3000].sum() == 3000
+""",
+        32,
+    )
+    *told, ending = rank.said
+    assert ending == {"codes": [0, 0, 0], "left": []}, rank.output
+    assert len(told) == 3
+    for one in told:
+        assert one["error"] == "AllocationFailed", rank.output
+        assert "160,000,000" in one["text"]
+        assert "/dev/shm" in one["text"]
+        assert "--shm-size" in one["text"]
+        assert "remount" in one["text"]
+
+
+@needs_mount
+def test_no_room_for_the_segment_is_an_initialization_failure():
+    rank = run_with_small_shm(2, "attempt(lambda: ShmCommunicator.attach(config()))", 1)
+    *told, ending = rank.said
+    assert ending["left"] == [], rank.output
+    assert {one["error"] for one in told} == {"InitializationFailed"}, rank.output
+    first = next(one for one in told if "needs" in one["text"])
+    assert first["cause"] == "AllocationFailed"
+
+
+def test_a_region_larger_than_memory_is_refused_on_every_rank():
+    ranks = run(
+        3,
+        """
+comm = ShmCommunicator.attach(config(timeout=20))
+for count in (10**13, 2**60, 10**30):
+    error = attempt(comm.create_shared_region, count)
+    assert error.requested_bytes == 8 * count
+comm.barrier()
+""",
+    )
+    for rank in ranks:
+        assert [one["error"] for one in rank.said] == ["AllocationFailed"] * 3, rank.output
+        assert rank.exit_code == 0, rank.output
+
+
+def test_writes_are_seen_by_all_and_views_outlive_everything():
+    ranks = run(
+        3,
+        """
+comm = ShmCommunicator.attach(config(timeout=20))
+region = comm.create_shared_region(300, "i4")
+view = region.as_slice()
+assert view.sum() == 0 and len(region.as_mut_slice()) == (300 if rank == 0 else 0)
+comm.barrier()
+region.as_mut_block(100 * rank, 100)[:] = rank + 1
+region.fence()
+assert view.sum() == 600
+try:
+    view.flags.writeable = True
+except ValueError:
+    pass
+else:
+    raise AssertionError("the read-only view was made writable")
+region.close()
+comm.close()
+del region, comm
+assert view.sum() == 600
+""",
+    )
+    for rank in ranks:
+        assert rank.exit_code == 0, rank.output
+
+
+def test_results_left_in_a_region_are_exact_round_after_round():
+    ranks = run(
+        3,
+        """
+comm = ShmCommunicator.attach(config(timeout=20))
+for count in (1, 5, 100, 20_000, 100_000):
+    region = comm.create_shared_region(size * count)
+    recv = region.as_mut_block(0, size * count)
+    counts, displs = [count] * size, [count * r for r in range(size)]
+    for round in range(30):
+        comm.allgatherv(np.full(count, 10.0 * round + rank), recv, counts, displs)
+        assert all((recv[r * count : (r + 1) * count] == 10 * round + r).all() for r in range(size))
+        comm.barrier()
+        recv[displs[rank] : displs[rank] + count] = -rank
+        comm.allgatherv(recv[displs[rank] : displs[rank] + count], recv, counts, displs)  # in place
+        assert all((recv[r * count : (r + 1) * count] == -r).all() for r in range(size))
+        comm.barrier()
+        comm.allreduce(np.full(size * count, float(rank + round)), recv, "sum")
+        assert (recv == 3 + 3 * round).all()
+        comm.barrier()
+        if rank == 1:
+            recv[:] = round
+        comm.broadcast(recv, 1)
+        assert (recv == round).all()
+        comm.barrier()
+        private = np.empty(size * count)  # one rank's result elsewhere: then nobody's is shared
+        comm.allgatherv(np.full(count, float(rank)), private if rank == 0 else recv.copy(), counts, displs)
+    region.close()
+""",
+    )
+    for rank in ranks:
+        assert rank.exit_code == 0, rank.output
+
+
+def test_a_split_communicator_is_closed_without_its_parent():
+    ranks = run(
+        3,
+        """
+comm = ShmCommunicator.attach(config(timeout=20))
+local = comm.split_local()
+assert (local.rank, local.size, local.backend) == (rank, size, "shm")
+local.barrier()
+region = local.create_shared_region(3)
+region.as_mut_block(rank, 1)[0] = 1
+region.fence()
+assert region.as_slice().sum() == 3
+local.close()
+comm.barrier()
+""",
+    )
+    for rank in ranks:
+        assert rank.exit_code == 0, rank.output
+
+
+def test_many_regions_leave_no_mapping_or_descriptor():
+    ranks = run(
+        2,
+        """
+comm = ShmCommunicator.attach(config(timeout=20))
+def held():
+    return len(os.listdir("/proc/self/fd")), open("/proc/self/maps").read().count("/dev/shm")
+comm.create_shared_region(1000).close()
+before = held()
+for _ in range(200):
+    region = comm.create_shared_region(1000)
+    region.as_slice().sum()
+    region.close()
+del region
+say(before=before, after=held())
+""",
+    )
+    for rank in ranks:
+        assert rank.said[0]["before"] == rank.said[0]["after"], rank.output
+    assert not [p for p in Path("/dev/shm").iterdir() if p.name.startswith("cobre_comm_")]

@@ -1,0 +1,133 @@
+"""Long runs: many small collectives, many random ones, many random deaths.
+
+The suite takes a taste. ``COBRE_TEST_SOAK=1 pytest tests/comm/test_shm_soak.py`` runs a million small ones, ten
+thousand random ones and two hundred deaths.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from shm_ranks import Ranks, run
+
+IS_LONG = bool(os.environ.get("COBRE_TEST_SOAK"))
+pytestmark = pytest.mark.timeout(1800 if IS_LONG else 120)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_small_collectives_stay_right(size):
+    rounds = 250_000 if IS_LONG else 10_000  # four collectives each
+    body = f"""
+comm = ShmCommunicator.attach(config(timeout=30))
+total, buf, parts = np.empty(2), np.empty(1), np.empty(size)
+mine, counts, displs = np.empty(2), [1] * size, list(range(size))
+for step in range({rounds}):
+    mine[0], mine[1] = step, rank
+    comm.allreduce(mine, total, "sum")
+    assert total[0] == size * step and total[1] == size * (size - 1) / 2, (step, total)
+    comm.allgatherv(mine[:1], parts, counts, displs)
+    assert (parts == step).all(), (step, parts)
+    buf[0] = step if rank == step % size else -1
+    comm.broadcast(buf, step % size)
+    assert buf[0] == step, (step, buf)
+    comm.barrier()
+say(done=True)
+"""
+    with Ranks(size, body) as ranks:
+        for rank in ranks.finish(1500):
+            assert rank.said == [{"done": True}], rank.output
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_random_collectives_stay_right(size):
+    rounds = 10_000 if IS_LONG else 400
+    body = f"""
+import random
+comm = ShmCommunicator.attach(config(timeout=30))
+shared = random.Random(7)
+for step in range({rounds}):
+    what, n, root = shared.randrange(4), shared.choice([1, 6, 7, 100, 5000, 17_000, 70_000, 300_000]), shared.randrange(size)
+    n += shared.randrange(n)
+    if what == 0:
+        comm.barrier()
+    elif what == 1:
+        total = np.empty(n, "i8")
+        comm.allreduce(np.arange(n) * (rank + 1) + step, total, "sum")
+        assert (total == np.arange(n) * (size * (size + 1) // 2) + size * step).all(), step
+    elif what == 2:
+        buf = np.arange(n) + step if rank == root else np.empty(n, "i8")
+        comm.broadcast(buf, root)
+        assert (buf == np.arange(n) + step).all(), step
+    else:
+        counts = [(n + 31 * r) % (n + 1) for r in range(size)]
+        displs = [sum(counts[:r]) for r in range(size)]
+        recv = np.empty(sum(counts), "i8")
+        comm.allgatherv(np.arange(counts[rank]) + rank + step, recv, counts, displs)
+        for r in range(size):
+            assert (recv[displs[r] : displs[r] + counts[r]] == np.arange(counts[r]) + r + step).all(), step
+say(done=True)
+"""
+    with Ranks(size, body) as ranks:
+        for rank in ranks.finish(1500):
+            assert rank.said == [{"done": True}], rank.output
+
+
+def test_random_deaths_leave_nothing_and_nobody_hangs():
+    body = """
+try:
+    comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=20))
+    say(started=True)
+    recv = np.empty(size * 100_000)
+    for step in range(10**9):
+        comm.allreduce(np.ones(4), np.empty(4), "sum")
+        comm.allgatherv(recv[:100_000], recv.copy(), [100_000] * size, range(0, size * 100_000, 100_000))
+        comm.broadcast(recv, step % size)
+        if step % 20 == 0:
+            comm.create_shared_region(1000 + step).fence()
+except CobreError as error:
+    say(text=str(error))
+"""
+    dice = random.Random(5)
+    for _ in range(200 if IS_LONG else 8):
+        with Ranks(3, body) as ranks:
+            victim = dice.randrange(3)
+            if dice.random() < 0.7:  # otherwise during start-up
+                assert ranks.ranks[victim].process.stdout.readline()
+            time.sleep(dice.random() * 0.1)
+            ranks.ranks[victim].process.send_signal(signal.SIGKILL)
+            begin = time.monotonic()
+            for number, rank in enumerate(ranks.finish(30)):
+                if number != victim:
+                    told = rank.said[-1]
+                    # Killed before it came, it is known to the others only as the rank that never did.
+                    assert f"rank {victim}" in told["text"] or "not come" in told["text"] or "rank 0 has not" in (
+                        told["text"]
+                    ), rank.output
+            if ranks.ranks[victim].said or all(r.said[0].get("started") for r in ranks.ranks if r.said):
+                assert time.monotonic() - begin < 25
+        assert not list(Path("/dev/shm").glob("cobre_*"))
+
+
+def test_two_groups_side_by_side_do_not_disturb_each_other():
+    body = """
+comm = ShmCommunicator.attach(config(timeout=30, connect_timeout=20))
+value = sum(map(ord, name))
+total = np.empty(1)
+for _ in range(2000):
+    comm.allreduce(np.array([float(value)]), total, "sum")
+    assert total[0] == size * value
+say(done=True)
+"""
+    with Ranks(2, body) as one, Ranks(3, body) as other:
+        for rank in [*one.finish(), *other.finish()]:
+            assert rank.said == [{"done": True}], rank.output
+
+
+def test_run_leaves_no_segment():
+    run(2, "ShmCommunicator.attach(config())")
+    assert not list(Path("/dev/shm").glob("cobre_*"))
