@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "bindings/buffers.hpp"
 #include "bindings/call_lock.hpp"
+#include "bindings/calls.hpp"
 #include "bindings/comm.hpp"
 #include "bindings/statistics.hpp"
 #include "shm/communicator.hpp"
@@ -70,15 +70,16 @@ private:
     shm::Region region_;
 };
 
-// `count` elements from byte `offset` on. This object is the array's base and offers no buffer, so that a read-only
-// array cannot be made writable again.
-nb::object array_over(nb::handle memory, nb::handle dtype, std::int64_t offset, std::int64_t count, bool writable) {
+// `count` elements from byte `offset` on. This object is the array's base and offers no buffer, so that a
+// read-only array cannot be made writable again.
+nb::object array_over(nb::handle memory, nb::handle dtype, std::int64_t offset, std::int64_t count,
+                      bool writable) {
     auto* descr = reinterpret_cast<PyArray_Descr*>(dtype.inc_ref().ptr());
     npy_intp length = count;
     std::byte* data = nb::cast<const SharedMemory&>(memory).data() + offset;
     const int flags = writable ? NPY_ARRAY_CARRAY : NPY_ARRAY_CARRAY_RO;
-    nb::object array = nb::steal(
-        PyArray_NewFromDescr(&PyArray_Type, descr, 1, &length, nullptr, data, flags, nullptr));
+    nb::object array =
+        nb::steal(PyArray_NewFromDescr(&PyArray_Type, descr, 1, &length, nullptr, data, flags, nullptr));
     if (!array.is_valid()) throw nb::python_error();
     auto* raw = reinterpret_cast<PyArrayObject*>(array.ptr());
     PyArray_UpdateFlags(raw, NPY_ARRAY_ALIGNED);
@@ -94,7 +95,8 @@ public:
         const shm::Limits& limits, shm::Room room) {
         const shm::Meeting meeting{name, {rank, size}, connect_timeout, shm::sane(limits), std::move(room)};
         with_gil_lent([&](shm::Caller& caller) {
-            core_ = std::make_unique<shm::Communicator>(shm::meet(meeting, caller), meeting.group, timeout, caller);
+            core_ =
+                std::make_unique<shm::Communicator>(shm::meet(meeting, caller), meeting.group, timeout, caller);
         });
     }
 
@@ -114,29 +116,22 @@ public:
 
     void allgatherv(nb::handle send, nb::handle recv, nb::handle counts, nb::handle displs) {
         core().lifetime().require_usable("allgatherv");
-        const BorrowedBuffer from(send.ptr(), "allgatherv", "send");
-        const BorrowedBuffer to(recv.ptr(), "allgatherv", "recv");
-        const IntegerList count_list(counts.ptr(), "allgatherv", "counts");
-        const IntegerList displ_list(displs.ptr(), "allgatherv", "displs");
-        const comm::Layout layout{count_list.values(), displ_list.values()};
-        comm::check_allgatherv(*from, *to, layout, core().group());
-        run((*to).bytes(), [&](shm::Caller& caller) { core().allgatherv(*from, *to, layout, caller); });
+        const GatherCall call(send, recv, counts, displs, core().group());
+        run(call.recv->bytes(),
+            [&](shm::Caller& caller) { core().allgatherv(*call.send, *call.recv, call.layout(), caller); });
     }
 
     void allreduce(nb::handle send, nb::handle recv, nb::handle op) {
         core().lifetime().require_usable("allreduce");
-        const BorrowedBuffer from(send.ptr(), "allreduce", "send");
-        const BorrowedBuffer to(recv.ptr(), "allreduce", "recv");
-        const comm::ReduceOp parsed = reduce_op_of(op.ptr());
-        comm::check_allreduce(*from, *to, parsed, core().group());
-        run((*to).bytes(), [&](shm::Caller& caller) { core().allreduce(*from, *to, parsed, caller); });
+        const ReduceCall call(send, recv, op, core().group());
+        run(call.recv->bytes(),
+            [&](shm::Caller& caller) { core().allreduce(*call.send, *call.recv, call.op, caller); });
     }
 
     void broadcast(nb::handle buf, nb::handle root) {
         core().lifetime().require_usable("broadcast");
-        const BorrowedBuffer buffer(buf.ptr(), "broadcast", "buf");
-        const int from = check_broadcast_root(buffer, root, core().group());
-        run((*buffer).bytes(), [&](shm::Caller& caller) { core().broadcast(*buffer, from, caller); });
+        const BroadcastCall call(buf, root, core().group());
+        run(call.buf->bytes(), [&](shm::Caller& caller) { core().broadcast(*call.buf, call.root, caller); });
     }
 
     void barrier() {
@@ -165,6 +160,7 @@ public:
     void close() { core().close(); }
 
     nb::dict stats() {
+        core().lifetime().require_same_process("stats");
         const CallLock lock(calls_);
         return as_dict(core().statistics());
     }
@@ -216,13 +212,14 @@ void bind_shm(nb::module_& m) {
             "Elements from byte `offset` on, without a copy; the array keeps the memory.");
 
     nb::class_<Shm>(m, "ShmCommunicator", "Collectives of the ranks of one machine.")
-        .def("__init__", &construct, "name"_a, "rank"_a, "size"_a, "connect_timeout"_a, "timeout"_a, "chunk_bytes"_a,
-             "ring_bytes"_a, "inline_bytes"_a, "slice_bytes"_a, "vm_read_bytes"_a, "available_bytes"_a,
-             "limited_by"_a)
+        .def("__init__", &construct, "name"_a, "rank"_a, "size"_a, "connect_timeout"_a, "timeout"_a,
+             "chunk_bytes"_a, "ring_bytes"_a, "inline_bytes"_a, "slice_bytes"_a, "vm_read_bytes"_a,
+             "available_bytes"_a, "limited_by"_a)
         .def("__init__", &construct_split, "parent"_a, "available_bytes"_a, "limited_by"_a)
         .def_prop_ro("rank", &Shm::rank)
         .def_prop_ro("size", &Shm::size)
-        .def("allgatherv", &Shm::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(), "displs"_a.none())
+        .def("allgatherv", &Shm::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(),
+             "displs"_a.none())
         .def("allreduce", &Shm::allreduce, "send"_a.none(), "recv"_a.none(), "op"_a.none())
         .def("broadcast", &Shm::broadcast, "buf"_a.none(), "root"_a.none())
         .def("barrier", &Shm::barrier)

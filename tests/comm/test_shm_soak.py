@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from shm_ranks import Ranks, run
 
 IS_LONG = bool(os.environ.get("COBRE_TEST_SOAK"))
@@ -105,8 +106,10 @@ except CobreError as error:
                 if number != victim:
                     told = rank.said[-1]
                     # Killed before it came, it is known to the others only as the rank that never did.
-                    assert f"rank {victim}" in told["text"] or "not come" in told["text"] or "rank 0 has not" in (
-                        told["text"]
+                    assert (
+                        f"rank {victim}" in told["text"]
+                        or "not come" in told["text"]
+                        or "rank 0 has not" in (told["text"])
                     ), rank.output
             if ranks.ranks[victim].said or all(r.said[0].get("started") for r in ranks.ranks if r.said):
                 assert time.monotonic() - begin < 25

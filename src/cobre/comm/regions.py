@@ -15,7 +15,7 @@ from cobre.errors import AllocationFailed, InvalidCommunicator
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["HeapRegion", "checked_request", "require_memory"]
+__all__ = ["HeapRegion", "checked_block", "checked_request", "closed_region", "require_memory"]
 
 
 def checked_request(count: int, dtype: DTypeLike) -> tuple[int, np.dtype[Any], int]:
@@ -50,6 +50,24 @@ def require_memory(requested_bytes: int) -> None:
             f"a region of {requested_bytes:,} bytes does not fit: {available:,} are available ({source})",
             suggestion="use fewer elements or a smaller dtype, free memory, or raise the limit named above",
         )
+
+
+def checked_block(start: int, count: int, region_count: int) -> slice:
+    """Where `SharedRegion.as_mut_block` points, arguments checked."""
+    start, count = index(start), index(count)
+    if start < 0 or count < 0 or start + count > region_count:
+        raise IndexError(
+            f"elements {start} to {start + count} are not inside a region of {region_count}\n"
+            "  fix: pass 0 <= start and start + count <= region.count; contiguous_block() gives such blocks"
+        )
+    return slice(start, start + count)
+
+
+def closed_region() -> InvalidCommunicator:
+    """What a region raises after `close`."""
+    return InvalidCommunicator(
+        "the region is closed", suggestion="take views and call fence() before close()"
+    )
 
 
 class HeapRegion:
@@ -88,13 +106,8 @@ class HeapRegion:
         return self._open()[:]
 
     def as_mut_block(self, start: int, count: int) -> NDArray[Any]:
-        array, start, count = self._open(), index(start), index(count)
-        if start < 0 or count < 0 or start + count > array.size:
-            raise IndexError(
-                f"elements {start} to {start + count} are not inside a region of {array.size}\n"
-                "  fix: pass 0 <= start and start + count <= region.count; contiguous_block() gives such blocks"
-            )
-        return array[start : start + count]
+        array = self._open()
+        return array[checked_block(start, count, self._count)]
 
     def fence(self) -> None:
         self._open()
@@ -104,9 +117,7 @@ class HeapRegion:
 
     def _open(self) -> NDArray[Any]:
         if self._array is None:
-            raise InvalidCommunicator(
-                "the region is closed", suggestion="take views and call fence() before close()"
-            )
+            raise closed_region()
         return self._array
 
     def __enter__(self) -> Self:

@@ -16,8 +16,8 @@ from cobre.comm.backend import Backend, Detection, RankCommand, Unavailable, ref
 from cobre.comm.config import ShmConfig, missing_if_begun, shm_config_from
 from cobre.comm.limits import read_limits
 from cobre.comm.memory import available_memory
-from cobre.comm.regions import checked_request
-from cobre.errors import AllocationFailed, InitializationFailed, InvalidCommunicator
+from cobre.comm.regions import checked_block, checked_request, closed_region
+from cobre.errors import AllocationFailed, InitializationFailed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -131,13 +131,8 @@ class ShmRegion:
 
     def as_mut_block(self, start: int, count: int) -> NDArray[Any]:
         self._open()
-        start, count = index(start), index(count)
-        if start < 0 or count < 0 or start + count > self._count:
-            raise IndexError(
-                f"elements {start} to {start + count} are not inside a region of {self._count}\n"
-                "  fix: pass 0 <= start and start + count <= region.count; contiguous_block() gives such blocks"
-            )
-        return self._view(start, count, writable=True)
+        block = checked_block(start, count, self._count)
+        return self._view(block.start, block.stop - block.start, writable=True)
 
     def fence(self) -> None:
         self._comm.fence(self._open())
@@ -151,9 +146,7 @@ class ShmRegion:
 
     def _open(self) -> _core.SharedMemory:
         if self._memory is None:
-            raise InvalidCommunicator(
-                "the region is closed", suggestion="take views and call fence() before close()"
-            )
+            raise closed_region()
         return self._memory
 
     def __enter__(self) -> Self:
