@@ -24,7 +24,7 @@ $(VENV)/.package: $(VENV)/.tools $(SOURCES)
 	touch $@
 
 run: build/plugin/.installed ## run a distributed example on 4 ranks and show what each did
-	PYTHONPATH=build/plugin $(BIN)/python -m cobre.comm.launch -n 4 --backend sockets -- examples/distributed_mean.py
+	PYTHONPATH=build/plugin $(BIN)/cobre launch -n 4 --backend sockets examples/distributed_mean.py
 
 # Beside .venv, not in it: the suite must not depend on whether somebody ran the example.
 build/plugin/.installed: $(VENV)/.package $(shell find examples/backend_plugin -type f ! -path '*/__pycache__/*')

@@ -37,6 +37,8 @@ __all__ = [
 ]
 
 VARIABLE = "COBRE_COMM_BACKEND"
+REPORT_VARIABLE = "COBRE_LAUNCH_REPORT"
+"""Set by our launcher: it wants to know which exception ends a rank."""
 ENTRY_POINT_GROUP = "cobre.comm.backends"
 
 BACKENDS: Mapping[str, str] = {
@@ -213,6 +215,10 @@ def _require_available(record: Backend) -> None:
 
 def _open(record: Backend, config: Any) -> Communicator:
     _require_available(record)
+    if REPORT_VARIABLE in os.environ:
+        from cobre.comm.launch.report import report_failures
+
+        report_failures()
     try:
         return record.open(config)
     except BackendError:
