@@ -13,6 +13,7 @@ from cobre.comm.backend import Nodes
 from cobre.comm.launch.launcher import Ending, Request, launch
 from cobre.comm.launch.output import Console, LogFiles, Nowhere, Output, Several, is_coloured
 from cobre.comm.launch.verdict import RankResult
+from cobre.comm.selection import DEFAULT_FOR_MANY
 from cobre.errors import WorkerError
 
 __all__ = ["main"]
@@ -170,7 +171,12 @@ def _parser() -> Parser:
         dest="size",
         help="how many ranks, on all machines together",
     )
-    add("--backend", default="shm", metavar="NAME", help="how they communicate: shm (default), tcp, mpi, …")
+    add(
+        "--backend",
+        default=DEFAULT_FOR_MANY,
+        metavar="NAME",
+        help="how they communicate: shm (default), tcp, mpi, …",
+    )
     add("--log-dir", type=Path, metavar="DIR", help="also write what each rank prints to DIR/rank<r>.log")
     add("--no-prefix", action="store_false", dest="prefix", help="show lines without their [rank]")
     add("-q", "--quiet", action="store_true", help="show nothing but a failure")

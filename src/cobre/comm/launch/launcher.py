@@ -18,7 +18,7 @@ from cobre.comm.launch.output import Output
 from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
 from cobre.comm.launch.verdict import RankResult, first_failure, result_of
-from cobre.comm.selection import get_backend
+from cobre.comm.selection import DEFAULT_FOR_MANY, get_backend
 from cobre.errors import CobreError
 
 __all__ = ["Ending", "Request", "launch"]
@@ -33,7 +33,7 @@ class Request:
 
     argv: Sequence[str]
     size: int
-    backend: str = "shm"
+    backend: str = DEFAULT_FOR_MANY
     passed_on: Sequence[str] = ()
     nodes: Nodes | None = None
     timeout: float | None = None
