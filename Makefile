@@ -45,7 +45,7 @@ lint: setup
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard native)
 	$(CMAKE) -B build/strict -DCOBRE_STRICT=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
-	$(BIN)/cmake --build build/strict --target _native core_driver
+	$(BIN)/cmake --build build/strict --target _native core_driver shm_driver
 
 types: setup
 	rm -rf src/cobre/_native && cp -r $$($(BIN)/python -c 'import cobre._native as n, pathlib; print(pathlib.Path(n.__file__).parent / "_native")') src/cobre/_native
@@ -63,13 +63,13 @@ bench: setup     ## measure call overhead and import time on this machine
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
 
-asan: setup ## run the core's driver under AddressSanitizer and UBSan
+asan: setup ## run the core's drivers under AddressSanitizer and UBSan
 	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null
-	$(BIN)/cmake --build build/asan --target core_driver && build/asan/core_driver
+	$(BIN)/cmake --build build/asan --target core_driver shm_driver && build/asan/core_driver && build/asan/shm_driver
 
-tsan: setup ## run the core's driver under ThreadSanitizer, ranks as threads
+tsan: setup ## run the core's drivers under ThreadSanitizer, ranks as threads
 	$(CMAKE) -B build/tsan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=thread >/dev/null
-	$(BIN)/cmake --build build/tsan --target core_driver && build/tsan/core_driver
+	$(BIN)/cmake --build build/tsan --target core_driver shm_driver && build/tsan/core_driver && build/tsan/shm_driver
 
 clean:           ## remove everything that was built or installed
 	rm -rf $(VENV) build dist src/cobre/_native .mypy_cache .ruff_cache .import_linter_cache

@@ -9,11 +9,14 @@
 namespace cobre::comm {
 
 enum class ErrorClass : std::uint8_t {
-    type_error,           // TypeError
-    value_error,          // ValueError
-    invalid_buffer_size,  // cobre.InvalidBufferSize(operation, expected, actual)
-    invalid_root,         // cobre.InvalidRoot(root, size): expected holds the size, actual the root
-    invalid_communicator  // cobre.InvalidCommunicator
+    type_error,            // TypeError
+    value_error,           // ValueError
+    invalid_buffer_size,   // cobre.InvalidBufferSize(operation, expected, actual)
+    invalid_root,          // cobre.InvalidRoot(root, size): expected holds the size, actual the root
+    invalid_communicator,  // cobre.InvalidCommunicator
+    collective_failed,     // cobre.CollectiveFailed(operation)
+    allocation_failed,     // cobre.AllocationFailed(requested_bytes): expected holds them
+    initialization_failed  // cobre.InitializationFailed(backend): operation holds its name
 };
 
 class Error : public std::exception {

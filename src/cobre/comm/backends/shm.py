@@ -1,28 +1,180 @@
-"""The ``shm`` backend: many processes of one machine. Not part of this version yet."""
+"""The ``shm`` backend: many processes of one machine, over POSIX shared memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NoReturn
+import os
+import secrets
+import sys
+from collections.abc import Mapping, Sequence
+from operator import index
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
-from cobre.comm.backend import Backend, Detection, Unavailable, refuse
+from cobre._native import comm as _core
+from cobre.comm.backend import Backend, Detection, RankCommand, Unavailable, refuse
 from cobre.comm.config import ShmConfig, missing_if_begun, shm_config_from
+from cobre.comm.limits import read_limits
+from cobre.comm.memory import available_memory
+from cobre.comm.regions import checked_request
+from cobre.errors import AllocationFailed, InitializationFailed, InvalidCommunicator
 
-__all__ = ["BACKEND", "ShmCommunicator"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import DTypeLike, NDArray
 
-_REFUSAL = Unavailable(
-    "this version of pycobre does not include the shm backend",
-    "unset COBRE_SHM_* and COBRE_COMM_BACKEND to run on one rank, or install a version that has it",
-)
+__all__ = ["BACKEND", "ShmCommunicator", "ShmRegion"]
+
+LIMITS = {
+    "chunk_bytes": 128 << 10,
+    "ring_bytes": 512 << 10,
+    "inline_bytes": 48,
+    "slice_bytes": 32 << 10,
+    "vm_read_bytes": 16 << 20,
+}
+
+LARGEST_COUNT = 2**63 - 1  # more than any memory holds, and what the core counts with
 
 
-class ShmCommunicator:
-    """Ranks of one machine over POSIX shared memory."""
+class ShmCommunicator(_core.ShmCommunicator):
+    """Ranks of one machine. `attach` makes one; the collectives are the native ones, inherited."""
 
     @classmethod
-    def attach(cls, config: ShmConfig) -> NoReturn:
-        """Join the group that ``config`` names. Not in this version: `BackendNotAvailable`."""
-        refuse("shm", _REFUSAL)
+    def attach(cls, config: ShmConfig) -> ShmCommunicator:
+        """Join the group that meets at ``config.name``; returns once all ranks have.
+
+        Rank 0 creates the segment and the others wait for it. When this returns, its name is gone again.
+        """
+        refusal = _unavailable()
+        if refusal is not None:
+            refuse("shm", refusal)
+        available, limited_by = available_memory()
+        try:
+            return cls(
+                config.name,
+                index(config.rank),
+                index(config.size),
+                config.connect_timeout,
+                config.timeout,
+                **read_limits("shm", LIMITS, os.environ),
+                available_bytes=available,
+                limited_by=limited_by,
+            )
+        except AllocationFailed as error:
+            raise InitializationFailed(
+                "shm", error, f"the shm backend did not start: {error.message}", suggestion=error.suggestion
+            ) from error
+
+    @property
+    def backend(self) -> str:
+        return "shm"
+
+    @property
+    def is_leader(self) -> bool:
+        return self.rank == 0
+
+    def create_shared_region(self, count: int, dtype: DTypeLike = "float64") -> ShmRegion:
+        self.require_usable("create_shared_region")
+        number, resolved, requested = checked_request(count, dtype)
+        available, limited_by = available_memory()
+        try:
+            memory = self.create_region(min(number, LARGEST_COUNT), resolved, available, limited_by)
+        except AllocationFailed as error:
+            raise AllocationFailed(requested, error.message, suggestion=error.suggestion) from None
+        return ShmRegion(self, memory, number, resolved)
+
+    def split_local(self) -> ShmCommunicator:
+        self.require_usable("split_local")
+        available, limited_by = available_memory()
+        return ShmCommunicator(self, available, limited_by)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"ShmCommunicator(rank={self.rank}, size={self.size})"
+
+
+class ShmRegion:
+    """A region that all ranks have mapped. Arrays over it keep the memory; it has no name in the system."""
+
+    def __init__(
+        self, comm: ShmCommunicator, memory: _core.SharedMemory, count: int, dtype: np.dtype[Any]
+    ) -> None:
+        self._comm = comm
+        self._memory: _core.SharedMemory | None = memory
+        self._count = count
+        self._dtype = dtype
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    def as_slice(self) -> NDArray[Any]:
+        return self._view(0, self._count, writable=False)
+
+    def as_mut_slice(self) -> NDArray[Any]:
+        return self._view(0, self._count if self._comm.is_leader else 0, writable=True)
+
+    def as_mut_block(self, start: int, count: int) -> NDArray[Any]:
+        self._open()
+        start, count = index(start), index(count)
+        if start < 0 or count < 0 or start + count > self._count:
+            raise IndexError(
+                f"elements {start} to {start + count} are not inside a region of {self._count}\n"
+                "  fix: pass 0 <= start and start + count <= region.count; contiguous_block() gives such blocks"
+            )
+        return self._view(start, count, writable=True)
+
+    def fence(self) -> None:
+        self._comm.fence(self._open())
+
+    def close(self) -> None:
+        self._memory = None
+
+    def _view(self, start: int, count: int, *, writable: bool) -> NDArray[Any]:
+        view: NDArray[Any] = self._open().array(self._dtype, start * self._dtype.itemsize, count, writable)
+        return view
+
+    def _open(self) -> _core.SharedMemory:
+        if self._memory is None:
+            raise InvalidCommunicator(
+                "the region is closed", suggestion="take views and call fence() before close()"
+            )
+        return self._memory
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
+
+
+def _unavailable() -> Unavailable | None:
+    if sys.platform != "linux":
+        return Unavailable(f"it needs Linux, and this is {sys.platform}", "use tcp or mpi")
+    if not Path("/dev/shm").is_dir():  # noqa: S108 - where POSIX shared memory lives, no temporary file
+        return Unavailable("there is no /dev/shm", "mount a tmpfs at /dev/shm, or use tcp or mpi")
+    return None
 
 
 def _detect(environ: Mapping[str, str]) -> Detection:
@@ -32,12 +184,30 @@ def _detect(environ: Mapping[str, str]) -> Detection:
     return Detection(fits=False, missing=missing_if_begun("COBRE_SHM_", needed, environ))
 
 
+def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
+    name = f"/cobre_comm_{secrets.token_hex(8)}"
+    return [
+        RankCommand(
+            tuple(argv),
+            {
+                "COBRE_COMM_BACKEND": "shm",
+                "COBRE_SHM_NAME": name,
+                "COBRE_SHM_RANK": str(rank),
+                "COBRE_SHM_SIZE": str(size),
+            },
+            rank,
+        )
+        for rank in range(size)
+    ]
+
+
 BACKEND = Backend(
     name="shm",
     detect=_detect,
     configure=shm_config_from,
     open=ShmCommunicator.attach,
-    rank_commands=lambda argv, size: refuse("shm", _REFUSAL),
-    unavailable=lambda: _REFUSAL,
+    rank_commands=_rank_commands,
+    unavailable=_unavailable,
     config_type=ShmConfig,
+    limits=LIMITS,
 )

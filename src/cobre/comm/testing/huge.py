@@ -16,15 +16,15 @@ STRIDE = 2**26
 
 @check(huge=True)
 def payloads_pass_4_gib(comm: Member, ctx: Context) -> None:
-    """No length field is 32 bits wide: one part, and one broadcast, of more than 4 GiB.
+    """No length field is 32 bits wide: one part, one broadcast and one reduction of more than 4 GiB.
 
-    In place, and mostly zeros: each rank touches the payload once, plus one page per part of another rank.
+    In place, and mostly zeros: each rank touches the payload a few times and holds it once.
     """
     big = comm.size - 1
     counts = [ctx.huge_bytes if rank == big else 7 for rank in range(comm.size)]
     displs = [7 * rank for rank in range(comm.size)]
     recv = np.zeros(displs[big] + ctx.huge_bytes, np.uint8)
-    send = recv[displs[comm.rank] : displs[comm.rank] + counts[comm.rank]]
+    send = _source(comm, recv[displs[comm.rank] : displs[comm.rank] + counts[comm.rank]])
     _mark(ctx, send, comm.rank)
     comm.allgatherv(send, recv, counts, displs)
     for rank, (start, count) in enumerate(zip(displs, counts, strict=True)):
@@ -35,6 +35,18 @@ def payloads_pass_4_gib(comm: Member, ctx: Context) -> None:
         _mark(ctx, payload, comm.size)
     comm.broadcast(payload, 0)
     _expect_marks(ctx, payload, comm.size, "broadcast")
+
+    send = _source(comm, payload)
+    send[:] = 0
+    if comm.rank == big:
+        _mark(ctx, send, comm.size + 1)
+    comm.allreduce(send, payload, "max")
+    _expect_marks(ctx, payload, comm.size + 1, "allreduce")
+
+
+def _source(comm: Member, target: NDArray[Any]) -> NDArray[Any]:
+    """In place among several; alone from a buffer of its own, or nothing would move."""
+    return target if comm.size > 1 else np.zeros_like(target)
 
 
 def _starts(length: int) -> list[int]:

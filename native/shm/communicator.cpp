@@ -1,0 +1,275 @@
+#include "shm/communicator.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "comm/fold.hpp"
+#include "shm/copy.hpp"
+#include "shm/direct_read.hpp"
+
+namespace cobre::shm {
+
+namespace {
+
+constexpr std::uint64_t larger_than_caches = 16ULL << 20;
+
+// Between two looks at whether the group has failed.
+constexpr std::uint64_t read_step = 8ULL << 20;
+
+std::size_t at(int rank) noexcept { return static_cast<std::size_t>(rank); }
+
+std::uint64_t address_of(const std::byte* data) noexcept { return reinterpret_cast<std::uint64_t>(data); }
+
+// Whole elements only, so that every chunk can be folded.
+std::uint64_t fold_unit(const Limits& limits, const comm::DType& dtype) noexcept {
+    return limits.chunk_bytes / dtype.itemsize * dtype.itemsize;
+}
+
+}  // namespace
+
+// Enters a call into the statistics, however it ends.
+class Communicator::Timed {
+public:
+    Timed(Communicator& communicator, comm::Operation operation, std::uint64_t bytes)
+        : waiter_(communicator.team_.waiter()),
+          entry_(communicator.statistics_[operation]),
+          is_timed_(bytes >= comm::timed_move_bytes) {
+        if (is_timed_) begin_ = Clock::now();
+        entry_.calls += 1;
+        entry_.bytes += bytes;
+    }
+    ~Timed() {
+        const double waited = waiter_.waited_s();
+        entry_.wait_s += waited;
+        if (is_timed_)
+            entry_.move_s += std::max(0.0, std::chrono::duration<double>(Clock::now() - begin_).count() - waited);
+    }
+    Timed(const Timed&) = delete;
+    Timed& operator=(const Timed&) = delete;
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    Waiter& waiter_;
+    comm::OperationStatistics& entry_;
+    bool is_timed_;
+    Clock::time_point begin_;
+};
+
+Communicator::Communicator(std::shared_ptr<Mapping> segment, comm::Group group, double timeout_s, Caller& caller)
+    : segment_(std::move(segment)),
+      team_(Layout(segment_->data()), group, timeout_s, lifetime_),
+      timeout_s_(timeout_s),
+      lanes_(at(group.size)),
+      rows_(at(group.size)) {
+    const Call call = Call::attach();
+    team_.begin(call, caller);
+    bool can_read_all = true;
+    for (int rank = 0; rank < group.size && can_read_all; ++rank)
+        can_read_all = can_read(team_.record(rank).identity, team_.record(rank).probe_address);
+    team_.publish(call, can_read_all ? Call::is_ready : 0);
+    team_.agree(call);
+    // With more ranks than cores the kernel's copy stalls the rank that the others wait for.
+    may_read_ = team_.all_have(Call::is_ready) && group.size <= team_.usable_cpus();
+}
+
+void Communicator::close() noexcept {
+    if (lifetime_.is_closed()) return;
+    lifetime_.close();
+    if (lifetime_.is_forked()) return;  // the group is the parent's
+    // Release pairs with the acquire in Waiter::look_for_trouble: all that this rank contributed comes before it.
+    team_.record(group().rank).state.store(RankState::closed, std::memory_order_release);
+    team_.waiter().wake_all();
+}
+
+void Communicator::barrier(Caller& caller) {
+    const Timed timed(*this, comm::Operation::barrier, 0);
+    const Call call = Call::barrier();
+    team_.begin(call, caller);
+    team_.publish(call, 0);
+    team_.agree(call);
+}
+
+std::uint64_t Communicator::place_of(const comm::Buffer& recv, const comm::Layout& layout) const noexcept {
+    std::uint64_t place = regions_.place_of(recv.data, recv.bytes());
+    if (place == 0) return 0;
+    for (const std::int64_t displ : layout.displs) place = mix_place(place, static_cast<std::uint64_t>(displ));
+    return place;
+}
+
+bool Communicator::all_at(std::uint64_t place) const noexcept {
+    if (place == 0) return false;
+    for (int rank = 0; rank < group().size; ++rank)
+        if ((team_.flags(rank) & Call::is_placed) == 0 || team_.offer(rank).place != place) return false;
+    return true;
+}
+
+void Communicator::finish_step(const Call& call, bool is_well) {
+    team_.begin_step();
+    team_.publish(call, is_well ? Call::is_ready : 0);
+    team_.agree(call);
+}
+
+void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv, const comm::Layout& layout,
+                              Caller& caller) {
+    const auto [me, size] = group();
+    const std::uint64_t item = recv.dtype.itemsize;
+    const auto total =
+        static_cast<std::uint64_t>(std::accumulate(layout.counts.begin(), layout.counts.end(), std::int64_t{0})) *
+        item;
+    const Timed timed(*this, comm::Operation::allgatherv, total);
+    const Call call = Call::allgatherv(send, layout.counts);
+    team_.begin(call, caller);
+
+    for (int rank = 0; rank < size; ++rank)
+        lanes_[at(rank)] = {nullptr, recv.data + static_cast<std::uint64_t>(layout.displs[at(rank)]) * item,
+                            static_cast<std::uint64_t>(layout.counts[at(rank)]) * item};
+    Lane& own = lanes_[at(me)];
+    own.source = send.data;
+    const bool is_in_place = own.target == own.source;
+    const std::uint64_t place = place_of(recv, layout);
+    if (size == 1) {
+        copy_bytes(own.target, own.source, own.bytes);
+        return;
+    }
+    if (place == 0 && own.bytes <= team_.limits().inline_bytes) {
+        if (own.bytes != 0) std::memcpy(team_.my_payload(), own.source, own.bytes);
+        team_.publish(call, Call::is_inline);
+    } else {
+        if (is_in_place) own.target = nullptr;
+        Offer offer{place, address_of(own.source), 0};
+        if (place == 0 && !reads_directly(total)) {
+            own.chunks = Exchange::chunks_of(own.bytes, team_.limits().chunk_bytes);
+            offer.prefilled = Exchange(team_, lanes_, team_.limits().chunk_bytes, total >= larger_than_caches)
+                                  .prefill(team_.limits().ring_chunks);
+        }
+        team_.put(offer);
+        team_.publish(call, (place != 0 ? Call::is_placed : 0) | (is_in_place ? Call::is_ready : 0));
+    }
+    team_.agree(call);
+
+    if (all_at(place)) {  // one copy of the result for all: each rank writes its part once everybody is here
+        if (team_.all_have(Call::is_ready)) return;
+        if (!is_in_place) {
+            if (total >= larger_than_caches) copy_bytes_around_cache(own.target, own.source, own.bytes);
+            else copy_bytes(own.target, own.source, own.bytes);
+        }
+        return finish_step(call, true);
+    }
+    move_lanes(call, total);
+}
+
+void Communicator::move_lanes(const Call& call, std::uint64_t total) {
+    const std::uint64_t unit = team_.limits().chunk_bytes;
+    const int me = group().rank;
+    bool needs_rings = false;
+    for (int rank = 0; rank < group().size; ++rank) {
+        Lane& lane = lanes_[at(rank)];
+        if ((team_.flags(rank) & Call::is_inline) != 0) {
+            lane.chunks = 0;
+            const std::byte* from = rank == me ? lane.source : team_.payload(rank);
+            if (lane.bytes != 0 && lane.target != nullptr && lane.target != from)
+                std::memcpy(lane.target, from, lane.bytes);
+        } else {
+            lane.chunks = Exchange::chunks_of(lane.bytes, unit);
+            needs_rings |= lane.chunks != 0;
+            if (rank != me) lane.ready = team_.offer(rank).prefilled;
+        }
+    }
+    if (!needs_rings) return;
+    if (reads_directly(total) && read_lanes(call)) return;
+    Exchange(team_, lanes_, unit, total >= larger_than_caches).run();
+}
+
+// One copy straight from the other ranks' memory. False, on all ranks, if one of them could not: then nothing that
+// this rank has is lost, and the rings do it.
+bool Communicator::read_lanes(const Call& call) {
+    const auto [me, size] = group();
+    Lane& own = lanes_[at(me)];
+    if (own.chunks != 0 && own.target != nullptr) copy_bytes_around_cache(own.target, own.source, own.bytes);
+    bool is_well = true;
+    for (int i = 1; i < size && is_well; ++i) {
+        const int rank = (me + i) % size;
+        const Lane& lane = lanes_[at(rank)];
+        if (lane.chunks == 0 || lane.target == nullptr) continue;
+        const std::uint64_t address = team_.offer(rank).address;
+        for (std::uint64_t done = 0; done < lane.bytes && is_well; done += read_step)
+            is_well = read_memory(team_.record(rank).identity, address + done, lane.target + done,
+                                  std::min(read_step, lane.bytes - done));
+    }
+    finish_step(call, is_well);
+    return team_.all_have(Call::is_ready);
+}
+
+void Communicator::broadcast(const comm::Buffer& buf, int root, Caller& caller) {
+    const auto [me, size] = group();
+    const std::uint64_t bytes = buf.bytes();
+    const Timed timed(*this, comm::Operation::broadcast, bytes);
+    const Call call = Call::broadcast(buf, root);
+    team_.begin(call, caller);
+    const std::uint64_t place = regions_.place_of(buf.data, bytes);
+    std::uint32_t flags = place != 0 ? Call::is_placed : 0;
+    Offer offer{place, address_of(buf.data), 0};
+
+    std::fill(lanes_.begin(), lanes_.end(), Lane{});
+    Lane& lane = lanes_[at(root)];
+    lane.bytes = bytes;
+    if (me != root) lane.target = buf.data;
+    else lane.source = buf.data;
+    if (me == root && place == 0 && bytes <= team_.limits().inline_bytes) {
+        if (bytes != 0) std::memcpy(team_.my_payload(), buf.data, bytes);
+        flags |= Call::is_inline;
+    } else {
+        if (me == root && place == 0 && size > 1 && !reads_directly(bytes)) {
+            lane.chunks = Exchange::chunks_of(bytes, team_.limits().chunk_bytes);
+            offer.prefilled = Exchange(team_, lanes_, team_.limits().chunk_bytes, false).prefill(1);
+        }
+        team_.put(offer);
+    }
+    team_.publish(call, flags);
+    team_.agree(call);
+    if (size == 1 || all_at(place)) return;
+    move_lanes(call, bytes);
+}
+
+void Communicator::allreduce(const comm::Buffer& send, const comm::Buffer& recv, comm::ReduceOp op,
+                             Caller& caller) {
+    const auto [me, size] = group();
+    const std::uint64_t bytes = send.bytes();
+    const Timed timed(*this, comm::Operation::allreduce, bytes);
+    const Call call = Call::allreduce(send, op);
+    team_.begin(call, caller);
+    const Reduction reduction{send.data, recv.data, static_cast<std::uint64_t>(send.count), send.dtype, op};
+    const std::uint64_t place = regions_.place_of(recv.data, bytes);
+    if (size == 1) {
+        copy_bytes(recv.data, send.data, bytes);
+        return;
+    }
+    const std::uint64_t unit = fold_unit(team_.limits(), send.dtype);
+    std::uint64_t prefilled = 0;
+    if (place == 0 && bytes <= team_.limits().inline_bytes) {
+        std::memcpy(team_.my_payload(), send.data, bytes);
+        team_.publish(call, Call::is_inline);
+        team_.agree(call);
+        if (team_.all_have(Call::is_inline)) {
+            for (int rank = 0; rank < size; ++rank) rows_[at(rank)] = team_.payload(rank);
+            comm::fold_in_rank_order(rows_, reduction.count, send.dtype, op, recv.data);
+            return;
+        }
+    } else {
+        const std::uint64_t chunks = Exchange::chunks_of(bytes, unit);
+        for (; prefilled < chunks && team_.has_room(prefilled); ++prefilled)
+            stage(team_, reduction, unit, prefilled);
+        team_.put({place, 0, prefilled});
+        team_.publish(call, place != 0 ? Call::is_placed : 0);
+        team_.agree(call);
+    }
+    const bool is_placed = all_at(place);
+    if (bytes > team_.limits().inline_bytes && (is_placed || (size > 2 && bytes >= team_.limits().slice_bytes)))
+        return fold_in_slices(team_, reduction, unit, prefilled, is_placed);
+    fold_everything(team_, reduction, unit, prefilled, !is_placed || me == 0);
+    if (is_placed) finish_step(call, true);  // rank 0 has written for all
+}
+
+}  // namespace cobre::shm

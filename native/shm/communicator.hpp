@@ -1,0 +1,74 @@
+// The collectives of the ranks of one machine. Arguments have passed the checks in comm/arguments.hpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "comm/arguments.hpp"
+#include "comm/lifetime.hpp"
+#include "comm/statistics.hpp"
+#include "shm/exchange.hpp"
+#include "shm/file.hpp"
+#include "shm/region.hpp"
+#include "shm/resource.hpp"
+#include "shm/team.hpp"
+
+namespace cobre::shm {
+
+class Communicator {
+public:
+    // `segment` has all ranks registered. Collective: finds out what the ranks may do with each other.
+    Communicator(std::shared_ptr<Mapping> segment, comm::Group group, double timeout_s, Caller& caller);
+    ~Communicator() { close(); }
+    Communicator(const Communicator&) = delete;
+    Communicator& operator=(const Communicator&) = delete;
+
+    // Callers serialise these. Each may throw comm::Error or Interrupted.
+    void allgatherv(const comm::Buffer& send, const comm::Buffer& recv, const comm::Layout& layout,
+                    Caller& caller);
+    void allreduce(const comm::Buffer& send, const comm::Buffer& recv, comm::ReduceOp op, Caller& caller);
+    void broadcast(const comm::Buffer& buf, int root, Caller& caller);
+    void barrier(Caller& caller);
+
+    // `room` is what this rank's machine allows; the leader's counts. AllocationFailed on all ranks or on none.
+    Region create_region(std::uint64_t count, const comm::DType& dtype, const Room& room, Caller& caller);
+    void fence(std::uint64_t region, Caller& caller);
+    // A segment of the same ranks, each registered in it.
+    std::shared_ptr<Mapping> split(const Room& room, double connect_timeout_s, Caller& caller);
+
+    // From any thread; a collective that waits elsewhere in this process fails. Never waits.
+    void close() noexcept;
+
+    comm::Group group() const noexcept { return team_.group(); }
+    double timeout_s() const noexcept { return timeout_s_; }
+    comm::Lifetime& lifetime() noexcept { return lifetime_; }
+    const comm::Statistics& statistics() const noexcept { return statistics_; }
+
+private:
+    class Timed;
+
+    std::uint64_t place_of(const comm::Buffer& recv, const comm::Layout& layout) const noexcept;
+    bool all_at(std::uint64_t place) const noexcept;
+    bool reads_directly(std::uint64_t bytes) const noexcept {
+        return may_read_ && bytes >= team_.limits().vm_read_bytes;
+    }
+    void finish_step(const Call& call, bool is_well);
+    void move_lanes(const Call& call, std::uint64_t total);
+    bool read_lanes(const Call& call);
+    std::shared_ptr<Mapping> share_memory(const Call& call, std::uint64_t bytes, const Room& room,
+                                          const char* purpose, bool is_segment, Caller& caller);
+
+    comm::Lifetime lifetime_;
+    std::shared_ptr<Mapping> segment_;
+    Team team_;
+    double timeout_s_;
+    RegionTable regions_;
+    std::vector<Lane> lanes_;
+    std::vector<const std::byte*> rows_;
+    std::uint64_t shared_so_far_ = 0;
+    bool may_read_ = false;
+    comm::Statistics statistics_;
+};
+
+}  // namespace cobre::shm

@@ -1,0 +1,114 @@
+#include "shm/copy.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace cobre::shm {
+
+namespace {
+
+constexpr std::size_t small = 2048;  // memcpy's own vector code; "rep movsb" starts above
+
+#if defined(__x86_64__)
+
+std::size_t distance_to_line(const std::byte* address) noexcept {
+    return (64 - (reinterpret_cast<std::uintptr_t>(address) & 63)) & 63;
+}
+
+// Copies whole lines to an aligned target; returns how many bytes that were.
+template <bool around_cache>
+__attribute__((target("avx2"))) std::size_t copy_lines_avx2(std::byte* to, const std::byte* from,
+                                                            std::size_t bytes) noexcept {
+    std::size_t done = 0;
+    for (; done + 128 <= bytes; done += 128) {
+        const auto* source = reinterpret_cast<const __m256i*>(from + done);
+        auto* target = reinterpret_cast<__m256i*>(to + done);
+        const __m256i a = _mm256_loadu_si256(source);
+        const __m256i b = _mm256_loadu_si256(source + 1);
+        const __m256i c = _mm256_loadu_si256(source + 2);
+        const __m256i d = _mm256_loadu_si256(source + 3);
+        if constexpr (around_cache) {
+            _mm256_stream_si256(target, a);
+            _mm256_stream_si256(target + 1, b);
+            _mm256_stream_si256(target + 2, c);
+            _mm256_stream_si256(target + 3, d);
+        } else {
+            _mm256_store_si256(target, a);
+            _mm256_store_si256(target + 1, b);
+            _mm256_store_si256(target + 2, c);
+            _mm256_store_si256(target + 3, d);
+        }
+    }
+    return done;
+}
+
+template <bool around_cache>
+std::size_t copy_lines_sse2(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+    std::size_t done = 0;
+    for (; done + 64 <= bytes; done += 64) {
+        const auto* source = reinterpret_cast<const __m128i*>(from + done);
+        auto* target = reinterpret_cast<__m128i*>(to + done);
+        const __m128i a = _mm_loadu_si128(source);
+        const __m128i b = _mm_loadu_si128(source + 1);
+        const __m128i c = _mm_loadu_si128(source + 2);
+        const __m128i d = _mm_loadu_si128(source + 3);
+        if constexpr (around_cache) {
+            _mm_stream_si128(target, a);
+            _mm_stream_si128(target + 1, b);
+            _mm_stream_si128(target + 2, c);
+            _mm_stream_si128(target + 3, d);
+        } else {
+            _mm_store_si128(target, a);
+            _mm_store_si128(target + 1, b);
+            _mm_store_si128(target + 2, c);
+            _mm_store_si128(target + 3, d);
+        }
+    }
+    return done;
+}
+
+template <bool around_cache>
+void copy_vectors(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+    static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+    const std::size_t head = distance_to_line(to);
+    std::memcpy(to, from, head);
+    to += head;
+    from += head;
+    bytes -= head;
+    const std::size_t done =
+        has_avx2 ? copy_lines_avx2<around_cache>(to, from, bytes) : copy_lines_sse2<around_cache>(to, from, bytes);
+    if constexpr (around_cache) _mm_sfence();  // streaming stores are ordered by nothing else
+    std::memcpy(to + done, from + done, bytes - done);
+}
+
+#else
+
+template <bool>
+void copy_vectors(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+    std::memcpy(to, from, bytes);
+}
+
+#endif
+
+template <bool around_cache>
+void copy_any(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+    if (bytes == 0 || to == from) return;
+    if (bytes <= small) std::memcpy(to, from, bytes);
+    else copy_vectors<around_cache>(to, from, bytes);
+}
+
+}  // namespace
+
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+    copy_any<false>(to, from, bytes);
+}
+
+void copy_bytes_around_cache(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+    copy_any<true>(to, from, bytes);
+}
+
+}  // namespace cobre::shm

@@ -1,0 +1,95 @@
+#include "shm/exchange.hpp"
+
+#include <algorithm>
+
+#include "shm/copy.hpp"
+
+namespace cobre::shm {
+
+std::uint64_t Exchange::length(const Lane& lane, std::uint64_t index) const noexcept {
+    return std::min(unit_, lane.bytes - index * unit_);
+}
+
+void Exchange::deliver(std::byte* to, const std::byte* from, std::uint64_t bytes) const noexcept {
+    if (around_cache_) copy_bytes_around_cache(to, from, bytes);
+    else copy_bytes(to, from, bytes);
+}
+
+// The chunk goes into the ring and, while it is in the cache, to its place in this rank's own result.
+void Exchange::fill_one() noexcept {
+    Lane& lane = own();
+    const std::uint64_t offset = lane.done * unit_;
+    const std::uint64_t bytes = length(lane, lane.done);
+    copy_bytes(team_.chunk(team_.group().rank, lane.done), lane.source + offset, bytes);
+    if (lane.target != nullptr) deliver(lane.target + offset, lane.source + offset, bytes);
+    ++lane.done;
+}
+
+std::uint64_t Exchange::prefill(std::uint64_t most) noexcept {
+    Lane& lane = own();
+    while (lane.done < std::min(lane.chunks, most) && team_.has_room(lane.done)) fill_one();
+    return lane.done;
+}
+
+bool Exchange::is_available(int rank) noexcept {
+    Lane& lane = lanes_[static_cast<std::size_t>(rank)];
+    if (lane.done < lane.ready) return true;
+    lane.ready = std::max(lane.ready, team_.filled(rank));
+    return lane.done < lane.ready;
+}
+
+bool Exchange::take_one(int rank) noexcept {
+    Lane& lane = lanes_[static_cast<std::size_t>(rank)];
+    if (!is_available(rank)) return false;
+    deliver(lane.target + lane.done * unit_, team_.chunk(rank, lane.done), length(lane, lane.done));
+    ++lane.done;
+    // The writer asks only before it overwrites, which the last round of the ring never is.
+    if (lane.done + team_.limits().ring_chunks <= lane.chunks) team_.announce_taken(rank, lane.done);
+    return true;
+}
+
+bool Exchange::can_move() noexcept {
+    if (own().done < own().chunks && team_.has_room(own().done)) return true;
+    for (int rank = 0; rank < team_.group().size; ++rank) {
+        const Lane& lane = lanes_[static_cast<std::size_t>(rank)];
+        if (rank != team_.group().rank && lane.done < lane.chunks && is_available(rank)) return true;
+    }
+    return false;
+}
+
+// Whether this rank cannot finish without that one: its chunks have not all come, or it holds up the ring.
+bool Exchange::is_awaited(int rank) noexcept {
+    const Lane& lane = lanes_[static_cast<std::size_t>(rank)];
+    if (lane.done < lane.chunks && !is_available(rank)) return true;
+    return own().done < own().chunks &&
+           team_.taken(team_.group().rank, rank) + team_.limits().ring_chunks <= own().done;
+}
+
+void Exchange::run() {
+    const auto [me, size] = team_.group();
+    for (;;) {
+        bool has_moved = false;
+        bool is_complete = true;
+        if (own().done < own().chunks) {
+            if (team_.has_room(own().done)) {
+                fill_one();
+                team_.announce_filled(own().done);
+                has_moved = true;
+            }
+            is_complete = own().done == own().chunks;
+        }
+        for (int i = 1; i < size; ++i) {  // each rank begins with another, so that they do not queue for one ring
+            const int rank = (me + i) % size;
+            const Lane& lane = lanes_[static_cast<std::size_t>(rank)];
+            if (lane.done == lane.chunks) continue;
+            if (take_one(rank)) has_moved = true;
+            if (lane.done < lane.chunks) is_complete = false;
+        }
+        if (is_complete) break;
+        if (has_moved) team_.waiter().note_progress();
+        else team_.waiter().for_any([&] { return can_move(); }, [&](int rank) { return is_awaited(rank); });
+    }
+    for (int rank = 0; rank < size; ++rank) team_.advance(rank, lanes_[static_cast<std::size_t>(rank)].chunks);
+}
+
+}  // namespace cobre::shm

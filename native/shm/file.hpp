@@ -1,0 +1,41 @@
+// Files in /dev/shm: born without a name and with all their pages, named for a moment, gone with the last mapping.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "shm/resource.hpp"
+#include "shm/waiter.hpp"
+
+namespace cobre::shm {
+
+// What the machine and its control group still allow, and the words for what sets that limit.
+struct Room {
+    std::uint64_t bytes = UINT64_MAX;
+    std::string limited_by;
+};
+
+// 1234567 as "1,234,567"
+std::string grouped(std::uint64_t number);
+
+// An unnamed file whose pages all exist, spread over the NUMA nodes when there are several. `purpose` begins the
+// sentence of the error ("a region"). Throws comm::Error (AllocationFailed) when there is no room, Interrupted
+// when the caller asks for it. It has no name yet, so that neither a crash leaves it nor anybody sees it half
+// made.
+FileDescriptor create_reserved_file(std::uint64_t bytes, const Room& room, const char* purpose, Caller& caller);
+
+// Gives the file its name; 0 or an errno (EEXIST if it is taken). `name` begins with '/'.
+int link_file(const FileDescriptor& file, const std::string& name) noexcept;
+
+// Opens the file of that name; without one, errno says why.
+FileDescriptor open_file(const std::string& name) noexcept;
+
+// Takes the name away if it still belongs to this file.
+void unlink_file(const FileDescriptor& file, const std::string& name) noexcept;
+
+// Takes a name away that is this group's own, whatever it belongs to.
+void unlink_name(const std::string& name) noexcept;
+
+bool is_named(const FileDescriptor& file, const std::string& name) noexcept;
+
+}  // namespace cobre::shm

@@ -1,0 +1,99 @@
+#include "shm/identity.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+
+#include "shm/resource.hpp"
+
+namespace cobre::shm {
+
+namespace {
+
+using Text = std::array<char, 1024>;
+
+std::string_view read_file(const char* path, Text& text) noexcept {
+    const FileDescriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+    if (!file) return {};
+    const ssize_t length = ::read(file.get(), text.data(), text.size());
+    return length > 0 ? std::string_view(text.data(), static_cast<std::size_t>(length)) : std::string_view{};
+}
+
+struct ProcessState {
+    char letter = 0;
+    std::uint64_t start = 0;
+};
+
+// Reads "pid (name) S ppid … starttime …"; the name may hold spaces and brackets, so the last ')' counts.
+bool parse_stat(std::string_view stat, ProcessState& state) noexcept {
+    const std::size_t name_end = stat.rfind(')');
+    if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) return false;
+    stat.remove_prefix(name_end + 2);
+    state.letter = stat.front();
+    for (int field = 3; field < 22; ++field) {
+        const std::size_t space = stat.find(' ');
+        if (space == std::string_view::npos) return false;
+        stat.remove_prefix(space + 1);
+    }
+    return std::from_chars(stat.data(), stat.data() + stat.size(), state.start).ec == std::errc{};
+}
+
+bool process_state(std::int64_t pid, ProcessState& state) noexcept {
+    std::array<char, 48> path;
+    std::snprintf(path.data(), path.size(), "/proc/%lld/stat", static_cast<long long>(pid));
+    Text text;
+    return parse_stat(read_file(path.data(), text), state);
+}
+
+std::uint64_t pid_namespace() noexcept {
+    struct stat info = {};
+    return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
+}
+
+std::uint64_t boot() noexcept {
+    Text text;
+    std::uint64_t hash = 0xCBF29CE484222325ULL;
+    for (const char byte : read_file("/proc/sys/kernel/random/boot_id", text))
+        hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3ULL;
+    return hash;
+}
+
+}  // namespace
+
+Identity own_identity() noexcept {
+    Identity identity{::getpid(), 0, pid_namespace(), boot()};
+    ProcessState state;
+    if (process_state(identity.pid, state)) identity.start = state.start;
+    return identity;
+}
+
+Vitality vitality_of(const Identity& identity) noexcept {
+    static const std::uint64_t here = pid_namespace();
+    static const std::uint64_t now = boot();
+    if (identity.boot != now) return Vitality::dead;
+    if (identity.pid_namespace != here) return Vitality::running;
+    ProcessState state;
+    if (!process_state(identity.pid, state)) {
+        // No such entry; where /proc is not mounted at all, the pid is all we have.
+        const bool exists = ::kill(static_cast<pid_t>(identity.pid), 0) == 0 || errno == EPERM;
+        return exists ? Vitality::running : Vitality::dead;
+    }
+    if (identity.start != 0 && state.start != identity.start) return Vitality::dead;
+    switch (state.letter) {
+        case 'Z':
+        case 'X':
+        case 'x': return Vitality::dead;
+        case 'T':
+        case 't': return Vitality::stopped;
+        default: return Vitality::running;
+    }
+}
+
+}  // namespace cobre::shm

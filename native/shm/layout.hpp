@@ -1,0 +1,137 @@
+// What lies where in the segment. Everything that two ranks write has a cache line of its own.
+//
+//   Header | RankRecord per rank | consumed: one flag per (writer, reader) | ring of chunks per rank
+//
+// Orderings, once for all: whoever publishes stores with release after the data; whoever waits loads with
+// acquire before reading it. A slot of sequence n is overwritten by n + 2, which its owner may write only
+// after it has seen every peer's n + 1, and a peer writes n + 1 only after it has finished reading n.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "shm/cpus.hpp"
+#include "shm/identity.hpp"
+
+namespace cobre::shm {
+
+constexpr std::size_t cache_line = 64;
+constexpr std::size_t slot_payload = 48;
+constexpr int largest_group = 1024;
+
+// Sizes that a test may shrink. Rank 0's are stored in the header and hold for all.
+struct Limits {
+    std::uint64_t chunk_bytes = 128 * 1024;     // one step of the pipeline; in the second-level cache
+    std::uint64_t ring_chunks = 4;              // how far a writer may run ahead of its readers
+    std::uint64_t inline_bytes = slot_payload;  // up to this a payload travels in the slot itself
+    std::uint64_t slice_bytes = 32 * 1024;      // allreduce of three or more ranks: from here each folds a part
+    std::uint64_t vm_read_bytes = 16 * 1024 * 1024;  // from here ranks read each other's memory directly
+};
+
+// What one rank says about the step it is in. `word` is the sequence number (upper half) and the
+// signature bits of the call; it is stored last.
+struct alignas(cache_line) Slot {
+    std::atomic<std::uint64_t> word = 0;
+    std::uint64_t detail = 0;
+    std::array<std::byte, slot_payload> payload = {};
+};
+static_assert(sizeof(Slot) == cache_line);
+
+// A position in a ring, counted from the beginning of time.
+struct alignas(cache_line) Flag {
+    std::atomic<std::uint64_t> position = 0;
+};
+
+// Where a rank sleeps. `asleep_for` names whom it waits for, so that only that rank bothers to wake it.
+struct alignas(cache_line) Bell {
+    static constexpr std::uint32_t nobody = 0;
+    static constexpr std::uint32_t anybody = ~0U;
+
+    std::atomic<std::uint32_t> rings = 0;
+    std::atomic<std::uint32_t> asleep_for = nobody;  // rank + 1
+};
+
+// The call of a rank in words; written only when ranks disagree.
+struct alignas(cache_line) CallText {
+    std::atomic<std::uint64_t> sequence = 0;
+    std::array<char, 248> text = {};
+};
+
+enum class RankState : std::uint32_t { absent, registering, attached, closed };
+
+struct RankRecord {
+    alignas(cache_line) std::atomic<RankState> state = RankState::absent;
+    Identity identity;
+    CpuMask cpus;
+    std::int32_t cgroup_cpus = 0;
+    std::uint64_t probe_address = 0;  // in the rank's own memory: may the others read it?
+    Bell bell;
+    std::array<Slot, 2> slots;
+    Flag filled;  // chunks put into this rank's ring
+    Flag folded;  // chunks of its ring in which its own part of an allreduce is the result
+    CallText call;
+};
+
+struct FailureRecord {
+    enum State : std::uint32_t { none, being_written, complete };
+
+    std::atomic<std::uint32_t> state = none;
+    alignas(cache_line) std::atomic<std::uint64_t> sequence = UINT64_MAX;  // calls from this one on have failed
+    std::array<char, 704> text = {};
+    std::array<char, 256> fix = {};
+};
+
+struct Header {
+    std::uint64_t magic = 0;
+    std::uint32_t version = 0;
+    std::uint32_t record_bytes = 0;
+    std::uint64_t size = 0;
+    std::uint64_t total_bytes = 0;
+    std::uint64_t nonce = 0;
+    Limits limits;
+    Identity creator;
+    alignas(cache_line) std::atomic<std::uint32_t> attached = 0;
+    alignas(cache_line) std::atomic<std::uint32_t> sleepers = 0;
+    alignas(cache_line) FailureRecord failure;
+    std::array<char, 1024> note = {};  // the leader's words to all, valid between two steps of one call
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free,
+              "a lock inside an atomic would belong to one process only");
+
+// The parts of a mapped segment.
+class Layout {
+public:
+    static constexpr std::uint64_t magic = 0x4D4853'4552424F43ULL;  // "COBRESHM"
+    static constexpr std::uint32_t version = 1;
+
+    static std::uint64_t bytes_for(std::uint64_t size, const Limits& limits) noexcept;
+    // Writes the header into zero-filled memory of `bytes_for` bytes.
+    static void initialise(std::byte* memory, std::uint64_t size, const Limits& limits, std::uint64_t nonce);
+
+    explicit Layout(std::byte* memory) noexcept;
+
+    Header& header() const noexcept { return *header_; }
+    std::span<RankRecord> records() const noexcept { return records_; }
+    RankRecord& record(int rank) const noexcept { return records_[static_cast<std::size_t>(rank)]; }
+    Flag& consumed(int writer, int reader) const noexcept {
+        return consumed_[static_cast<std::size_t>(writer) * records_.size() + static_cast<std::size_t>(reader)];
+    }
+    std::byte* chunk(int rank, std::uint64_t position) const noexcept {
+        const std::uint64_t index = static_cast<std::uint64_t>(rank) * ring_ + position % ring_;
+        return chunks_ + index * stride_;
+    }
+
+private:
+    Header* header_;
+    std::span<RankRecord> records_;
+    Flag* consumed_;
+    std::byte* chunks_;
+    std::uint64_t ring_;
+    std::uint64_t stride_;
+};
+
+}  // namespace cobre::shm

@@ -1,0 +1,288 @@
+#include "shm/segment.hpp"
+
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "shm/direct_read.hpp"
+#include "shm/futex.hpp"
+
+namespace cobre::shm {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+[[noreturn]] void refuse(std::string text, std::string fix) {
+    throw comm::Error(comm::ErrorClass::initialization_failed, "shm", 0, 0, std::move(text), std::move(fix));
+}
+
+[[noreturn]] void refuse_for_all(Header& header, const Failure& failure) {
+    record_failure(header, 0, failure);
+    futex_wake(header.attached, largest_group);
+    Failure first = recorded_failure(header);
+    refuse(std::move(first.text), std::move(first.fix));
+}
+
+std::string quoted(const std::string& name) { return "the segment '" + name + "'"; }
+std::string process(const Identity& identity) { return "pid " + std::to_string(identity.pid); }
+
+// An existing file of the segment's name, judged before anything in it is believed.
+class Found {
+public:
+    Found(FileDescriptor file, const std::string& name) : file_(std::move(file)) {
+        struct stat info = {};
+        if (::fstat(file_.get(), &info) != 0) refuse(quoted(name) + ": " + std::strerror(errno), "try again");
+        if (info.st_uid != ::geteuid())
+            refuse(quoted(name) + " belongs to user " + std::to_string(info.st_uid) + ", not to this one (" +
+                       std::to_string(::geteuid()) + ")",
+                   "start all ranks as one user, or choose another COBRE_SHM_NAME");
+        const auto bytes = static_cast<std::size_t>(info.st_size);
+        if (bytes >= sizeof(Header)) memory_ = std::make_shared<Mapping>(file_, bytes);
+        if (!memory_ || !*memory_ || header().magic != Layout::magic)
+            refuse("/dev/shm" + name + " exists but is not a Cobre segment",
+                   "choose another COBRE_SHM_NAME, or remove that file if it is yours");
+        if (header().version != Layout::version || header().record_bytes != sizeof(RankRecord) ||
+            header().total_bytes != bytes)
+            refuse(quoted(name) + " was made by another version of Cobre (layout " +
+                       std::to_string(header().version) + "." + std::to_string(header().record_bytes) + ", here " +
+                       std::to_string(Layout::version) + "." + std::to_string(sizeof(RankRecord)) + ")",
+                   "install one version of pycobre for all ranks");
+    }
+
+    Header& header() const noexcept { return *reinterpret_cast<Header*>(memory_->data()); }
+    bool is_orphaned() const noexcept { return vitality_of(header().creator) == Vitality::dead; }
+    const FileDescriptor& file() const noexcept { return file_; }
+    std::shared_ptr<Mapping> memory() const noexcept { return memory_; }
+
+    // Takes the name away. Two processes may try at once: the lock lets the second see that the name is new.
+    void reclaim(const std::string& name) const noexcept {
+        if (::flock(file_.get(), LOCK_EX) == 0) unlink_file(file_, name);
+        ::flock(file_.get(), LOCK_UN);
+    }
+
+private:
+    FileDescriptor file_;
+    std::shared_ptr<Mapping> memory_;
+};
+
+class Entrance {
+public:
+    Entrance(const Meeting& meeting, Caller& caller) : meeting_(meeting), caller_(caller) {}
+
+    std::shared_ptr<Mapping> enter() {
+        std::shared_ptr<Mapping> memory = meeting_.group.rank == 0 ? create() : find();
+        const Layout layout(memory->data());
+        try {
+            join(layout, meeting_, caller_);
+        } catch (...) {
+            const bool is_orphaned = vitality_of(layout.header().creator) == Vitality::dead;
+            if (meeting_.group.rank == 0 || is_orphaned) unlink_file(file_, meeting_.name);
+            throw;
+        }
+        unlink_file(file_, meeting_.name);  // every rank does, so that it is gone when any of them goes on
+        return memory;
+    }
+
+private:
+    std::shared_ptr<Mapping> create() {
+        const auto size = static_cast<std::uint64_t>(meeting_.group.size);
+        const std::uint64_t bytes = Layout::bytes_for(size, meeting_.limits);
+        file_ = create_reserved_file(bytes, meeting_.room, "the shm segment", caller_);
+        auto memory = std::make_shared<Mapping>(file_, bytes);
+        if (!*memory) refuse(std::string("cannot map the segment: ") + std::strerror(errno), "raise ulimit -v");
+        Layout::initialise(memory->data(), size, meeting_.limits, fresh_nonce());
+        for (;;) {
+            const int error = link_file(file_, meeting_.name);
+            if (error == 0) return memory;
+            if (error != EEXIST)
+                refuse("cannot create " + quoted(meeting_.name) + ": " + std::strerror(error),
+                       "let this user write to /dev/shm, or choose another COBRE_SHM_NAME");
+            reclaim_or_refuse();
+        }
+    }
+
+    void reclaim_or_refuse() {
+        FileDescriptor existing = open_existing();
+        if (!existing) return;  // gone meanwhile
+        const Found found(std::move(existing), meeting_.name);
+        if (!found.is_orphaned())
+            refuse(quoted(meeting_.name) + " belongs to a group that is starting: its rank 0 is " +
+                       process(found.header().creator) + ", alive",
+                   "choose another COBRE_SHM_NAME, or end that process first");
+        found.reclaim(meeting_.name);
+    }
+
+    FileDescriptor open_existing() const {
+        FileDescriptor file = open_file(meeting_.name);
+        if (!file && errno != ENOENT)
+            refuse("cannot open " + quoted(meeting_.name) + ": " + std::strerror(errno),
+                   "start all ranks as one user, or choose another COBRE_SHM_NAME");
+        return file;
+    }
+
+    std::shared_ptr<Mapping> find() {
+        const auto begin = Clock::now();
+        std::string state = "does not exist: rank 0 has not started";
+        for (microseconds pause{200};; pause = std::min(2 * pause, microseconds{5000})) {
+            if (FileDescriptor file = open_existing()) {
+                Found found(std::move(file), meeting_.name);
+                if (!found.is_orphaned()) return enter_found(found);
+                state =
+                    "was left by " + process(found.header().creator) + ", which is dead; rank 0 has not started";
+            }
+            if (std::chrono::duration<double>(Clock::now() - begin).count() > meeting_.timeout_s)
+                refuse(quoted(meeting_.name) + " " + state,
+                       "start rank 0, give all ranks the same COBRE_SHM_NAME, or raise "
+                       "COBRE_SHM_CONNECT_TIMEOUT_MS; see rank 0's output if it failed");
+            caller_.let_go();
+            std::this_thread::sleep_for(pause);
+            if (caller_.is_interrupted()) throw Interrupted{};
+        }
+    }
+
+    std::shared_ptr<Mapping> enter_found(Found& found) {
+        const auto size = static_cast<std::uint64_t>(meeting_.group.size);
+        if (found.header().size != size)
+            refuse_for_all(found.header(), {"rank " + std::to_string(meeting_.group.rank) +
+                                                " was started with size " + std::to_string(size) +
+                                                " but rank 0 with size " + std::to_string(found.header().size),
+                                            "give every rank the same COBRE_SHM_SIZE"});
+        std::shared_ptr<Mapping> memory = found.memory();
+        file_ = FileDescriptor(::dup(found.file().get()));
+        return memory;
+    }
+
+    const Meeting& meeting_;
+    Caller& caller_;
+    FileDescriptor file_;
+};
+
+// Claims the rank's record. Whoever comes second is refused, and all with it: one of the two is misconfigured.
+void register_rank(const Layout& layout, comm::Group group) {
+    Header& header = layout.header();
+    RankRecord& record = layout.record(group.rank);
+    const Identity identity = own_identity();
+    const std::string who = "rank " + std::to_string(group.rank);
+    if (identity.pid_namespace != header.creator.pid_namespace)
+        refuse_for_all(header,
+                       {who + " runs in another PID namespace than rank 0, so neither can see the other live",
+                        "start all ranks in one container, or let the containers share PIDs"});
+    RankState expected = RankState::absent;
+    // Relaxed: claiming orders nothing; the record is published by the release below.
+    if (!record.state.compare_exchange_strong(expected, RankState::registering, std::memory_order_relaxed)) {
+        const bool is_known = record.state.load(std::memory_order_acquire) != RankState::registering;
+        refuse_for_all(header, {who + " is registered twice: by " +
+                                    (is_known ? process(record.identity) : std::string("another process")) +
+                                    " and by " + process(identity),
+                                "give every rank its own COBRE_SHM_RANK"});
+    }
+    record.identity = identity;
+    record.cpus = CpuMask::of_this_process();
+    record.cgroup_cpus = cgroup_cpus();
+    record.probe_address = probe_address();
+    // Release pairs with the acquire in await_all: who counts us may read our record.
+    record.state.store(RankState::attached, std::memory_order_release);
+    header.attached.fetch_add(1, std::memory_order_release);
+    futex_wake(header.attached, largest_group);
+}
+
+std::string absent_ranks(const Layout& layout) {
+    std::string list;
+    for (std::size_t r = 0; r < layout.records().size(); ++r)
+        if (layout.records()[r].state.load(std::memory_order_relaxed) == RankState::absent)
+            list += (list.empty() ? "" : ", ") + std::to_string(r);
+    return list;
+}
+
+void refuse_if_one_died(const Layout& layout) {
+    for (std::size_t r = 0; r < layout.records().size(); ++r) {
+        const RankRecord& record = layout.records()[r];
+        // Acquire pairs with the release in register_rank.
+        if (record.state.load(std::memory_order_acquire) == RankState::attached &&
+            vitality_of(record.identity) == Vitality::dead)
+            refuse_for_all(layout.header(), {"rank " + std::to_string(r) + " (" + process(record.identity) +
+                                                 ") died during start-up",
+                                             "see its output for what ended it; then start all ranks again"});
+    }
+}
+
+void await_all(const Layout& layout, const Meeting& meeting, Caller& caller) {
+    Header& header = layout.header();
+    const auto size = static_cast<std::uint32_t>(meeting.group.size);
+    const auto begin = Clock::now();
+    for (;;) {
+        if (has_failed(header, 0)) refuse_for_all(header, {});
+        // Acquire pairs with the release in register_rank.
+        const std::uint32_t attached = header.attached.load(std::memory_order_acquire);
+        if (attached == size) return;
+        caller.let_go();
+        futex_wait(header.attached, attached, microseconds{20'000});
+        if (header.attached.load(std::memory_order_acquire) == size) continue;
+        refuse_if_one_died(layout);
+        if (std::chrono::duration<double>(Clock::now() - begin).count() > meeting.timeout_s)
+            refuse_for_all(header, {"of " + std::to_string(size) + " ranks these have not come to " +
+                                        quoted(meeting.name) + " in time: " + absent_ranks(layout),
+                                    "start every rank with the same COBRE_SHM_NAME and COBRE_SHM_SIZE, or raise "
+                                    "COBRE_SHM_CONNECT_TIMEOUT_MS"});
+        if (caller.is_interrupted()) {
+            record_failure(
+                header, 0,
+                {"rank " + std::to_string(meeting.group.rank) + " was interrupted by a signal during start-up",
+                 "start all ranks again"});
+            throw Interrupted{};
+        }
+    }
+}
+
+}  // namespace
+
+void join(const Layout& layout, const Meeting& meeting, Caller& caller) {
+    register_rank(layout, meeting.group);
+    await_all(layout, meeting, caller);
+}
+
+std::shared_ptr<Mapping> meet(const Meeting& meeting, Caller& caller) {
+    if (meeting.group.size > largest_group)
+        refuse(std::to_string(meeting.group.size) + " ranks are more than one machine runs; the most is " +
+                   std::to_string(largest_group),
+               "start fewer ranks, or use tcp or mpi over several machines");
+    if (meeting.group.size > 1) return Entrance(meeting, caller).enter();
+    std::shared_ptr<Mapping> memory = make_private_segment(1, meeting.limits);
+    join(Layout(memory->data()), meeting, caller);
+    return memory;
+}
+
+std::shared_ptr<Mapping> make_private_segment(int size, const Limits& limits) {
+    const auto ranks = static_cast<std::uint64_t>(size);
+    auto memory = std::make_shared<Mapping>(Layout::bytes_for(ranks, limits));
+    if (!*memory) refuse(std::string("cannot map the segment: ") + std::strerror(errno), "raise ulimit -v");
+    Layout::initialise(memory->data(), ranks, limits, fresh_nonce());
+    return memory;
+}
+
+Limits sane(Limits limits) noexcept {
+    constexpr std::uint64_t widest_element = 16;  // a chunk holds at least one element of each reducible type
+    limits.chunk_bytes = std::clamp<std::uint64_t>(limits.chunk_bytes, widest_element, 1ULL << 30);
+    limits.ring_chunks = std::clamp<std::uint64_t>(limits.ring_chunks, 1, 1024);
+    limits.inline_bytes = std::min<std::uint64_t>(limits.inline_bytes, slot_payload);
+    return limits;
+}
+
+std::uint64_t fresh_nonce() {
+    std::uint64_t nonce = 0;
+    if (::getrandom(&nonce, sizeof nonce, 0) != static_cast<ssize_t>(sizeof nonce))
+        nonce = static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()) ^
+                (static_cast<std::uint64_t>(::getpid()) << 40);
+    return nonce;
+}
+
+}  // namespace cobre::shm

@@ -1,0 +1,40 @@
+// How the ranks of one machine find each other: rank 0 makes the segment, the others wait for it, and once all
+// have registered its name is gone.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "comm/arguments.hpp"
+#include "shm/file.hpp"
+#include "shm/layout.hpp"
+#include "shm/resource.hpp"
+#include "shm/waiter.hpp"
+
+namespace cobre::shm {
+
+struct Meeting {
+    std::string name;  // begins with '/'
+    comm::Group group;
+    double timeout_s = 30.0;
+    Limits limits;  // rank 0's hold
+    Room room;
+};
+
+// The segment with every rank registered in it. Throws comm::Error: InitializationFailed, or AllocationFailed when
+// there is no room for it. A group of one gets private memory and never has a name.
+std::shared_ptr<Mapping> meet(const Meeting& meeting, Caller& caller);
+
+// An initialised segment in memory of this process alone.
+std::shared_ptr<Mapping> make_private_segment(int size, const Limits& limits);
+
+// Registers this rank in the segment and waits for all others. Any failure is written down for them.
+void join(const Layout& layout, const Meeting& meeting, Caller& caller);
+
+// Limits that the algorithms can work with, whatever was asked for.
+Limits sane(Limits limits) noexcept;
+
+// Random, for names that nobody guesses or has used before.
+std::uint64_t fresh_nonce();
+
+}  // namespace cobre::shm

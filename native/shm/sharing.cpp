@@ -1,0 +1,127 @@
+// The collectives that hand out memory: regions, and the segment of a split communicator.
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "shm/communicator.hpp"
+#include "shm/segment.hpp"
+
+namespace cobre::shm {
+
+namespace {
+
+// The name lives only until all ranks have opened it, however that ends.
+class BriefName {
+public:
+    BriefName(std::uint64_t nonce, std::uint64_t number) {
+        std::array<char, 64> text;
+        std::snprintf(text.data(), text.size(), "/cobre_comm_%016llx_%llu", static_cast<unsigned long long>(nonce),
+                      static_cast<unsigned long long>(number));
+        name_ = text.data();
+    }
+    ~BriefName() { unlink_name(name_); }
+    BriefName(const BriefName&) = delete;
+    BriefName& operator=(const BriefName&) = delete;
+
+    const std::string& get() const noexcept { return name_; }
+
+private:
+    std::string name_;
+};
+
+// Two strings, one after the other.
+void write_note(Header& header, const std::string& text, const std::string& fix) noexcept {
+    std::snprintf(header.note.data(), header.note.size(), "%s%c%s", text.c_str(), '\n', fix.c_str());
+}
+
+[[noreturn]] void refuse_as_noted(const Header& header, std::uint64_t bytes) {
+    const std::string note = header.note.data();
+    const std::size_t end = note.find('\n');
+    throw comm::Error(comm::ErrorClass::allocation_failed, "",
+                      static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)), 0, note.substr(0, end),
+                      end == std::string::npos ? "" : note.substr(end + 1));
+}
+
+}  // namespace
+
+std::shared_ptr<Mapping> Communicator::share_memory(const Call& call, std::uint64_t bytes, const Room& room,
+                                                    const char* purpose, bool is_segment, Caller& caller) {
+    team_.begin(call, caller);
+    team_.publish(call, 0);
+    team_.agree(call);
+    const BriefName name(team_.header().nonce, ++shared_so_far_);
+    caller.let_go();
+
+    std::shared_ptr<Mapping> memory;
+    bool is_well = true;
+    if (group().rank == 0) {
+        try {
+            const FileDescriptor file = create_reserved_file(bytes, room, purpose, caller);
+            memory = std::make_shared<Mapping>(file, bytes);
+            if (is_segment && *memory)
+                Layout::initialise(memory->data(), static_cast<std::uint64_t>(group().size), team_.limits(),
+                                   fresh_nonce());
+            const int error = !*memory ? errno : group().size > 1 ? link_file(file, name.get()) : 0;
+            is_well = error == 0;
+            if (!is_well)
+                write_note(team_.header(),
+                           std::string(purpose) + " of " + grouped(bytes) +
+                               " bytes cannot be mapped: " + std::strerror(error),
+                           "raise the limit on address space (ulimit -v), or ask for less");
+        } catch (const comm::Error& error) {
+            is_well = false;
+            write_note(team_.header(), error.message(), error.fix());
+        } catch (const Interrupted&) {
+            team_.waiter().record(
+                {"rank 0 was interrupted by a signal in " + call.describe(), "start all ranks again"});
+            throw;
+        }
+    }
+    finish_step(call, is_well);
+    if ((team_.flags(0) & Call::is_ready) == 0) {
+        const Header& header = team_.header();
+        refuse_as_noted(header, bytes);
+    }
+    if (group().rank != 0) {
+        memory = std::make_shared<Mapping>(open_file(name.get()), bytes);
+        is_well = static_cast<bool>(*memory);
+    }
+    finish_step(call, is_well);
+    for (int rank = 0; rank < group().size; ++rank)
+        if ((team_.flags(rank) & Call::is_ready) == 0)
+            throw comm::Error(comm::ErrorClass::allocation_failed, "", static_cast<std::int64_t>(bytes), 0,
+                              std::string(purpose) + " of " + grouped(bytes) + " bytes cannot be mapped by rank " +
+                                  std::to_string(rank),
+                              "raise that rank's limit on address space (ulimit -v), or ask for less");
+    return memory;
+}
+
+Region Communicator::create_region(std::uint64_t count, const comm::DType& dtype, const Room& room,
+                                   Caller& caller) {
+    std::uint64_t bytes = 0;
+    if (__builtin_mul_overflow(count, std::uint64_t{dtype.itemsize}, &bytes)) bytes = UINT64_MAX;
+    Region region;
+    region.memory = share_memory(Call::create_region(count, dtype), bytes, room, "a shared region", false, caller);
+    region.id = shared_so_far_;
+    regions_.add(region);
+    return region;
+}
+
+void Communicator::fence(std::uint64_t region, Caller& caller) {
+    const Call call = Call::fence(region);
+    team_.begin(call, caller);
+    team_.publish(call, 0);
+    team_.agree(call);
+}
+
+std::shared_ptr<Mapping> Communicator::split(const Room& room, double connect_timeout_s, Caller& caller) {
+    const Meeting meeting{"(of split_local)", group(), connect_timeout_s, team_.limits(), room};
+    const std::uint64_t bytes = Layout::bytes_for(static_cast<std::uint64_t>(group().size), team_.limits());
+    std::shared_ptr<Mapping> memory =
+        share_memory(Call::split_local(), bytes, room, "the segment of split_local()", true, caller);
+    join(Layout(memory->data()), meeting, caller);
+    return memory;
+}
+
+}  // namespace cobre::shm

@@ -1,0 +1,162 @@
+#include "shm/team.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace cobre::shm {
+
+Team::Team(const Layout& layout, comm::Group group, double timeout_s, const comm::Lifetime& lifetime)
+    : layout_(layout),
+      group_(group),
+      limits_(layout.header().limits),
+      waiter_(layout, group, timeout_s, lifetime),
+      base_(static_cast<std::size_t>(group.size), 0),
+      free_until_(limits_.ring_chunks) {
+    CpuMask cpus;
+    int quota = layout.record(0).cgroup_cpus;
+    for (const RankRecord& record : layout.records()) {
+        cpus.add(record.cpus);
+        quota = std::min(quota, record.cgroup_cpus);
+    }
+    usable_cpus_ = std::min(cpus.count(), quota);
+    waiter_.set_patience(Patience::for_group(group.size, usable_cpus_));
+}
+
+void Team::begin(const Call& call, Caller& caller) {
+    begin_step();
+    waiter_.begin(sequence_, call, caller);
+    if (has_failed(header(), sequence_)) [[unlikely]]
+        waiter_.repeat_failure();
+}
+
+void Team::begin_step() noexcept {
+    ++sequence_;
+    my_slot_ = &layout_.record(group_.rank).slots[sequence_ & 1];
+    waiter_.advance(sequence_);
+}
+
+void Team::put(const Offer& offer) noexcept { std::memcpy(my_payload(), &offer, sizeof offer); }
+
+void Team::publish(const Call& call, std::uint32_t flags) noexcept {
+    my_slot_->detail = call.detail();
+    // Release pairs with the acquire in has_published: payload, detail and prefilled chunks come before it.
+    my_slot_->word.store((sequence_ << 32) | call.bits() | flags, std::memory_order_release);
+    waiter_.wake();
+}
+
+bool Team::has_published(int rank) const noexcept {
+    // Acquire pairs with the release in publish. Equality is enough: nobody is ever more than one step ahead, and
+    // that step is in the other slot.
+    return slot(rank).word.load(std::memory_order_acquire) >> 32 == (sequence_ & 0xFFFFFFFFU);
+}
+
+void Team::agree(const Call& call) {
+    for (int i = 1; i < group_.size; ++i) {
+        const int peer = group_.rank + i < group_.size ? group_.rank + i : group_.rank + i - group_.size;
+        waiter_.for_rank(
+            peer, [&] { return has_published(peer); }, [&](int rank) { return !has_published(rank); });
+        const Slot& theirs = slot(peer);
+        const std::uint64_t word = theirs.word.load(std::memory_order_relaxed);
+        if (((word ^ call.bits()) & Call::signature) != 0 || theirs.detail != call.detail()) [[unlikely]]
+            report_disagreement(call, peer);
+    }
+    free_until_ = base(group_.rank) + limits_.ring_chunks;
+}
+
+std::uint32_t Team::flags(int rank) const noexcept {
+    return static_cast<std::uint32_t>(slot(rank).word.load(std::memory_order_relaxed)) & ~Call::signature;
+}
+
+Offer Team::offer(int rank) const noexcept {
+    Offer offer;
+    std::memcpy(&offer, payload(rank), sizeof offer);
+    return offer;
+}
+
+bool Team::all_have(std::uint32_t flag) const noexcept {
+    for (int rank = 0; rank < group_.size; ++rank)
+        if ((flags(rank) & flag) == 0) return false;
+    return true;
+}
+
+bool Team::has_room(std::uint64_t index) noexcept {
+    const std::uint64_t position = base(group_.rank) + index;
+    if (position < free_until_) return true;
+    std::uint64_t slowest = UINT64_MAX;
+    for (int reader = 0; reader < group_.size; ++reader) {
+        if (reader == group_.rank) continue;
+        // Acquire pairs with the release in announce_taken: what they read, they have read.
+        const Flag& flag = layout_.consumed(group_.rank, reader);
+        slowest = std::min(slowest, flag.position.load(std::memory_order_acquire));
+    }
+    free_until_ = std::max(free_until_, slowest + limits_.ring_chunks);
+    return position < free_until_;
+}
+
+void Team::announce_filled(std::uint64_t count) noexcept {
+    // Release pairs with the acquire in filled: the chunk's bytes come before it.
+    layout_.record(group_.rank).filled.position.store(base(group_.rank) + count, std::memory_order_release);
+    waiter_.wake();
+}
+
+void Team::announce_folded(std::uint64_t count) noexcept {
+    // Release pairs with the acquire in folded.
+    layout_.record(group_.rank).folded.position.store(base(group_.rank) + count, std::memory_order_release);
+    waiter_.wake();
+}
+
+void Team::announce_taken(int writer, std::uint64_t count) noexcept {
+    // Release pairs with the acquire in has_room.
+    layout_.consumed(writer, group_.rank).position.store(base(writer) + count, std::memory_order_release);
+    waiter_.wake();
+}
+
+std::uint64_t Team::filled(int rank) const noexcept {
+    const std::uint64_t position = layout_.record(rank).filled.position.load(std::memory_order_acquire);
+    return position > base(rank) ? position - base(rank) : 0;
+}
+
+std::uint64_t Team::folded(int rank) const noexcept {
+    const std::uint64_t position = layout_.record(rank).folded.position.load(std::memory_order_acquire);
+    return position > base(rank) ? position - base(rank) : 0;
+}
+
+std::uint64_t Team::taken(int writer, int reader) const noexcept {
+    const std::uint64_t position = layout_.consumed(writer, reader).position.load(std::memory_order_relaxed);
+    return position > base(writer) ? position - base(writer) : 0;
+}
+
+// Every rank sees the disagreement, puts its own call into words, and takes those of the other; the slot's two
+// words do where the other is gone or held up.
+void Team::report_disagreement(const Call& call, int other) {
+    CallText& mine = layout_.record(group_.rank).call;
+    const std::string my_text = call.describe();
+    const std::size_t used = std::min(my_text.size(), mine.text.size() - 1);
+    std::memcpy(mine.text.data(), my_text.data(), used);
+    // Release pairs with the acquire below, on the other rank.
+    mine.sequence.store(sequence_, std::memory_order_release);
+
+    const Slot& slot_there = slot(other);
+    const auto bits = static_cast<std::uint32_t>(slot_there.word.load(std::memory_order_relaxed));
+    std::string their_text = Call::describe(bits & Call::signature, slot_there.detail);
+    for (int attempt = 0; attempt < 100; ++attempt) {
+        const CallText& theirs = layout_.record(other).call;
+        if (theirs.sequence.load(std::memory_order_acquire) == sequence_) {
+            their_text = theirs.text.data();
+            break;
+        }
+        if (has_failed(header(), sequence_)) waiter_.repeat_failure();
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    const auto says = [](int rank, const std::string& text) {
+        return "rank " + std::to_string(rank) + " called " + text;
+    };
+    const bool am_first = group_.rank < other;
+    waiter_.fail({(am_first ? says(group_.rank, my_text) : says(other, their_text)) + " but " +
+                      (am_first ? says(other, their_text) : says(group_.rank, my_text)),
+                  "let every rank make the same calls in the same order, with the same sizes and types"});
+}
+
+}  // namespace cobre::shm

@@ -1,0 +1,85 @@
+// One rank's place in the group: the steps in which all ranks say what they call, and the rings data moves
+// through.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "comm/arguments.hpp"
+#include "shm/layout.hpp"
+#include "shm/resource.hpp"
+#include "shm/waiter.hpp"
+
+namespace cobre::shm {
+
+// In the payload of a slot that carries no data.
+struct Offer {
+    std::uint64_t place = 0;      // where the result lies, if in a shared region; equal only for the same bytes
+    std::uint64_t address = 0;    // of the contribution, for those who read it directly
+    std::uint64_t prefilled = 0;  // chunks that were in the ring before the slot was published
+};
+static_assert(sizeof(Offer) <= slot_payload);
+
+class Team {
+public:
+    Team(const Layout& layout, comm::Group group, double timeout_s, const comm::Lifetime& lifetime);
+
+    comm::Group group() const noexcept { return group_; }
+    const Limits& limits() const noexcept { return limits_; }
+    Waiter& waiter() noexcept { return waiter_; }
+    Header& header() const noexcept { return layout_.header(); }
+    RankRecord& record(int rank) const noexcept { return layout_.record(rank); }
+    int usable_cpus() const noexcept { return usable_cpus_; }
+
+    // Opens the first step of a call. Throws the failure of an earlier one.
+    void begin(const Call& call, Caller& caller);
+    // Opens a further step of the same call.
+    void begin_step() noexcept;
+
+    // What this rank's slot of the open step carries; written before `publish`.
+    std::byte* my_payload() noexcept { return my_slot_->payload.data(); }
+    void put(const Offer& offer) noexcept;
+    void publish(const Call& call, std::uint32_t flags) noexcept;
+
+    // Waits until every rank has published this step, and compares. Afterwards every slot may be read until this
+    // rank publishes its next step, and every chunk of earlier calls may be overwritten.
+    void agree(const Call& call);
+
+    std::uint32_t flags(int rank) const noexcept;
+    Offer offer(int rank) const noexcept;
+    const std::byte* payload(int rank) const noexcept { return slot(rank).payload.data(); }
+    bool all_have(std::uint32_t flag) const noexcept;
+
+    // The rings. Chunks are counted from the start of the call.
+    std::byte* chunk(int rank, std::uint64_t index) const noexcept {
+        return layout_.chunk(rank, base_[static_cast<std::size_t>(rank)] + index);
+    }
+    bool has_room(std::uint64_t index) noexcept;
+    void announce_filled(std::uint64_t count) noexcept;
+    void announce_folded(std::uint64_t count) noexcept;
+    void announce_taken(int writer, std::uint64_t count) noexcept;
+    std::uint64_t filled(int rank) const noexcept;
+    std::uint64_t folded(int rank) const noexcept;
+    std::uint64_t taken(int writer, int reader) const noexcept;
+    // At the end of a call: so many chunks went through that rank's ring.
+    void advance(int rank, std::uint64_t chunks) noexcept { base_[static_cast<std::size_t>(rank)] += chunks; }
+
+private:
+    const Slot& slot(int rank) const noexcept { return layout_.record(rank).slots[sequence_ & 1]; }
+    bool has_published(int rank) const noexcept;
+    std::uint64_t base(int rank) const noexcept { return base_[static_cast<std::size_t>(rank)]; }
+    [[noreturn]] void report_disagreement(const Call& call, int other);
+
+    Layout layout_;
+    comm::Group group_;
+    Limits limits_;
+    Waiter waiter_;
+    Slot* my_slot_ = nullptr;
+    std::uint64_t sequence_ = 0;
+    std::vector<std::uint64_t> base_;  // position of each ring at the start of the call
+    std::uint64_t free_until_ = 0;     // my ring may be written up to this position
+    int usable_cpus_ = 1;
+};
+
+}  // namespace cobre::shm

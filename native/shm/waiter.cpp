@@ -1,0 +1,145 @@
+#include "shm/waiter.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "comm/statistics.hpp"
+#include "shm/futex.hpp"
+
+namespace cobre::shm {
+
+namespace {
+
+using std::chrono::microseconds;
+
+// A death is seen within the longest slice, and so is a signal that another thread received.
+constexpr microseconds first_slice{500};
+constexpr microseconds longest_slice{50'000};
+
+std::string seconds_text(double seconds) {
+    std::array<char, 32> text;
+    std::snprintf(text.data(), text.size(), "%g s", seconds);
+    return text.data();
+}
+
+}  // namespace
+
+Patience Patience::for_group(int size, int usable_cpus) noexcept {
+    // Longer spinning hurts even when cores suffice: two ranks may sit on one core until the kernel moves one.
+    return size <= usable_cpus ? Patience{200, 200} : Patience{0, 20};
+}
+
+void Waiter::wait_slowly(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits, std::uint32_t asleep_for) {
+    caller_->let_go();
+    const comm::Stopwatch watch;
+    struct AddTo {  // whichever way the wait ends
+        double& sum;
+        const comm::Stopwatch& watch;
+        ~AddTo() { sum += watch.seconds(); }
+    } const add{waited_s_, watch};
+
+    for (int i = 0; i < patience_.yields; ++i) {
+        ::sched_yield();
+        if (ready()) return;
+    }
+    if (!is_counting_) {
+        is_counting_ = true;
+        counting_since_ = Clock::now();
+    }
+    for (microseconds slice = first_slice;; slice = std::min(2 * slice, longest_slice)) {
+        sleep(ready, asleep_for, slice);
+        if (ready()) return;
+        look_for_trouble(ready, awaits);
+        if (ready()) return;
+    }
+}
+
+// Going to sleep races with the store that we sleep for: the publisher stores its flag, then loads `sleepers`, and
+// x86 and ARM may perform the load first. A fence there would cost every publisher a cache-line transfer; instead
+// the sleeper announces itself, gives the processor away once (which outlasts any store buffer), and looks again.
+// Should that ever fail, the slice bounds the delay.
+void Waiter::sleep(FunctionRef<bool()> ready, std::uint32_t asleep_for, microseconds slice) noexcept {
+    Bell& bell = layout_.record(group_.rank).bell;
+    std::atomic<std::uint32_t>& sleepers = layout_.header().sleepers;
+    // All relaxed: these words only decide who is woken; data is ordered by the flags that `ready` loads.
+    const std::uint32_t heard = bell.rings.load(std::memory_order_relaxed);
+    bell.asleep_for.store(asleep_for, std::memory_order_relaxed);
+    sleepers.fetch_add(1, std::memory_order_seq_cst);
+    ::sched_yield();
+    if (!ready()) futex_wait(bell.rings, heard, slice);
+    sleepers.fetch_sub(1, std::memory_order_relaxed);
+    bell.asleep_for.store(Bell::nobody, std::memory_order_relaxed);
+}
+
+void Waiter::wake_sleepers(bool all) noexcept {
+    const std::uint32_t me = static_cast<std::uint32_t>(group_.rank) + 1;
+    for (RankRecord& record : layout_.records()) {
+        const std::uint32_t whom = record.bell.asleep_for.load(std::memory_order_relaxed);
+        if (whom == Bell::nobody || (whom != me && whom != Bell::anybody && !all)) continue;
+        record.bell.rings.fetch_add(1, std::memory_order_relaxed);
+        futex_wake(record.bell.rings, 1);
+    }
+}
+
+void Waiter::look_for_trouble(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits) {
+    if (has_failed(layout_.header(), sequence_)) repeat_failure();
+    const std::string me = "rank " + std::to_string(group_.rank);
+    if (lifetime_.is_closed())
+        fail({me + " closed its communicator in " + call_text(), "close() only after the last collective"});
+    for (int rank = 0; rank < group_.size; ++rank) {
+        if (rank == group_.rank || !awaits(rank)) continue;
+        const RankRecord& record = layout_.record(rank);
+        // Acquire pairs with the release in Communicator::close: whatever the rank contributed is visible now.
+        const bool is_closed = record.state.load(std::memory_order_acquire) == RankState::closed;
+        if (!is_closed && vitality_of(record.identity) != Vitality::dead) continue;
+        if (ready()) return;
+        if (!awaits(rank)) continue;  // it had contributed before it left
+        const std::string who = "rank " + std::to_string(rank);
+        const std::string where = " while " + me + " waited for it in " + call_text();
+        if (is_closed)
+            fail({who + " has closed its communicator" + where,
+                  "let every rank make the same calls before any closes"});
+        fail({who + " (pid " + std::to_string(record.identity.pid) + ") has died or exited" + where,
+              "see the output of " + who + " for what ended it; then start all ranks again"});
+    }
+    if (std::chrono::duration<double>(Clock::now() - counting_since_).count() > timeout_s_)
+        fail({"after " + seconds_text(timeout_s_) + " " + me + " still waits in " + call_text() + " for " +
+                  missing(awaits),
+              "see what keeps it, or allow more time: COBRE_SHM_TIMEOUT_SECS or ShmConfig(timeout=…)"});
+    if (caller_->is_interrupted()) {
+        record({me + " was interrupted by a signal in " + call_text(), "start all ranks again"});
+        throw Interrupted{};
+    }
+}
+
+std::string Waiter::missing(FunctionRef<bool(int)> awaits) const {
+    std::string list;
+    for (int rank = 0; rank < group_.size; ++rank) {
+        if (rank == group_.rank || !awaits(rank)) continue;
+        const Identity& identity = layout_.record(rank).identity;
+        list += (list.empty() ? "rank " : ", rank ") + std::to_string(rank) + " (pid " +
+                std::to_string(identity.pid) +
+                (vitality_of(identity) == Vitality::stopped ? ", which is stopped)" : ")");
+    }
+    return list;
+}
+
+void Waiter::record(const Failure& failure) noexcept {
+    record_failure(layout_.header(), sequence_, failure);
+    wake_all();
+}
+
+void Waiter::fail(const Failure& failure) {
+    record(failure);
+    repeat_failure();
+}
+
+void Waiter::repeat_failure() const {
+    Failure failure = recorded_failure(layout_.header());
+    throw comm::Error(comm::ErrorClass::collective_failed, name_of(call_->verb()), 0, 0, std::move(failure.text),
+                      std::move(failure.fix));
+}
+
+}  // namespace cobre::shm

@@ -1,0 +1,131 @@
+// Waiting for other ranks: a moment of spinning while every rank can have a core, then yielding, then sleep.
+//
+// Only the sleeping part looks for trouble (a dead rank, the deadline, Ctrl-C), so that waiting which ends in
+// microseconds pays for none of it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "comm/lifetime.hpp"
+#include "shm/call.hpp"
+#include "shm/failure.hpp"
+#include "shm/function_ref.hpp"
+#include "shm/layout.hpp"
+
+namespace cobre::shm {
+
+// What a call that has to wait needs from whoever made it; Python's bindings implement it.
+class Caller {
+public:
+    // About to wait for more than a moment: let go of locks that others may need. May come several times.
+    virtual void let_go() noexcept {}
+    // Whether to give up because a signal handler asks for it. Comes every few ten milliseconds.
+    virtual bool is_interrupted() { return false; }
+
+protected:
+    ~Caller() = default;
+};
+
+struct Patience {
+    int spins = 0;
+    int yields = 0;
+
+    // Spinning pays only while nobody spins on the core that the awaited rank needs.
+    static Patience for_group(int size, int usable_cpus) noexcept;
+};
+
+class Waiter {
+public:
+    Waiter(const Layout& layout, comm::Group group, double timeout_s, const comm::Lifetime& lifetime) noexcept
+        : layout_(layout), group_(group), timeout_s_(timeout_s), lifetime_(lifetime) {}
+
+    void set_patience(Patience patience) noexcept { patience_ = patience; }
+
+    // Every call begins with this; `call` and `caller` must outlive it.
+    void begin(std::uint64_t sequence, const Call& call, Caller& caller) noexcept {
+        sequence_ = sequence;
+        call_ = &call;
+        caller_ = &caller;
+        is_counting_ = false;
+        waited_s_ = 0.0;
+    }
+    // The next step of the same call.
+    void advance(std::uint64_t sequence) noexcept { sequence_ = sequence; }
+    // Data has moved: the timeout counts from here.
+    void note_progress() noexcept { is_counting_ = false; }
+    double waited_s() const noexcept { return waited_s_; }
+
+    // Returns once `ready()` is true, which is `peer`'s doing. All ranks with `awaits(rank)` are still needed:
+    // their death ends the wait, and a timeout names them.
+    template <class Ready, class Awaits>
+    void for_rank(int peer, Ready&& ready, Awaits&& awaits) {
+        if (has_come_soon(ready)) [[likely]]
+            return;
+        wait_slowly(ready, awaits, static_cast<std::uint32_t>(peer) + 1);
+    }
+
+    // The same when any of those ranks may bring it about.
+    template <class Ready, class Awaits>
+    void for_any(Ready&& ready, Awaits&& awaits) {
+        if (has_come_soon(ready)) return;
+        wait_slowly(ready, awaits, Bell::anybody);
+    }
+
+    // After publishing something: wakes those who sleep for it. One load while nobody sleeps.
+    void wake() noexcept {
+        // Relaxed, with no fence between the publishing store and this load: see `sleep`.
+        if (layout_.header().sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]]
+            wake_sleepers(false);
+    }
+    void wake_all() noexcept { wake_sleepers(true); }
+
+    // Writes the failure down for all ranks.
+    void record(const Failure& failure) noexcept;
+    // The same, and throws what was written first.
+    [[noreturn]] void fail(const Failure& failure);
+    // Throws the failure that somebody else wrote down.
+    [[noreturn]] void repeat_failure() const;
+
+    std::string call_text() const { return call_->describe(); }
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    template <class Ready>
+    bool has_come_soon(Ready&& ready) noexcept {
+        if (ready()) return true;
+        for (int i = 0; i < patience_.spins; ++i) {
+            pause();
+            if (ready()) return true;
+        }
+        return false;
+    }
+
+    static void pause() noexcept {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+    }
+
+    void wait_slowly(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits, std::uint32_t asleep_for);
+    void sleep(FunctionRef<bool()> ready, std::uint32_t asleep_for, std::chrono::microseconds slice) noexcept;
+    void look_for_trouble(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits);
+    void wake_sleepers(bool all) noexcept;
+    std::string missing(FunctionRef<bool(int)> awaits) const;
+
+    Layout layout_;
+    comm::Group group_;
+    double timeout_s_;
+    const comm::Lifetime& lifetime_;
+    Patience patience_;
+    std::uint64_t sequence_ = 0;
+    const Call* call_ = nullptr;
+    Caller* caller_ = nullptr;
+    bool is_counting_ = false;
+    Clock::time_point counting_since_;
+    double waited_s_ = 0.0;
+};
+
+}  // namespace cobre::shm

@@ -1,0 +1,225 @@
+// Ranks as threads over one mapping, so that a sanitizer sees every access of all of them: each collective, over
+// lengths around every internal limit, over all kinds of elements, contents verified.
+//
+//   shm_driver [rounds of random calls per group]
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "comm/fold.hpp"
+#include "shm/communicator.hpp"
+#include "shm/segment.hpp"
+
+namespace {
+
+using namespace cobre;
+using Bytes = std::vector<std::byte>;
+
+class Quiet final : public shm::Caller {};
+
+[[noreturn]] void give_up(const char* what, int rank, int size, std::size_t count) {
+    std::fprintf(stderr, "wrong result: %s on rank %d of %d, %zu elements\n", what, rank, size, count);
+    std::exit(1);
+}
+
+// Anybody's contribution to step `step`, the same wherever it is computed.
+Bytes contribution(int rank, std::uint64_t step, std::size_t bytes) {
+    std::mt19937_64 random(step * 64 + static_cast<std::uint64_t>(rank));
+    Bytes data(bytes);
+    for (std::size_t i = 0; i < bytes; i += 8) {
+        const std::uint64_t word = random() & 0x3F3F3F3F3F3F3F3FULL;  // no NaN in any floating type
+        std::memcpy(data.data() + i, &word, std::min<std::size_t>(8, bytes - i));
+    }
+    return data;
+}
+
+comm::Buffer over(Bytes& data, const comm::DType& dtype) {
+    return {data.data(), static_cast<std::int64_t>(data.size() / dtype.itemsize), dtype, false};
+}
+
+const std::vector<comm::DType> dtypes = {{comm::Kind::floating, false, 8},     {comm::Kind::signed_int, false, 1},
+                                         {comm::Kind::unsigned_int, false, 4}, {comm::Kind::floating, false, 2},
+                                         {comm::Kind::complex, false, 16},     {comm::Kind::boolean, false, 1}};
+
+// What one rank does; every rank draws the same calls from the same seed.
+class Rank {
+public:
+    Rank(shm::Communicator& communicator, std::uint64_t seed)
+        : communicator_(communicator), group_(communicator.group()), random_(seed) {}
+
+    void gather(const comm::DType& dtype, std::size_t count, bool in_place) {
+        ++step_;
+        std::vector<std::int64_t> counts;
+        std::vector<std::int64_t> displs;
+        std::int64_t end = 1;  // a gap in front and between
+        for (int r = 0; r < group_.size; ++r) {
+            counts.push_back(static_cast<std::int64_t>(r % 3 == 2 ? 0 : count + static_cast<std::size_t>(r)));
+            displs.push_back(end);
+            end += counts.back() + 1;
+        }
+        Bytes recv(static_cast<std::size_t>(end) * dtype.itemsize, std::byte{0xEE});
+        Bytes expected = recv;
+        for (int r = 0; r < group_.size; ++r) {
+            const auto at = static_cast<std::size_t>(r);
+            const Bytes part = contribution(r, step_, static_cast<std::size_t>(counts[at]) * dtype.itemsize);
+            if (!part.empty())
+                std::memcpy(expected.data() + static_cast<std::size_t>(displs[at]) * dtype.itemsize, part.data(),
+                            part.size());
+        }
+        const auto me = static_cast<std::size_t>(group_.rank);
+        Bytes send = contribution(group_.rank, step_, static_cast<std::size_t>(counts[me]) * dtype.itemsize);
+        comm::Buffer from = over(send, dtype);
+        if (in_place) {
+            from.data = recv.data() + static_cast<std::size_t>(displs[me]) * dtype.itemsize;
+            if (!send.empty()) std::memcpy(from.data, send.data(), send.size());
+        }
+        communicator_.allgatherv(from, over(recv, dtype), {counts, displs}, quiet_);
+        if (recv != expected) give_up("allgatherv", group_.rank, group_.size, count);
+    }
+
+    void reduce(const comm::DType& dtype, std::size_t count, comm::ReduceOp op, bool in_place) {
+        ++step_;
+        std::vector<Bytes> inputs;
+        std::vector<const std::byte*> rows;
+        for (int r = 0; r < group_.size; ++r) inputs.push_back(contribution(r, step_, count * dtype.itemsize));
+        for (const Bytes& input : inputs) rows.push_back(input.data());
+        Bytes expected(count * dtype.itemsize);
+        comm::fold_in_rank_order(rows, count, dtype, op, expected.data());
+        Bytes send = inputs[static_cast<std::size_t>(group_.rank)];
+        Bytes recv(in_place ? 0 : send.size());
+        communicator_.allreduce(over(send, dtype), over(in_place ? send : recv, dtype), op, quiet_);
+        if ((in_place ? send : recv) != expected) give_up("allreduce", group_.rank, group_.size, count);
+    }
+
+    void broadcast(const comm::DType& dtype, std::size_t count, int root) {
+        ++step_;
+        const Bytes expected = contribution(root, step_, count * dtype.itemsize);
+        Bytes buf = group_.rank == root ? expected : Bytes(expected.size());
+        communicator_.broadcast(over(buf, dtype), root, quiet_);
+        if (buf != expected) give_up("broadcast", group_.rank, group_.size, count);
+    }
+
+    // The result of each collective left in a region that all ranks share.
+    void share(std::size_t count) {
+        const comm::DType dtype = dtypes[0];
+        const auto size = static_cast<std::size_t>(group_.size);
+        const shm::Region region = communicator_.create_region(count * size, dtype, {}, quiet_);
+        const comm::Buffer whole{region.memory->data(), static_cast<std::int64_t>(count * size), dtype, false};
+        std::vector<std::int64_t> counts(size, static_cast<std::int64_t>(count));
+        std::vector<std::int64_t> displs;
+        for (std::size_t r = 0; r < size; ++r) displs.push_back(static_cast<std::int64_t>(r * count));
+        for (int round = 0; round < 3; ++round) {
+            ++step_;
+            Bytes expected;
+            for (int r = 0; r < group_.size; ++r) {
+                const Bytes part = contribution(r, step_, count * dtype.itemsize);
+                expected.insert(expected.end(), part.begin(), part.end());
+            }
+            Bytes send = contribution(group_.rank, step_, count * dtype.itemsize);
+            communicator_.allgatherv(over(send, dtype), whole, {counts, displs}, quiet_);
+            if (std::memcmp(whole.data, expected.data(), expected.size()) != 0)
+                give_up("allgatherv in a region", group_.rank, group_.size, count);
+            communicator_.fence(region.id, quiet_);
+            reduce_into(whole, count * size);
+        }
+    }
+
+    void random_call() {
+        const std::size_t count = std::uniform_int_distribution<std::size_t>(1, 3000)(random_);
+        const comm::DType dtype = dtypes[random_() % dtypes.size()];
+        const int root = static_cast<int>(random_() % static_cast<std::uint64_t>(group_.size));
+        const bool in_place = random_() % 2 == 0;
+        switch (random_() % 5) {
+            case 0: return communicator_.barrier(quiet_);
+            case 1: return gather(dtype, count % 700, in_place);
+            case 2: return broadcast(dtype, count, root);
+            case 3: return reduce(dtype, 1 + count % 6, comm::ReduceOp::sum, in_place);
+            default: return reduce(dtype, count, comm::ReduceOp::sum, in_place);
+        }
+    }
+
+private:
+    void reduce_into(const comm::Buffer& whole, std::size_t count) {
+        ++step_;
+        std::vector<Bytes> inputs;
+        std::vector<const std::byte*> rows;
+        for (int r = 0; r < group_.size; ++r)
+            inputs.push_back(contribution(r, step_, count * whole.dtype.itemsize));
+        for (const Bytes& input : inputs) rows.push_back(input.data());
+        Bytes expected(count * whole.dtype.itemsize);
+        comm::fold_in_rank_order(rows, count, whole.dtype, comm::ReduceOp::sum, expected.data());
+        Bytes send = inputs[static_cast<std::size_t>(group_.rank)];
+        communicator_.allreduce(over(send, whole.dtype), whole, comm::ReduceOp::sum, quiet_);
+        if (std::memcmp(whole.data, expected.data(), expected.size()) != 0)
+            give_up("allreduce in a region", group_.rank, group_.size, count);
+        communicator_.barrier(quiet_);  // before anybody writes there again
+    }
+
+    shm::Communicator& communicator_;
+    comm::Group group_;
+    std::mt19937_64 random_;
+    std::uint64_t step_ = 0;
+    Quiet quiet_;
+};
+
+void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, const shm::Limits& limits,
+              int rounds) {
+    Quiet quiet;
+    shm::Meeting meeting;
+    meeting.group = group;
+    shm::join(shm::Layout(segment->data()), meeting, quiet);
+    shm::Communicator communicator(segment, group, 60.0, quiet);
+    Rank rank(communicator, static_cast<std::uint64_t>(group.size));
+    const std::size_t chunk = limits.chunk_bytes;
+    std::vector<std::size_t> lengths = {1, 2, 5, 6, 7, 97};
+    for (const std::size_t bytes : {chunk, chunk * limits.ring_chunks, 3 * chunk * limits.ring_chunks})
+        for (const std::size_t count : {bytes / 8 - 1, bytes / 8, bytes / 8 + 1}) lengths.push_back(count);
+    for (const std::size_t count : lengths) {
+        for (const bool in_place : {false, true}) {
+            rank.gather(dtypes[0], count, in_place);
+            rank.reduce(dtypes[0], count, comm::ReduceOp::sum, in_place);
+        }
+        for (int root = 0; root < group.size; ++root) rank.broadcast(dtypes[0], count, root);
+        rank.share(count);
+    }
+    for (const comm::DType& dtype : dtypes) {
+        rank.reduce(dtype, 331, comm::ReduceOp::sum, false);
+        if (dtype.kind != comm::Kind::complex) rank.reduce(dtype, 331, comm::ReduceOp::max, true);
+    }
+    for (int i = 0; i < rounds; ++i) rank.random_call();
+}
+
+void run_group(int size, shm::Limits limits, int rounds) {
+    limits = shm::sane(limits);
+    const auto segment = shm::make_private_segment(size, limits);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < size; ++rank)
+        threads.emplace_back([&, rank] {
+            try {
+                run_rank(segment, {rank, size}, limits, rounds);
+            } catch (const std::exception& error) {
+                std::fprintf(stderr, "rank %d of %d: %s\n", rank, size, error.what());
+                std::exit(1);
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    std::printf("%d ranks, chunks of %llu bytes: every result right\n", size,
+                static_cast<unsigned long long>(limits.chunk_bytes));
+    std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int rounds = argc > 1 ? std::atoi(argv[1]) : 300;
+    for (const int size : {1, 2, 3, 4, 8}) {
+        run_group(size, {.chunk_bytes = 64, .ring_chunks = 1, .slice_bytes = 128, .vm_read_bytes = 4096}, rounds);
+        run_group(size, {.chunk_bytes = 1000, .ring_chunks = 3, .inline_bytes = 8, .slice_bytes = 1}, rounds);
+        run_group(size, {}, rounds);
+    }
+    return 0;
+}

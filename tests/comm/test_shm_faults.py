@@ -1,0 +1,192 @@
+"""A rank that dies, stops, leaves or calls something else: everybody else learns it, in time and by name."""
+
+from __future__ import annotations
+
+import pytest
+from shm_ranks import Ranks, run
+
+TIMEOUT_S = 2.0
+NOTICED_S = 1.0  # the promise is half a second; the rest is for a busy machine
+
+CALLS = {
+    "barrier": "comm.barrier()",
+    "allgatherv": "comm.allgatherv(np.ones(3), np.empty(3 * size), [3] * size, range(0, 3 * size, 3))",
+    "allgatherv of 8 MB": "comm.allgatherv(np.ones(10**6), np.empty(size * 10**6), [10**6] * size, "
+    "range(0, size * 10**6, 10**6))",
+    "allreduce": "comm.allreduce(np.ones(4), np.empty(4), 'sum')",
+    "allreduce of 8 MB": "comm.allreduce(np.ones(10**6), np.empty(10**6), 'sum')",
+    "broadcast": "comm.broadcast(np.ones(4), 0)",
+    "broadcast of 8 MB": "comm.broadcast(np.ones(10**6), victim)",
+    "create_shared_region": "comm.create_shared_region(1000)",
+    "fence": "region.fence()",
+    "split_local": "comm.split_local()",
+}
+
+ENDS = {
+    "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
+    "exit": "os._exit(3)",
+    "clean exit": "sys.exit(0)",
+    "exception": "raise RuntimeError('on purpose')",
+    "segfault": "import ctypes; ctypes.string_at(0)",
+    "close": "comm.close(); time.sleep(1.5)",
+}
+
+
+def body(call, misfortune):
+    return f"""
+comm = ShmCommunicator.attach(config())
+region = comm.create_shared_region(10)
+comm.barrier()
+if rank == victim:
+    {misfortune}
+else:
+    attempt(lambda: {call})
+    attempt(comm.barrier)
+"""
+
+
+def assert_all_told(survivors, victim, *words, within):
+    for rank in survivors:
+        first, again = rank.said
+        assert first["error"] == "CollectiveFailed", rank.output
+        assert f"rank {victim}" in first["text"], rank.output
+        assert all(word in first["text"] for word in words), rank.output
+        assert first["seconds"] < within, rank.output
+        assert (again["error"], again["text"]) == (first["error"], first["text"]), rank.output
+        assert again["seconds"] < 0.2, rank.output
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_rank_that_is_gone_is_named_at_once(call, end):
+    ranks = run(3, body(CALLS[call], ENDS[end]))
+    word = "closed" if end in ("close", "exception", "clean exit") else "died"
+    assert_all_told(ranks[:-1], 2, *([word] if end in ("close", "SIGKILL") else []), within=NOTICED_S)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_stopped_rank_is_waited_for_until_the_timeout(call):
+    with Ranks(3, body(CALLS[call], "os.kill(os.getpid(), signal.SIGSTOP)")) as ranks:
+        survivors = ranks.finish(but=2)[:-1]
+        assert_all_told(survivors, 2, "stopped", within=TIMEOUT_S + NOTICED_S)
+        assert max(rank.said[0]["seconds"] for rank in survivors) > 0.9 * TIMEOUT_S
+
+
+def test_a_stopped_rank_that_comes_back_in_time_disturbs_nobody():
+    ranks = run(
+        3,
+        """
+comm = ShmCommunicator.attach(config(timeout=10.0))
+comm.barrier()
+if rank == victim:
+    if os.fork() == 0:
+        time.sleep(1.0)
+        os.kill(os.getppid(), signal.SIGCONT)
+        os._exit(0)
+    os.kill(os.getpid(), signal.SIGSTOP)
+for _ in range(100):
+    attempt(comm.barrier)
+""",
+    )
+    for rank in ranks:
+        assert [one["error"] for one in rank.said] == [None] * 100, rank.output
+
+
+DISAGREEMENTS = {
+    "operation": ("comm.barrier()", "comm.allreduce(np.ones(4), np.empty(4), 'sum')", "barrier()", "allreduce"),
+    "dtype": (
+        "comm.broadcast(np.ones(4), 0)",
+        "comm.broadcast(np.ones(4, 'i8'), 0)",
+        "4 x float64",
+        "4 x int64",
+    ),
+    "size": (
+        "comm.allreduce(np.ones(4), np.empty(4), 'sum')",
+        "comm.allreduce(np.ones(5), np.empty(5), 'sum')",
+        "4 x float64",
+        "5 x float64",
+    ),
+    "large size": (
+        "comm.broadcast(np.ones(10**6), 0)",
+        "comm.broadcast(np.ones(10**6 + 1), 0)",
+        "1000000 x",
+        "1000001 x",
+    ),
+    "counts": (
+        "comm.allgatherv(np.ones(1), np.empty(9), [1, 1, 1], [0, 1, 2])",
+        "comm.allgatherv(np.ones(1), np.empty(9), [1, 2, 1], [0, 1, 3])",
+        "counts [1, 1, 1]",
+        "counts [1, 2, 1]",
+    ),
+    "root": ("comm.broadcast(np.ones(4), 0)", "comm.broadcast(np.ones(4), 1)", "root 0", "root 1"),
+    "reduction": (
+        "comm.allreduce(np.ones(4), np.empty(4), 'sum')",
+        "comm.allreduce(np.ones(4), np.empty(4), 'max')",
+        "allreduce(sum",
+        "allreduce(max",
+    ),
+    "region": ("comm.create_shared_region(10)", "comm.create_shared_region(11)", "10 x", "11 x"),
+    "fence": ("region.fence()", "other.fence()", "fence(region 1)", "fence(region 2)"),
+    "region or barrier": ("comm.create_shared_region(10)", "comm.barrier()", "create_shared_region", "barrier()"),
+    "split or barrier": ("comm.split_local()", "comm.barrier()", "split_local()", "barrier()"),
+}
+
+
+@pytest.mark.parametrize("what", DISAGREEMENTS)
+def test_ranks_that_disagree_are_all_told_who_called_what(what):
+    theirs, its, one, other = DISAGREEMENTS[what]
+    ranks = run(
+        3,
+        f"""
+comm = ShmCommunicator.attach(config())
+region, other = comm.create_shared_region(10), comm.create_shared_region(10)
+attempt(lambda: {its} if rank == victim else {theirs})
+attempt(comm.barrier)
+""",
+    )
+    assert_all_told(ranks, 2, one, other, within=NOTICED_S)
+
+
+def test_a_wrong_argument_is_local_until_that_rank_calls_something_else():
+    ranks = run(
+        2,
+        """
+comm = ShmCommunicator.attach(config())
+if rank == victim:
+    try:
+        comm.allreduce(np.ones(4), np.empty(5), "sum")
+    except InvalidBufferSize:
+        pass
+    attempt(comm.allreduce, np.ones(4), np.empty(4), "sum")
+    try:
+        comm.broadcast(np.ones(4), 7)
+    except InvalidRoot:
+        pass
+    attempt(comm.barrier)
+else:
+    attempt(comm.allreduce, np.ones(4), np.empty(4), "sum")
+    attempt(comm.broadcast, np.ones(4), 0)
+""",
+    )
+    for rank in ranks:
+        assert rank.said[0]["error"] is None, rank.output
+        assert rank.said[1]["error"] == "CollectiveFailed", rank.output
+        assert "barrier()" in rank.said[1]["text"], rank.output
+        assert "broadcast(4 x float64, root 0)" in rank.said[1]["text"], rank.output
+
+
+def test_a_rank_may_leave_once_it_has_contributed():
+    ranks = run(
+        4,
+        """
+comm = ShmCommunicator.attach(config())
+recv = np.empty(size * 50_000)
+for _ in range(20):
+    comm.allgatherv(np.full(50_000, rank, float), recv, [50_000] * size, range(0, size * 50_000, 50_000))
+if rank % 2:
+    os._exit(0)  # some leave at once, others look at what they got
+say(sums=[float(part.sum()) for part in recv.reshape(size, -1)])
+""",
+    )
+    for rank in (ranks[0], ranks[2]):
+        assert rank.said == [{"sums": [50_000.0 * r for r in range(4)]}], rank.output

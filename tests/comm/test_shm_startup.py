@@ -1,0 +1,210 @@
+"""Ranks that meet, or learn within the connect deadline why they cannot."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from shm_ranks import PRELUDE, Ranks, fresh_name, run
+
+from cobre.comm import InitializationFailed, ShmCommunicator, ShmConfig
+
+ATTACH = "attempt(lambda: ShmCommunicator.attach(config()))"
+FOLDER = Path("/dev/shm")
+
+
+def assert_refused(rank, *words, within=3.0):
+    assert rank.said, rank.output
+    assert rank.said[0]["error"] == "InitializationFailed", rank.output
+    assert all(word in rank.said[0]["text"] for word in words), rank.output
+    assert "fix:" in rank.said[0]["text"], rank.output
+    assert rank.said[0]["seconds"] < within, rank.output
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_the_name_is_gone_when_attach_returns(size):
+    ranks = run(size, "comm = ShmCommunicator.attach(config())\nsay(left=os.path.exists('/dev/shm' + name))")
+    assert [rank.said for rank in ranks] == [[{"left": False}]] * size
+
+
+def test_others_wait_for_rank_0():
+    with Ranks(0, "") as ranks:
+        ranks.add(1, 2, ATTACH)
+        time.sleep(0.7)
+        ranks.add(0, 2, ATTACH)
+        assert [rank.said[0]["error"] for rank in ranks.finish()] == [None, None]
+
+
+def test_the_segment_belongs_to_this_user_alone_while_it_has_a_name():
+    with Ranks(0, "") as ranks:
+        ranks.add(0, 2, ATTACH)
+        path = FOLDER / ranks.name[1:]
+        deadline = time.monotonic() + 10
+        while not path.exists() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert path.stat().st_blocks * 512 >= path.stat().st_size  # every page is there already
+        ranks.add(1, 2, ATTACH)
+        ranks.finish()
+
+
+def test_a_missing_rank_is_named_on_all_others():
+    with Ranks(0, "") as ranks:
+        ranks.add(0, 3, ATTACH)
+        ranks.add(1, 3, ATTACH)
+        for rank in ranks.finish():
+            assert_refused(rank, "have not come", ": 2")
+
+
+def test_without_rank_0_the_others_say_so():
+    with Ranks(0, "") as ranks:
+        ranks.add(1, 2, ATTACH)
+        assert_refused(ranks.finish()[0], "rank 0 has not started")
+
+
+def test_sizes_that_differ_are_told_to_both():
+    with Ranks(0, "") as ranks:
+        ranks.add(0, 2, ATTACH)
+        ranks.add(1, 3, ATTACH)
+        for rank in ranks.finish():
+            assert_refused(rank, "size 3", "size 2", "rank 1", within=1.5)
+
+
+def test_a_rank_registered_twice_is_told_to_all():
+    with Ranks(0, "") as ranks:
+        for number in (0, 1, 1):
+            ranks.add(number, 3, ATTACH)
+        for rank in ranks.finish():
+            assert_refused(rank, "rank 1", "twice", within=1.5)
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_rank_that_dies_during_start_up_is_named_at_once(victim):
+    dying = f"""
+if rank == {victim}:
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()
+{ATTACH}
+"""
+    with Ranks(0, "") as ranks:
+        ranks.add(0, 3, dying)
+        ranks.add(1, 3, dying)
+        survivor = ranks.finish()[1 - victim]
+        assert_refused(survivor, f"rank {victim}", "died", within=2.0)
+    assert not (FOLDER / ranks.name[1:]).exists() or victim != 0
+
+
+def test_a_stopped_rank_ends_the_start_at_the_deadline():
+    stopping = f"""
+if rank == 1:
+    os.kill(os.getpid(), signal.SIGSTOP)
+{ATTACH}
+"""
+    with Ranks(2, stopping) as ranks:
+        assert_refused(ranks.finish(but=1)[0], ": 1")
+
+
+def test_a_dead_creators_segment_is_reclaimed():
+    name = fresh_name()
+    command = [sys.executable, "-c", PRELUDE + "ShmCommunicator.attach(config(connect_timeout=30))", "0", "2", name]
+    creator = subprocess.Popen(command)
+    path = FOLDER / name[1:]
+    deadline = time.monotonic() + 10
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    creator.send_signal(signal.SIGKILL)
+    # Not reaped yet: a zombie is dead, too.
+    time.sleep(0.1)
+    assert path.exists()
+    ranks = run(2, ATTACH, name=name)
+    creator.wait()
+    assert [rank.said[0]["error"] for rank in ranks] == [None, None]
+    assert not path.exists()
+
+
+def test_a_live_owner_of_the_name_is_left_alone():
+    with Ranks(0, "") as ranks:
+        ranks.add(0, 2, ATTACH)
+        path = FOLDER / ranks.name[1:]
+        deadline = time.monotonic() + 10
+        while not path.exists() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        with pytest.raises(InitializationFailed, match="alive"):
+            ShmCommunicator.attach(ShmConfig(name=ranks.name, rank=0, size=2, connect_timeout=1.0))
+        ranks.add(1, 2, ATTACH)
+        assert [rank.said[0]["error"] for rank in ranks.finish()] == [None, None]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_file_that_is_no_segment_is_never_touched(rank):
+    name = fresh_name()
+    path = FOLDER / name[1:]
+    path.write_bytes(b"somebody's data" * 10_000)
+    try:
+        with pytest.raises(InitializationFailed, match="not a Cobre segment"):
+            ShmCommunicator.attach(ShmConfig(name=name, rank=rank, size=2, connect_timeout=1.0))
+        assert path.read_bytes() == b"somebody's data" * 10_000
+    finally:
+        path.unlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be somebody else")
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_segment_of_another_user_is_refused(rank):
+    name = fresh_name()
+    path = FOLDER / name[1:]
+    path.write_bytes(b"x" * 10_000)
+    os.chown(path, 12345, 12345)
+    try:
+        with pytest.raises(InitializationFailed, match="user 12345"):
+            ShmCommunicator.attach(ShmConfig(name=name, rank=rank, size=2, connect_timeout=1.0))
+    finally:
+        path.unlink()
+
+
+def test_another_layout_version_is_refused():
+    with Ranks(0, "") as ranks:
+        ranks.add(0, 2, ATTACH)
+        path = FOLDER / ranks.name[1:]
+        deadline = time.monotonic() + 10
+        while not path.exists() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        with path.open("r+b") as file:
+            file.seek(8)
+            file.write((99).to_bytes(4, "little"))
+        ranks.add(1, 2, ATTACH)
+        assert_refused(ranks.finish()[1], "another version", "99")
+
+
+def test_ctrl_c_ends_the_wait_for_the_others():
+    with Ranks(0, "") as ranks:
+        interrupted = """
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.5)
+begin = time.monotonic()
+try:
+    ShmCommunicator.attach(config(connect_timeout=20))
+except KeyboardInterrupt:
+    say(seconds=time.monotonic() - begin)
+"""
+        rank = ranks.add(0, 2, interrupted)
+        ranks.finish()
+        assert rank.said[0]["seconds"] < 1.5, rank.output
+        assert not (FOLDER / ranks.name[1:]).exists()
+
+
+def test_one_name_serves_many_groups_in_a_row():
+    body = """
+for round in range(50):
+    comm = ShmCommunicator.attach(config(timeout=10, connect_timeout=10))
+    total = np.empty(1)
+    comm.allreduce(np.array([float(rank + round)]), total, "sum")
+    assert total[0] == sum(r + round for r in range(size))
+    comm.close()
+say(done=True)
+"""
+    assert [rank.said for rank in run(3, body)] == [[{"done": True}]] * 3

@@ -1,0 +1,101 @@
+"""Real processes for tests of the shm backend: ranks that run a few lines and say how it went."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+PRELUDE = """
+import json, os, signal, sys, threading, time
+import numpy as np
+from cobre.comm import *
+rank, size, name = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+victim = size - 1
+begin = time.monotonic()
+
+def config(**changes):
+    return ShmConfig(**{"name": name, "rank": rank, "size": size, "connect_timeout": 2.0, "timeout": 2.0, **changes})
+
+def say(**values):
+    print(json.dumps(values), flush=True)
+
+def attempt(call, *arguments):
+    begin = time.monotonic()
+    try:
+        call(*arguments)
+    except CobreError as error:
+        cause = type(error.__cause__).__name__ if error.__cause__ else None
+        say(error=type(error).__name__, text=str(error), seconds=time.monotonic() - begin, cause=cause)
+        return error
+    say(error=None, text="", seconds=time.monotonic() - begin, cause=None)
+"""
+
+
+def fresh_name() -> str:
+    return f"/cobre_test_{secrets.token_hex(6)}"
+
+
+@dataclass
+class Rank:
+    """One process and, once it has ended, what it said."""
+
+    process: subprocess.Popen[str]
+    said: list[dict[str, Any]] = field(default_factory=list)
+    output: str = ""
+
+    @property
+    def exit_code(self) -> int | None:
+        return self.process.returncode
+
+    def finish(self, seconds: float) -> None:
+        self.output, _ = self.process.communicate(timeout=seconds)
+        self.said = [json.loads(line) for line in self.output.splitlines() if line.startswith("{")]
+
+
+class Ranks:
+    """``size`` ranks that run ``body``; all are gone when the ``with`` block is left."""
+
+    def __init__(self, size: int, body: str, *, name: str | None = None, prefix: tuple[str, ...] = (), **env: str):
+        self.name = name or fresh_name()
+        self.ranks: list[Rank] = []
+        for rank in range(size):
+            self.add(rank, size, body, prefix=prefix, **env)
+
+    def add(self, rank: int, size: int, body: str, *, prefix: tuple[str, ...] = (), **env: str) -> Rank:
+        command = [*prefix, sys.executable, "-c", PRELUDE + body, str(rank), str(size), self.name]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **env}
+        )
+        self.ranks.append(Rank(process))
+        return self.ranks[-1]
+
+    def finish(self, seconds: float = 30.0, *, but: int | None = None) -> list[Rank]:
+        """Wait for all ranks except number ``but``, which may be stopped; the ranks, in order."""
+        deadline = time.monotonic() + seconds
+        for number, rank in enumerate(self.ranks):
+            if number != but:
+                rank.finish(max(0.1, deadline - time.monotonic()))
+        return self.ranks
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for rank in self.ranks:
+            if rank.process.poll() is None:
+                rank.process.send_signal(signal.SIGKILL)
+            if not rank.output:
+                rank.process.communicate()
+
+
+def run(size: int, body: str, **options: Any) -> list[Rank]:
+    """All ranks from start to end."""
+    with Ranks(size, body, **options) as ranks:
+        return ranks.finish()
