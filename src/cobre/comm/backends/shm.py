@@ -196,6 +196,7 @@ def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
                 "COBRE_SHM_SIZE": str(size),
             },
             rank,
+            leaves=(f"/dev/shm{name}",),
         )
         for rank in range(size)
     ]
