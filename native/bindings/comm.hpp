@@ -12,6 +12,7 @@ int check_broadcast_root(const BorrowedBuffer& buffer, nanobind::handle root, co
 
 void bind_arguments(nanobind::module_& m);
 void bind_local(nanobind::module_& m);
+void bind_trace(nanobind::module_& m);
 void bind_shm(nanobind::module_& m);
 
 }  // namespace cobre::bindings

@@ -14,6 +14,7 @@ from cobre.comm.launch.launcher import Ending, Request, launch
 from cobre.comm.launch.output import Console, LogFiles, Nowhere, Output, Several, is_coloured
 from cobre.comm.launch.verdict import RankResult
 from cobre.comm.selection import DEFAULT_FOR_MANY
+from cobre.comm.trace import VARIABLE as TRACE_VARIABLE
 from cobre.errors import WorkerError
 
 __all__ = ["main"]
@@ -79,6 +80,8 @@ def main(arguments: Sequence[str]) -> int:
         notes = "".join(f"{note}\n" for note in error.__notes__) if options.quiet else ""
         sys.stderr.write(f"{notes}cobre launch: {error}\n")
         return 128 - error.exit_code
+    if ending.trace and not options.quiet:
+        sys.stderr.write(f"cobre launch: {os.environ[TRACE_VARIABLE]}: {ending.trace}\n")
     _explain(ending, options, console)
     return ending.status
 

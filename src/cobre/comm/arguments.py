@@ -1,4 +1,4 @@
-"""For people who write a backend: the contract's checks and folds, from the native core.
+"""For people who write a backend: the contract's checks, folds and timeline, from the native core.
 
 Every backend calls the same checks, so a wrong argument raises the same error everywhere.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cobre._native.comm import (
+    Track,
     check_allgatherv,
     check_allreduce,
     check_broadcast,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from cobre.comm.protocol import CommData
 
 __all__ = [
+    "Track",
     "as_flat_array",
     "check_allgatherv",
     "check_allreduce",

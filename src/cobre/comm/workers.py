@@ -23,6 +23,7 @@ from cobre.comm.launch.report import Tag
 from cobre.comm.launch.threads import thread_settings
 from cobre.comm.launch.verdict import first_failure, result_of
 from cobre.comm.selection import DEFAULT_FOR_MANY, BackendKind, available_backends, get_backend
+from cobre.comm.trace import merging
 from cobre.errors import CobreError, WorkerError
 
 __all__ = ["run"]
@@ -171,7 +172,7 @@ def _run_in_processes(
 ) -> list[Any]:
     deadline = time.monotonic() + timeout if timeout is not None else math.inf
     environ = {**os.environ, **thread_settings(len(commands), os.environ)}
-    with Group(commands, Console(prefix=False), keep_lines=KEPT_LINES) as group:
+    with merging(environ), Group(commands, Console(prefix=False), keep_lines=KEPT_LINES) as group:
         group.on_report = lambda rank: _deliver(rank, on_event)
         try:
             group.start(record.name, environ, pass_fds=(descriptor,))

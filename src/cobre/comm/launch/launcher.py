@@ -19,6 +19,7 @@ from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
 from cobre.comm.launch.verdict import RankResult, first_failure, result_of
 from cobre.comm.selection import DEFAULT_FOR_MANY, get_backend
+from cobre.comm.trace import merging, summary
 from cobre.errors import CobreError
 
 __all__ = ["Ending", "Request", "launch"]
@@ -42,10 +43,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a launch ended: every rank's result, and the signals that asked for the end, if any."""
+    """How a launch ended: every rank's result, the signals that asked for the end, and what was traced, if anything."""
 
     results: list[RankResult]
     asked_to_end: list[signal.Signals]
+    trace: str = ""
 
     @property
     def culprit(self) -> RankResult | None:
@@ -68,6 +70,7 @@ def launch(request: Request, output: Output) -> Ending:
     deadline = time.monotonic() + request.timeout if request.timeout is not None else math.inf
     environ = {**os.environ, **thread_settings(_local_size(request), os.environ)}
     with (
+        merging(environ) as traces,
         Group(commands, output, grace_s=request.grace_s, keep_lines=KEPT_LINES) as group,
         SignalRelay(group) as relay,
     ):
@@ -75,7 +78,8 @@ def launch(request: Request, output: Output) -> Ending:
         relay.all_started()
         if not group.wait(deadline):
             raise still_running(group, request.timeout)
-    return Ending([result_of(rank, group.started_at) for rank in group.ranks], relay.asked_to_end)
+    results = [result_of(rank, group.started_at) for rank in group.ranks]
+    return Ending(results, relay.asked_to_end, summary(traces) if traces else "")
 
 
 def _commands(record: Backend, request: Request) -> list[RankCommand]:
