@@ -12,5 +12,6 @@ int check_broadcast_root(const BorrowedBuffer& buffer, nanobind::handle root, co
 
 void bind_arguments(nanobind::module_& m);
 void bind_local(nanobind::module_& m);
+void bind_tcp(nanobind::module_& m);
 
 }  // namespace cobre::bindings

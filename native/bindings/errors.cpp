@@ -23,6 +23,14 @@ nb::object make_exception(const comm::Error& error) {
                                              "suggestion"_a = error.fix());
         case comm::ErrorClass::invalid_communicator:
             return error_type("InvalidCommunicator")(error.message(), "suggestion"_a = error.fix());
+        case comm::ErrorClass::collective_failed:
+            return error_type("CollectiveFailed")(error.operation(), 0, error.message(),
+                                                  "suggestion"_a = error.fix());
+        case comm::ErrorClass::allocation_failed:
+            return error_type("AllocationFailed")(error.expected(), error.message(), "suggestion"_a = error.fix());
+        case comm::ErrorClass::initialization_failed:
+            return error_type("InitializationFailed")(error.operation(), nb::none(), error.message(),
+                                                      "suggestion"_a = error.fix());
         case comm::ErrorClass::type_error:
         case comm::ErrorClass::value_error: break;
     }

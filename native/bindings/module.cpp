@@ -18,4 +18,5 @@ NB_MODULE(_native, m) {
     nb::module_ comm = m.def_submodule("comm", "Argument checks, folds and communicators.");
     cobre::bindings::bind_arguments(comm);
     cobre::bindings::bind_local(comm);
+    cobre::bindings::bind_tcp(comm);
 }

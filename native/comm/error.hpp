@@ -13,7 +13,10 @@ enum class ErrorClass : std::uint8_t {
     value_error,          // ValueError
     invalid_buffer_size,  // cobre.InvalidBufferSize(operation, expected, actual)
     invalid_root,         // cobre.InvalidRoot(root, size): expected holds the size, actual the root
-    invalid_communicator  // cobre.InvalidCommunicator
+    invalid_communicator,  // cobre.InvalidCommunicator
+    collective_failed,     // cobre.CollectiveFailed(operation)
+    allocation_failed,     // cobre.AllocationFailed(requested_bytes): expected holds them
+    initialization_failed  // cobre.InitializationFailed(backend): operation holds its name
 };
 
 class Error : public std::exception {
