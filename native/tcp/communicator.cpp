@@ -16,7 +16,7 @@ using comm::Operation;
 
 // Tries of an empty socket before sleeping. Only while every rank of this machine can have a processor: a rank
 // that spins on the processor which the awaited one needs makes both slower.
-constexpr int spins_with_room = 100;
+constexpr int spins_with_room = 500;
 
 }  // namespace
 

@@ -1,5 +1,7 @@
 #include "tcp/exchange.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -14,6 +16,8 @@ using std::chrono::duration;
 
 // How long a rank whose timeout has run out gives rank 0 to say who is missing.
 constexpr double grace_s = 1.0;
+// A message that is under way arrives within so many looks at the socket.
+constexpr int tries_before_yielding = 10;
 // With more connections than this a look at each would cost more than asking the kernel which are ready.
 constexpr std::size_t most_tried_blindly = 8;
 
@@ -203,7 +207,8 @@ void Exchange::wait(Caller& caller) {
         waiting_since_ = Clock::now();
     }
     if (spins_left_ > 0) {
-        --spins_left_;
+        // The awaited rank may have to run on this very processor before anything can arrive.
+        if (--spins_left_ < spins_ - tries_before_yielding) ::sched_yield();
         for (const auto& link : links_) link->may_read = link->may_write = true;
         return;
     }

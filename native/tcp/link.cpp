@@ -12,6 +12,34 @@ namespace {
 
 constexpr std::size_t most_vectors = 16;
 
+// A message that fits into a few cache lines is cheaper to copy together than to describe to the kernel in pieces.
+constexpr std::size_t most_joined = 1024;
+
+ssize_t send_vectors(int fd, std::span<iovec> vectors) noexcept {
+    constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    std::size_t bytes = 0;
+    for (const iovec& vector : vectors) bytes += vector.iov_len;
+    if (bytes <= most_joined) {
+        std::array<std::byte, most_joined> joined;
+        std::byte* end = joined.data();
+        for (const iovec& vector : vectors)
+            end = std::copy_n(static_cast<const std::byte*>(vector.iov_base), vector.iov_len, end);
+        return ::send(fd, joined.data(), bytes, flags);
+    }
+    msghdr message = {};
+    message.msg_iov = vectors.data();
+    message.msg_iovlen = vectors.size();
+    return ::sendmsg(fd, &message, flags);
+}
+
+ssize_t receive_vectors(int fd, std::span<iovec> vectors) noexcept {
+    if (vectors.size() == 1) return ::recv(fd, vectors[0].iov_base, vectors[0].iov_len, MSG_DONTWAIT);
+    msghdr message = {};
+    message.msg_iov = vectors.data();
+    message.msg_iovlen = vectors.size();
+    return ::recvmsg(fd, &message, MSG_DONTWAIT);
+}
+
 bool would_block() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
@@ -69,10 +97,7 @@ Link::Outcome Link::push(std::size_t limit) {
     const std::size_t head = head_end_ - head_begin_;
     if (head > 0) vectors[used++] = {head_.data() + head_begin_, head};
     used += outflow_.gather(std::span(vectors).subspan(used), std::min(frame_left_, limit));
-    msghdr message = {};
-    message.msg_iov = vectors.data();
-    message.msg_iovlen = used;
-    const ssize_t count = ::sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t count = send_vectors(socket_.get(), std::span(vectors).first(used));
     if (count < 0) {
         may_write = false;
         return would_block() ? Outcome::blocked : Outcome::lost;
@@ -104,18 +129,16 @@ Link::Outcome Link::flush() {
 
 Link::Outcome Link::receive(std::size_t piece) {
     std::array<iovec, 2> vectors;
-    msghdr message = {};
-    message.msg_iov = vectors.data();
-    message.msg_iovlen = is_lost_ ? 0 : inbox_.targets(vectors, piece);
-    if (message.msg_iovlen == 0) return Outcome::blocked;
-    const ssize_t count = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
+    const std::size_t used = is_lost_ ? 0 : inbox_.targets(vectors, piece);
+    if (used == 0) return Outcome::blocked;
+    const ssize_t count = receive_vectors(socket_.get(), std::span(vectors).first(used));
     if (count == 0) return Outcome::lost;
     if (count < 0) {
         may_read = false;
         return would_block() ? Outcome::blocked : Outcome::lost;
     }
     std::size_t asked = 0;
-    for (std::size_t i = 0; i < message.msg_iovlen; ++i) asked += vectors[i].iov_len;
+    for (std::size_t i = 0; i < used; ++i) asked += vectors[i].iov_len;
     // Less than asked for: there is no more at this moment, and asking would only cost a system call.
     may_read = static_cast<std::size_t>(count) == asked;
     inbox_.received(static_cast<std::size_t>(count));
