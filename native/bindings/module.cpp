@@ -20,4 +20,5 @@ NB_MODULE(_native, m) {
     cobre::bindings::bind_local(comm);
     cobre::bindings::bind_trace(comm);
     cobre::bindings::bind_shm(comm);
+    cobre::bindings::bind_tcp(comm);
 }

@@ -70,4 +70,5 @@ BACKEND = Backend(
     rank_commands=_rank_commands,
     config_type=SocketsConfig,
     limits=LIMITS,
+    speed_limit="loopback",
 )
