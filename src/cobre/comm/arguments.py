@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cobre._native.comm import (
-    CheckedGroup,
     check_allgatherv,
     check_allreduce,
     check_broadcast,
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from cobre.comm.protocol import CommData
 
 __all__ = [
-    "CheckedGroup",
     "as_flat_array",
     "check_allgatherv",
     "check_allreduce",

@@ -50,7 +50,7 @@ def mpiexec_command(argv: Sequence[str], size: int, environ: Mapping[str, str]) 
         command += ["--oversubscribe", "--bind-to", "none"]
         if not any(environ.get(name) for name in ALLOCATIONS):
             # One machine needs shared memory only; looking for networks takes Open MPI a second.
-            command += ["--mca", "pml", "ob1", "--mca", "btl", "sm,self"]
+            command += ["--mca", "pml", "ob1", "--mca", "btl", "sm,self", "--mca", "osc", "^ucx"]
         if size > len(os.sched_getaffinity(0)):
             command += ["--mca", "mpi_yield_when_idle", "1"]
         if os.geteuid() == 0:

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from cobre.errors import BackendNotAvailable, InitializationFailed, InvalidCommunicator
+from cobre.errors import BackendNotAvailable, InitializationFailed
 
-__all__ = ["call_lock", "find_group", "load_mpi"]
+__all__ = ["find_group", "load_mpi", "only_thread"]
 
 SIZE_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS")
 """Where launchers write how many processes they started. Not SLURM_NTASKS: a batch script has it, too."""
@@ -96,38 +96,14 @@ def _attach_world(environ: Mapping[str, str] = os.environ) -> Any:
     return world
 
 
-def call_lock(mpi: Any) -> Any:
-    """A lock that serialises calls, and refuses other threads where MPI was initialised for one only."""
+def only_thread(mpi: Any) -> int:
+    """The one thread that may call MPI, or 0 if any may while calls take turns."""
     level = mpi.Query_thread()
     if level >= mpi.THREAD_SERIALIZED:
-        return threading.Lock()
+        return 0
     name = "THREAD_SINGLE" if level == mpi.THREAD_SINGLE else "THREAD_FUNNELED"
     _log.warning("MPI was initialised with %s: only the thread that did so can call collectives", name)
-    return _OneThreadLock(mpi, name)
-
-
-class _OneThreadLock:
-    """A lock for the thread that initialised MPI; any other is refused before it does harm."""
-
-    def __init__(self, mpi: Any, level: str) -> None:
-        self._lock, self._is_thread_main, self._level = threading.Lock(), mpi.Is_thread_main, level
-
-    def acquire(self, blocking: bool = True) -> bool:
-        return self._is_thread_main() and self._lock.acquire(blocking)
-
-    def release(self) -> None:
-        self._lock.release()
-
-    def __enter__(self) -> bool:
-        if not self._is_thread_main():
-            raise InvalidCommunicator(
-                f"MPI was initialised with {self._level}, and this is not the thread that did so",
-                suggestion="initialise MPI with MPI.THREAD_SERIALIZED or higher, or leave that to Cobre",
-            )
-        return self._lock.__enter__()
-
-    def __exit__(self, *exception: object) -> None:
-        self._lock.release()
+    return threading.get_ident() if mpi.Is_thread_main() else threading.main_thread().ident or 0
 
 
 def _launcher_size(environ: Mapping[str, str]) -> tuple[int, str]:
