@@ -80,8 +80,9 @@ def _end() -> None:
     ours = _ours()
     for member in ours:
         status = member.exit_status or _exit_status
-        if status:
-            _abort(member, status if isinstance(status, int) else 1, f"exited with status {status}")
+        if status:  # a text, which Python has printed, stands for 1
+            code = status if isinstance(status, int) else 1
+            _abort(member, code, f"exited with status {code}")
     for member in [member for member, pid in _members.items() if pid == os.getpid()]:
         leave(member)
         member.settle()

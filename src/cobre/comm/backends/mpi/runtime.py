@@ -6,21 +6,27 @@ what is started here mpi4py finalises when the interpreter ends.
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
+import signal
 import sys
 import threading
 import warnings
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from cobre.errors import BackendNotAvailable, InitializationFailed
 
-__all__ = ["find_group", "load_mpi", "only_thread"]
+__all__ = ["find_group", "follow_launcher", "load_mpi", "only_thread"]
 
 SIZE_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS")
 """Where launchers write how many processes they started. Not SLURM_NTASKS: a batch script has it, too."""
+
+OPEN_MPI_DAEMONS = ("mpiexec", "mpirun", "orted", "prted", "prterun")
+PR_SET_PDEATHSIG = 1
 
 _log = logging.getLogger("cobre.comm")
 
@@ -93,7 +99,25 @@ def _attach_world(environ: Mapping[str, str] = os.environ) -> Any:
     world = mpi.COMM_WORLD
     if world.size == 1 and started > 1:
         raise _wrong_launcher(mpi, started, variable)
+    follow_launcher()
     return world
+
+
+def follow_launcher() -> None:
+    """End with the Open MPI daemon that started this process, should somebody kill it.
+
+    Open MPI notices that only inside its own calls; a rank that computes or sleeps would live on alone.
+    """
+    parent = os.getppid()
+    try:
+        name = Path(f"/proc/{parent}/comm").read_text(encoding="utf-8").strip()
+    except OSError:
+        return
+    if name not in OPEN_MPI_DAEMONS:
+        return  # others see to it themselves, and slurmstepd starts tasks from a thread that need not stay
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it went before the kernel knew
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def only_thread(mpi: Any) -> int:
