@@ -11,6 +11,7 @@ namespace cobre::bindings {
 int check_broadcast_root(const BorrowedBuffer& buffer, nanobind::handle root, comm::Group group);
 
 void bind_arguments(nanobind::module_& m);
+void bind_foreign_transport(nanobind::module_& m);
 void bind_local(nanobind::module_& m);
 void bind_trace(nanobind::module_& m);
 void bind_shm(nanobind::module_& m);

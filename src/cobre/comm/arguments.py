@@ -16,6 +16,7 @@ from cobre._native.comm import (
     check_broadcast,
     dtype_signature,
     fold_in_rank_order,
+    fold_slab_in_rank_order,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = [
     "check_broadcast",
     "dtype_signature",
     "fold_in_rank_order",
+    "fold_slab_in_rank_order",
 ]
 
 
