@@ -19,6 +19,7 @@
 #include "comm/fold.hpp"
 #include "comm/lifetime.hpp"
 #include "comm/statistics.hpp"
+#include "comm/trace.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -60,20 +61,23 @@ struct Calls {
     nb::dict types;                                    // bytes per element -> its element type
     nb::object error;                                  // its exception class
     nb::object slab;                                   // scratch for small reductions, with slab_bytes
-    nb::object before, on_error;                       // of the subclass: ahead of each call, or None; after an error
+    nb::object before, on_error;  // of the subclass: ahead of each call, or None; after an error
     nb::object long_allgatherv, long_allreduce, long_broadcast;
 };
 
 class ForeignTransport {
 public:
-    ForeignTransport(int rank, int size) : group_{rank, size} {}
+    ForeignTransport(int rank, int size) : group_{rank, size}, track_(group_, "mpi") {}
 
     // Called once, by the subclass, when all that `calls` needs exists.
-    void attach(const nb::dict& calls, std::int64_t largest_bytes, std::size_t slab_bytes, unsigned long only_thread) {
-        calls_ = Calls{calls["allgatherv"], calls["allgather"],       calls["bcast"],
-                       calls["barrier"],    calls["in_place"],        nb::borrow<nb::dict>(calls["types"]),
-                       calls["error"],      calls["slab"],            calls["before"],
-                       calls["on_error"],   calls["long_allgatherv"], calls["long_allreduce"],
+    void attach(const nb::dict& calls, std::int64_t largest_bytes, std::size_t slab_bytes,
+                unsigned long only_thread) {
+        calls_ = Calls{calls["allgatherv"],      calls["allgather"],
+                       calls["bcast"],           calls["barrier"],
+                       calls["in_place"],        nb::borrow<nb::dict>(calls["types"]),
+                       calls["error"],           calls["slab"],
+                       calls["before"],          calls["on_error"],
+                       calls["long_allgatherv"], calls["long_allreduce"],
                        calls["long_broadcast"]};
         largest_bytes_ = largest_bytes;
         slab_bytes_ = slab_bytes;
@@ -104,8 +108,7 @@ public:
         const auto own = static_cast<std::size_t>(group_.rank);
         const nb::object count_objects = as_list(layout.counts), displ_objects = as_list(layout.displs);
         run(comm::Operation::allgatherv, static_cast<std::uint64_t>(total * itemsize), [&] {
-            if (!calls_.before.is_none())
-                calls_.before("allgatherv", send, "counts"_a = count_objects);
+            if (!calls_.before.is_none()) calls_.before("allgatherv", send, "counts"_a = count_objects);
             const nb::object type = type_of(itemsize);
             if (end * itemsize > largest_bytes_) {
                 calls_.long_allgatherv(send, recv, count_objects, displ_objects, itemsize, type);
@@ -190,6 +193,7 @@ private:
         const CallLock lock(mutex_);
         lifetime_.require_usable(comm::operation_names[static_cast<std::size_t>(operation)]);
         move_s_ = 0.0;
+        const comm::TraceScope traced(track_, statistics_[operation], operation);
         const comm::Stopwatch watch;
         try {
             body();
@@ -247,6 +251,7 @@ private:
     comm::Group group_;
     comm::Lifetime lifetime_;
     comm::Statistics statistics_;
+    comm::Track track_;
     std::mutex mutex_;
     Calls calls_;
     std::int64_t largest_bytes_ = 0;

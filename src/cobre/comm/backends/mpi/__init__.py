@@ -88,6 +88,12 @@ def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
     return [mpiexec_command(argv, size, os.environ)]
 
 
+def _option_commands(argv: Sequence[str], size: int, options: Sequence[str]) -> list[RankCommand]:
+    from cobre.comm.backends.mpi.mpiexec import mpiexec_command
+
+    return [mpiexec_command(argv, size, os.environ, options)]
+
+
 def __getattr__(name: str) -> object:
     if name == "MpiCommunicator":
         from cobre.comm.backends.mpi.communicator import MpiCommunicator
@@ -102,6 +108,7 @@ BACKEND = Backend(
     configure=_configure,
     open=_open,
     rank_commands=_rank_commands,
+    option_commands=_option_commands,
     unavailable=lambda: _unavailable(),
     limits=LIMITS,
 )

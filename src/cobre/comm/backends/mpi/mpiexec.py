@@ -41,8 +41,13 @@ class Library(NamedTuple):
         return self.vendor == "Open MPI"
 
 
-def mpiexec_command(argv: Sequence[str], size: int, environ: Mapping[str, str]) -> RankCommand:
-    """One command that starts ``size`` ranks of ``argv``, more than there are cores if need be."""
+def mpiexec_command(
+    argv: Sequence[str], size: int, environ: Mapping[str, str], options: Sequence[str] = ()
+) -> RankCommand:
+    """One command that starts ``size`` ranks of ``argv``, more than there are cores if need be.
+
+    ``options`` are mpiexec's own; they come behind ours, and so have the last word.
+    """
     library = find_library()
     command = [str(find_mpiexec(library, environ)), "-n", str(size)]
     variables = {"COBRE_COMM_BACKEND": "mpi"}
@@ -55,7 +60,7 @@ def mpiexec_command(argv: Sequence[str], size: int, environ: Mapping[str, str]) 
             command += ["--mca", "mpi_yield_when_idle", "1"]
         if os.geteuid() == 0:
             variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return RankCommand((*command, *argv), variables, None)
+    return RankCommand((*command, *options, *argv), variables, None)
 
 
 def find_library() -> Library:
