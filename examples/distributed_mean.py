@@ -1,7 +1,7 @@
 """The mean of a series of which every rank computes only its own block.
 
     python examples/distributed_mean.py
-    python -m cobre.comm.launch -n 4 --backend NAME -- examples/distributed_mean.py
+    cobre launch -n 4 --backend NAME examples/distributed_mean.py
 
 `allreduce` adds the ranks' sums in rank order, so every backend gives the same bits for the same number
 of ranks. Another number of ranks means other partial sums, and perhaps another last digit. What must

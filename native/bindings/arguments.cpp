@@ -12,6 +12,7 @@
 #include "bindings/comm.hpp"
 #include "comm/error.hpp"
 #include "comm/fold.hpp"
+#include "comm/statistics.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -65,6 +66,30 @@ void fold_in_rank_order(nb::handle parts, nb::handle out, nb::handle op) {
     comm::fold_in_rank_order(rows, static_cast<std::size_t>(to->count), to->dtype, parsed, to->data);
 }
 
+// `slab` holds one row of out's size per rank, one after the other.
+void fold_slab_in_rank_order(nb::handle slab, int size, nb::handle out, nb::handle op) {
+    const comm::Where where{"allreduce", {0, size}};
+    const comm::ReduceOp parsed = reduce_op_of(op.ptr(), where);
+    const BorrowedBuffer from(slab.ptr(), where, "slab");
+    const BorrowedBuffer to(out.ptr(), where, "out");
+    comm::check_allreduce(*to, *to, parsed, {0, size});
+    const std::size_t row_bytes = (*to).bytes();
+    if (size < 1 || (*from).bytes() / row_bytes < static_cast<std::size_t>(size))
+        throw comm::Error(comm::ErrorClass::value_error, "the slab is shorter than one row per rank",
+                          "pass a slab of size * out.nbytes bytes");
+    std::vector<const std::byte*> rows(static_cast<std::size_t>(size));
+    for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = (*from).data + r * row_bytes;
+    const auto fold = [&] {
+        comm::fold_in_rank_order(rows, static_cast<std::size_t>((*to).count), (*to).dtype, parsed, (*to).data);
+    };
+    if (row_bytes < comm::timed_move_bytes) {
+        fold();
+    } else {
+        const nb::gil_scoped_release released;
+        fold();
+    }
+}
+
 // Equal exactly when two buffers count as the same dtype, on any rank.
 std::string dtype_signature(nb::handle buffer) {
     const BorrowedBuffer borrowed(buffer.ptr(), {"dtype_signature", {}}, "buffer");
@@ -95,6 +120,9 @@ void bind_arguments(nb::module_& m) {
     m.def("fold_in_rank_order", &fold_in_rank_order, "parts"_a.none(), "out"_a.none(), "op"_a.none(),
           nb::sig("def fold_in_rank_order(parts: collections.abc.Sequence[object], out: object, op: str) -> None"),
           "Fold one buffer per rank, rank 0 first, into out, which may be one of them.");
+    m.def("fold_slab_in_rank_order", &fold_slab_in_rank_order, "slab"_a, "size"_a, "out"_a.none(), "op"_a.none(),
+          nb::sig("def fold_slab_in_rank_order(slab: object, size: int, out: object, op: str) -> None"),
+          "Fold a slab that holds one row of out's size per rank, rank 0 first, into out, which overlaps it nowhere.");
     m.def("dtype_signature", &dtype_signature, "buffer"_a,
           "Text that is equal on two ranks exactly when their buffers have the same dtype.");
     m.def("require_carried", &require_carried, "dtype"_a,

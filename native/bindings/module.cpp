@@ -17,6 +17,9 @@ NB_MODULE(_native, m) {
 
     nb::module_ comm = m.def_submodule("comm", "Argument checks, folds and communicators.");
     cobre::bindings::bind_arguments(comm);
+    cobre::bindings::bind_foreign_transport(comm);
     cobre::bindings::bind_local(comm);
+    cobre::bindings::bind_trace(comm);
     cobre::bindings::bind_shm(comm);
+    cobre::bindings::bind_tcp(comm);
 }

@@ -15,15 +15,21 @@ void LocalCommunicator::allreduce(const Buffer& send, const Buffer& recv) {
 
 void LocalCommunicator::broadcast(const Buffer& buf) noexcept {
     OperationStatistics& entry = statistics_[Operation::broadcast];
+    const TraceScope traced(track_, entry, Operation::broadcast);
     entry.calls += 1;
     entry.bytes += buf.bytes();
 }
 
-void LocalCommunicator::barrier() noexcept { statistics_[Operation::barrier].calls += 1; }
+void LocalCommunicator::barrier() noexcept {
+    OperationStatistics& entry = statistics_[Operation::barrier];
+    const TraceScope traced(track_, entry, Operation::barrier);
+    entry.calls += 1;
+}
 
 void LocalCommunicator::copy(Operation operation, const Buffer& from, std::byte* to) noexcept {
     const std::size_t bytes = from.bytes();
     OperationStatistics& entry = statistics_[operation];
+    const TraceScope traced(track_, entry, operation);
     entry.calls += 1;
     entry.bytes += bytes;
     if (bytes == 0 || from.data == to) return;

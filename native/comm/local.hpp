@@ -5,6 +5,7 @@
 #include "comm/arguments.hpp"
 #include "comm/lifetime.hpp"
 #include "comm/statistics.hpp"
+#include "comm/trace.hpp"
 
 namespace cobre::comm {
 
@@ -26,6 +27,7 @@ private:
 
     Lifetime lifetime_;
     Statistics statistics_;
+    Track track_{group, "local"};
 };
 
 }  // namespace cobre::comm

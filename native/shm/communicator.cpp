@@ -34,6 +34,7 @@ public:
     Timed(Communicator& communicator, comm::Operation operation, std::uint64_t bytes)
         : waiter_(communicator.team_.waiter()),
           entry_(communicator.statistics_[operation]),
+          traced_(communicator.track_, entry_, operation),
           is_timed_(bytes >= comm::timed_move_bytes) {
         if (is_timed_) begin_ = Clock::now();
         entry_.calls += 1;
@@ -53,6 +54,7 @@ private:
 
     Waiter& waiter_;
     comm::OperationStatistics& entry_;
+    comm::TraceScope traced_;  // a member: it ends after the destructor above has made its entry
     bool is_timed_;
     Clock::time_point begin_;
 };
@@ -62,7 +64,8 @@ Communicator::Communicator(std::shared_ptr<Mapping> segment, comm::Group group, 
       team_(Layout(segment_->data()), group, timeout_s, lifetime_),
       timeout_s_(timeout_s),
       lanes_(at(group.size)),
-      rows_(at(group.size)) {
+      rows_(at(group.size)),
+      track_(group, "shm") {
     const Call call = Call::attach();
     team_.begin(call, caller);
     bool can_read_all = true;

@@ -8,6 +8,7 @@
 #include "comm/arguments.hpp"
 #include "comm/lifetime.hpp"
 #include "comm/statistics.hpp"
+#include "comm/trace.hpp"
 #include "shm/exchange.hpp"
 #include "shm/file.hpp"
 #include "shm/region.hpp"
@@ -69,6 +70,7 @@ private:
     std::uint64_t shared_so_far_ = 0;
     bool may_read_ = false;
     comm::Statistics statistics_;
+    comm::Track track_;
 };
 
 }  // namespace cobre::shm

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from cobre.comm import launch
 from cobre.comm.backend import Backend, Detection, RankCommand
-from cobre.comm.launch import first_failure, main, run_ranks
+from cobre.comm.launch import first_failure, group, run_ranks
+from cobre.comm.launch.report import Failure
+from cobre.comm.launch.threads import VARIABLES, cpu_quota, thread_settings, usable_cpus
+from cobre.comm.launch.verdict import RankResult
 from cobre.errors import InitializationFailed, WorkerError
 
 
@@ -115,20 +117,20 @@ def test_the_deadline_kills_and_names_who_still_ran():
 
 
 def test_a_failed_rank_ends_the_others(monkeypatch):
-    monkeypatch.setattr(launch, "GRACE_S", 0.3)
+    monkeypatch.setattr(group, "GRACE_S", 0.3)
     results = run_code(3, "sys.exit(7) if rank == 1 else time.sleep(60)")
     assert [r.exit_code for r in results] == [-signal.SIGTERM, 7, -signal.SIGTERM]
     assert first_failure(results).rank == 1
 
 
 def test_after_a_failure_the_others_may_end_by_themselves(monkeypatch):
-    monkeypatch.setattr(launch, "GRACE_S", 20.0)
+    monkeypatch.setattr(group, "GRACE_S", 20.0)
     results = run_code(2, "sys.exit(7) if rank == 1 else time.sleep(0.3); print('done')")
     assert [(r.exit_code, r.output) for r in results] == [(0, "done\n"), (7, "")]
 
 
 def test_a_rank_that_ignores_sigterm_is_killed(monkeypatch):
-    monkeypatch.setattr(launch, "GRACE_S", 0.3)
+    monkeypatch.setattr(group, "GRACE_S", 0.3)
     stubborn = "import signal; signal.signal(15, signal.SIG_IGN); print('deaf'); time.sleep(60)"
     results = run_code(2, f"if rank == 0: {stubborn}\nelse: time.sleep(0.5); sys.exit(1)")
     assert [r.exit_code for r in results] == [-signal.SIGKILL, 1]
@@ -156,7 +158,7 @@ def test_an_interrupt_leaves_no_rank_behind(tmp_path, interruptible):
 def test_ranks_end_when_their_launcher_is_killed(tmp_path):
     program = tmp_path / "rank.py"
     program.write_text("import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(60)\n")
-    command = ["-m", "cobre.comm.launch", "-n", "1", "--backend", "local", "--", str(program)]
+    command = ["-m", "cobre", "launch", "-n", "1", "--backend", "local", "--", str(program)]
     with subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True) as launcher:
         pid = int(launcher.stdout.readline().split()[1])
         assert is_alive(pid)
@@ -216,20 +218,122 @@ def test_nothing_to_start_is_refused(size, argv):
         run_ranks(PLAIN, size, argv)
 
 
+def test_a_backend_s_leavings_are_removed(tmp_path):
+    file, folder = tmp_path / "segment", tmp_path / "meeting"
+    folder.mkdir()
+
+    def leaving_commands(argv, size):
+        return [RankCommand(tuple(argv), {}, 0, leaves=(str(file), str(folder), str(tmp_path / "never")))]
+
+    run_code(
+        1,
+        f"open({str(file)!r}, 'w'); open({str(folder / 'hub')!r}, 'w')",
+        backend=backend_of(leaving_commands),
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_guard_ends_what_a_killed_launcher_was_still_starting(tmp_path):
+    """A rank outside every process group that the guard knows, as one between fork and registration is."""
+    program = tmp_path / "rank.py"
+    program.write_text(
+        "import os, subprocess, sys, time\n"
+        "hidden = subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
+        "print(os.getpid(), hidden.pid, flush=True)\ntime.sleep(60)\n"
+    )
+    command = ["-m", "cobre", "launch", "-n", "1", "--backend", "local", "--", str(program)]
+    with subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True) as launcher:
+        pids = [int(word) for word in launcher.stdout.readline().split()[1:]]
+        launcher.kill()
+    assert wait_for(lambda: not any(map(is_alive, pids)))
+
+
+def test_a_guard_that_is_killed_is_replaced(tmp_path):
+    def guards():
+        return [
+            int(path.parent.name)
+            for path in Path("/proc").glob("[0-9]*/cmdline")
+            if b"cobre-guard" in read(path) and parent_of(path.parent) == os.getpid()
+        ]
+
+    def read(path):
+        try:
+            return path.read_bytes()
+        except OSError:
+            return b""
+
+    def parent_of(folder):
+        try:
+            return int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return 0
+
+    seen = []
+
+    def kill_the_guard():
+        assert wait_for(lambda: (tmp_path / "up").exists())
+        seen.extend(guards())
+        os.kill(seen[0], signal.SIGKILL)
+        assert wait_for(lambda: guards() and guards() != seen)
+        seen.extend(guards())
+        (tmp_path / "go").touch()
+
+    thread = threading.Thread(target=kill_the_guard)
+    thread.start()
+    code = "open(sys.argv[1] + '/up', 'w')\nwhile not os.path.exists(sys.argv[1] + '/go'): time.sleep(0.01)"
+    [result] = run_code(1, code, str(tmp_path))
+    thread.join()
+    assert result.exit_code == 0
+    assert len(seen) == 2
+
+
+def result(rank, exit_code, ended_after_s, was_ended=False, blames_another=None):
+    failure = None if blames_another is None else Failure("Any", blames_another, "")
+    return RankResult(rank, exit_code, "", ended_after_s, was_ended, failure)
+
+
 @pytest.mark.parametrize(
-    ("code", "status"), [("pass", 0), ("raise SystemExit(5)", 5), ("import os; os.kill(os.getpid(), 9)", 137)]
+    ("culprit", "others"),
+    [
+        (
+            result(2, 1, 5.0, blames_another=False),
+            [result(0, 1, 1.0, blames_another=True), result(1, 0, 0.0)],
+        ),
+        (result(2, -9, 5.0), [result(0, 1, 1.0, blames_another=True), result(1, 1, 2.0)]),
+        (result(2, 3, 5.0), [result(0, 1, 1.0, blames_another=True), result(1, -15, 0.5, was_ended=True)]),
+        (result(2, 1, 1.0, blames_another=True), [result(0, 1, 2.0, blames_another=True)]),
+        (result(2, -9, 1.0), [result(0, -9, 2.0)]),
+    ],
+    ids=["own exception", "signal", "status", "everybody blames another", "first of equals"],
 )
-def test_the_command_line_ends_with_the_ranks_status(code, status, capfd):
-    options = ["-n", "1", "--backend", "local", "--timeout", "30"]
-    assert main([*options, "--", sys.executable, "-c", code]) == status
-    assert ("rank 0 ended" in capfd.readouterr().err) == bool(status)
+def test_the_culprit_failed_by_itself(culprit, others):
+    assert first_failure([*others, culprit]) is culprit
 
 
-def test_the_command_line_reports_a_deadline(capfd):
-    assert main(["-n", "1", "--backend", "local", "--timeout", "0.5", "--", "sleep", "60"]) == 137
-    assert "rank 0" in capfd.readouterr().err
+def test_threads_are_shared_out_unless_the_user_says_otherwise():
+    cpus = usable_cpus()
+    assert thread_settings(1, {})["OMP_NUM_THREADS"] == str(cpus)
+    assert set(thread_settings(10 * cpus, {}).values()) == {"1"}
+    assert set(thread_settings(1, {})) == set(VARIABLES)
+    followed = thread_settings(1, {"OMP_NUM_THREADS": "7", "MKL_NUM_THREADS": "3"})
+    assert followed["OPENBLAS_NUM_THREADS"] == "7"
+    assert not {"OMP_NUM_THREADS", "MKL_NUM_THREADS"} & set(followed)
 
 
-def test_the_command_line_explains_an_unknown_backend(capfd):
-    assert main(["-n", "1", "--backend", "pigeon", "--", "true"]) == 4
-    assert "pigeon" in capfd.readouterr().err
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({"cpu.max": "150000 100000"}, 1.5),
+        ({"cpu.max": "max 100000"}, None),
+        ({"cpu/cpu.cfs_quota_us": "50000", "cpu/cpu.cfs_period_us": "100000"}, 0.5),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
+        ({}, None),
+    ],
+)
+def test_a_cpu_quota_is_read_from_either_kind_of_control_group(tmp_path, files, quota):
+    for name, text in files.items():
+        path = tmp_path / "sys/fs/cgroup" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert cpu_quota(tmp_path) == quota
+    assert usable_cpus(tmp_path) <= len(os.sched_getaffinity(0))

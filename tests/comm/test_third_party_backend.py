@@ -41,7 +41,7 @@ def ranks(python, tmp_path):
         program = tmp_path / "program.py"
         program.write_text(f"{PREAMBLE}\n{textwrap.dedent(code)}")
         options = ["-n", size, "--backend", "sockets", "--timeout", 60]
-        output = python("-m", "cobre.comm.launch", *options, "--", program, **environ)
+        output = python("-m", "cobre", "launch", *options, "--", program, **environ)
         said = [""] * size
         for line in output.splitlines():
             rank, _, text = line[1:].partition("] ")

@@ -47,7 +47,7 @@ def test_distributed_mean_runs_on_one_rank():
 
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_distributed_mean_runs_on_several_ranks(sockets_path, size):
-    launch = ["-m", "cobre.comm.launch", "-n", size, "--backend", "sockets", "--timeout", "30", "--"]
+    launch = ["-m", "cobre", "launch", "-n", size, "--backend", "sockets", "--timeout", "30", "--"]
     lines = output_of([*launch, DISTRIBUTED_MEAN], PYTHONPATH=sockets_path)
     *blocks, mean, same_mean = expected_lines(size)
     assert sorted(lines[:-2]) == [f"[{rank}] {line}" for rank, line in enumerate(blocks)]

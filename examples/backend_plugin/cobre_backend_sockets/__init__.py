@@ -55,10 +55,11 @@ def _number(convert: Callable[[str], Any], text: str, unit: float = 1) -> Any:
 
 
 def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
-    # Only a name nobody can guess: rank 0 makes the directory, so a launch that never happens leaves nothing.
+    # Only a name nobody can guess: rank 0 makes the directory, so a launch that never happens leaves nothing. If
+    # rank 0 is killed before all have met, the directory stays, and whoever started the ranks removes it.
     path = str(Path(tempfile.gettempdir()) / f"cobre-sockets-{secrets.token_hex(8)}")
     shared = {"COBRE_COMM_BACKEND": "sockets", PATH: path, SIZE: str(size)}
-    return [RankCommand(tuple(argv), {**shared, RANK: str(rank)}, rank) for rank in range(size)]
+    return [RankCommand(tuple(argv), {**shared, RANK: str(rank)}, rank, (path,)) for rank in range(size)]
 
 
 BACKEND = Backend(
@@ -69,4 +70,5 @@ BACKEND = Backend(
     rank_commands=_rank_commands,
     config_type=SocketsConfig,
     limits=LIMITS,
+    speed_limit="loopback",
 )

@@ -13,6 +13,7 @@ import numpy as np
 
 from cobre.comm import LocalCommunicator, ReduceOp
 from cobre.comm.arguments import (
+    Track,
     as_flat_array,
     check_allgatherv,
     check_allreduce,
@@ -42,6 +43,7 @@ class SocketsCommunicator:
         self._is_closed = False
         self._failure: tuple[str, str] | None = None
         self._stats = {name: {"calls": 0, "bytes": 0, "wait_s": 0.0, "move_s": 0.0} for name in OPERATIONS}
+        self._track = Track(config.rank, config.size, self.backend)
         self._meeting = meet(config)
         _OPEN.add(self)
 
@@ -160,7 +162,7 @@ class SocketsCommunicator:
         self._require_usable(operation)
         with self._lock:
             self._require_usable(operation)
-            started = time.perf_counter()
+            started, begin_ns = time.perf_counter(), time.monotonic_ns()
             parts = dict(sinks or {})
             if self._rank in parts:
                 parts.pop(self._rank)[:] = payload
@@ -171,6 +173,9 @@ class SocketsCommunicator:
                 entry["bytes"] += result_bytes
                 entry["wait_s"] += waited_s
                 entry["move_s"] += time.perf_counter() - started - waited_s
+                if self._track.is_on:
+                    end_ns = time.monotonic_ns()
+                    self._track.add(operation, begin_ns, end_ns, waited_s, result_bytes, is_failed=False)
 
     def _exchange(self, call: dict[str, Any], payload: Any, sinks: Mapping[int, memoryview]) -> float:
         if self._meeting is None:

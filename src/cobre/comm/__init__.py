@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cobre.comm.backends.shm import ShmCommunicator
     from cobre.comm.backends.tcp import TcpCommunicator
     from cobre.comm.config import ShmConfig, TcpConfig
+    from cobre.comm.events import emit
     from cobre.comm.partition import block_layout, contiguous_block
     from cobre.comm.protocol import (
         CommData,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     )
     from cobre.comm.regions import HeapRegion
     from cobre.comm.selection import BackendKind, available_backends, create_communicator
+    from cobre.comm.workers import run
     from cobre.errors import (
         AllocationFailed,
         BackendError,
@@ -59,6 +61,7 @@ _HOME_OF = {
     "cobre.comm.backends.shm": ["ShmCommunicator"],
     "cobre.comm.backends.tcp": ["TcpCommunicator"],
     "cobre.comm.config": ["ShmConfig", "TcpConfig"],
+    "cobre.comm.events": ["emit"],
     "cobre.comm.partition": ["block_layout", "contiguous_block"],
     "cobre.comm.protocol": [
         "CommData",
@@ -70,6 +73,7 @@ _HOME_OF = {
     ],
     "cobre.comm.regions": ["HeapRegion"],
     "cobre.comm.selection": ["BackendKind", "available_backends", "create_communicator"],
+    "cobre.comm.workers": ["run"],
     "cobre.errors": [
         "AllocationFailed",
         "BackendError",
@@ -121,6 +125,8 @@ __all__ = [
     "block_layout",
     "contiguous_block",
     "create_communicator",
+    "emit",
+    "run",
 ]
 
 

@@ -1,4 +1,4 @@
-"""For people who write a backend: the contract's checks and folds, from the native core.
+"""For people who write a backend: the contract's checks, folds and timeline, from the native core.
 
 Every backend calls the same checks, so a wrong argument raises the same error everywhere.
 """
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cobre._native.comm import (
+    Track,
     check_allgatherv,
     check_allreduce,
     check_broadcast,
     dtype_signature,
     fold_in_rank_order,
+    fold_slab_in_rank_order,
 )
 
 if TYPE_CHECKING:
@@ -23,12 +25,14 @@ if TYPE_CHECKING:
     from cobre.comm.protocol import CommData
 
 __all__ = [
+    "Track",
     "as_flat_array",
     "check_allgatherv",
     "check_allreduce",
     "check_broadcast",
     "dtype_signature",
     "fold_in_rank_order",
+    "fold_slab_in_rank_order",
 ]
 
 

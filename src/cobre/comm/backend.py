@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
+from cobre.comm.partition import contiguous_block
 from cobre.comm.protocol import GroupMember
 from cobre.errors import BackendNotAvailable
 
-__all__ = ["Backend", "Detection", "RankCommand", "Unavailable", "refuse"]
+__all__ = ["Backend", "Detection", "Finding", "Leftover", "Nodes", "RankCommand", "Unavailable", "refuse"]
 
 
 class Unavailable(NamedTuple):
@@ -48,12 +49,47 @@ class Detection(NamedTuple):
 class RankCommand(NamedTuple):
     """One process to start: its arguments, and what to add to its environment.
 
-    ``rank`` is ``None`` when this one command starts all ranks itself, as ``mpiexec`` does.
+    ``rank`` is ``None`` when this one command starts all ranks itself, as ``mpiexec`` does. ``leaves`` are
+    files or directories that ranks which are killed may leave; whoever starts them removes them afterwards.
     """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     rank: int | None
+    leaves: tuple[str, ...] = ()
+
+
+class Nodes(NamedTuple):
+    """This machine's part of a launch over several: it starts its block of the ``size`` ranks."""
+
+    size: int
+    nodes: int
+    node_rank: int
+    coordinator: str
+
+    @property
+    def ranks(self) -> range:
+        """The ranks that belong on this machine."""
+        start, count = contiguous_block(self.size, self.node_rank, self.nodes)
+        return range(start, start + count)
+
+
+class Finding(NamedTuple):
+    """One thing that ``cobre doctor`` looked at: ``level`` is ``ok``, ``note`` or ``problem``."""
+
+    level: str
+    subject: str
+    text: str
+    remedy: str = ""
+
+
+class Leftover(NamedTuple):
+    """Something of ours that a run which was killed may have left on this machine."""
+
+    path: str
+    bytes: int
+    is_in_use: bool
+    owner: str
 
 
 def _always_available() -> Unavailable | None:
@@ -62,7 +98,7 @@ def _always_available() -> Unavailable | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """A backend's record; every field but the last two is required of a third party."""
+    """A backend's record; the fields with a default are optional."""
 
     name: str
     """Lower-case word that ``COBRE_COMM_BACKEND`` takes."""
@@ -89,3 +125,18 @@ class Backend:
     limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     """Internal sizes in bytes (chunks, frames, segments) with their defaults. The conformance kit tests lengths
     around each, and shrinks them through ``COBRE_COMM_LIMITS`` to cross every boundary cheaply."""
+
+    option_commands: Callable[[Sequence[str], int, Sequence[str]], list[RankCommand]] | None = None
+    """As ``rank_commands``, with options for the starter that it uses (``mpiexec``); ``None`` if it uses none."""
+
+    node_commands: Callable[[Sequence[str], Nodes], list[RankCommand]] | None = None
+    """This machine's ranks of a launch over several machines; ``None`` if it stays on one."""
+
+    speed_limit: str = "memcpy"
+    """What no collective of it can outrun: ``memcpy``, or ``loopback`` for one that goes through sockets."""
+
+    leftovers: Callable[[], list[Leftover]] = list
+    """What runs that were killed left on this machine."""
+
+    diagnose: Callable[[], list[Finding]] = list
+    """What ``cobre doctor`` should say about it beyond ``unavailable``."""

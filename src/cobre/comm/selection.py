@@ -36,6 +36,11 @@ __all__ = [
 ]
 
 VARIABLE = "COBRE_COMM_BACKEND"
+DEFAULT_FOR_MANY = "shm"
+"""What several ranks of one machine use unless somebody says otherwise."""
+
+REPORT_VARIABLE = "COBRE_LAUNCH_REPORT"
+"""Set by our launcher: it wants to know which exception ends a rank."""
 ENTRY_POINT_GROUP = "cobre.comm.backends"
 
 BACKENDS: Mapping[str, str] = {
@@ -235,6 +240,10 @@ def _require_available(record: Backend) -> None:
 
 def _open(record: Backend, config: Any) -> GroupMember:
     _require_available(record)
+    if REPORT_VARIABLE in os.environ:
+        from cobre.comm.launch.report import report_failures
+
+        report_failures()
     communicator = _started(record, lambda: record.open(config))
     if not isinstance(communicator, GroupMember):
         text = f"the {record.name} backend opened a {type(communicator).__name__}, which is no communicator"

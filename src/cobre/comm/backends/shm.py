@@ -189,6 +189,7 @@ def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
                 "COBRE_SHM_SIZE": str(size),
             },
             rank,
+            leaves=(f"/dev/shm{name}",),  # noqa: S108
         )
         for rank in range(size)
     ]

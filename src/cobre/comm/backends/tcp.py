@@ -1,28 +1,142 @@
-"""The ``tcp`` backend: many machines without MPI. Not part of this version yet."""
+"""The ``tcp`` backend: many machines without MPI, a star of connections around rank 0."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NoReturn
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
-from cobre.comm.backend import Backend, Detection, Unavailable, refuse
-from cobre.comm.config import TcpConfig, missing_if_begun, tcp_config_from
+from cobre._native import comm as _core
+from cobre.comm.backend import Backend, Detection, Nodes, RankCommand
+from cobre.comm.config import TcpConfig, is_loopback, missing_if_begun, tcp_config_from
+from cobre.comm.limits import read_limits
+from cobre.comm.regions import HeapRegion, checked_request
+from cobre.errors import AllocationFailed
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from cobre.comm.protocol import Communicator
 
 __all__ = ["BACKEND", "TcpCommunicator"]
 
-_REFUSAL = Unavailable(
-    "this version of pycobre does not include the tcp backend",
-    "unset COBRE_TCP_* and COBRE_COMM_BACKEND to run on one rank, or install a version that has it",
-)
+LIMITS = {"piece_bytes": 128 * 1024, "window_bytes": 512 * 1024}
+
+_log = logging.getLogger("cobre.comm")
 
 
-class TcpCommunicator:
-    """Ranks anywhere, connected to rank 0 over TCP."""
+class TcpCommunicator(_core.TcpCommunicator):
+    """Ranks anywhere, connected to rank 0 over TCP.
+
+    The collectives are the native ones, inherited: nothing stands between the caller and the core.
+    """
+
+    port: int | None = None
+    """Where rank 0 listened; ``None`` on the other ranks."""
 
     @classmethod
-    def connect(cls, config: TcpConfig) -> NoReturn:
-        """Join the group that ``config`` describes. Not in this version: `BackendNotAvailable`."""
-        refuse("tcp", _REFUSAL)
+    def connect(cls, config: TcpConfig, *, on_listening: Callable[[int], None] | None = None) -> Self:
+        """Join the group that ``config`` describes; returns when all ranks are there.
+
+        ``on_listening(port)`` is called on rank 0 once it listens, for whoever asked for port 0 and must tell
+        the others. Failure: `InitializationFailed`, at once for a refused secret, rank or size, else after
+        ``connect_timeout``, naming who is missing.
+        """
+        limits = config.limits if isinstance(config, _TunedConfig) else LIMITS
+        comm = cls(config.rank, config.size, config.timeout, limits["piece_bytes"], limits["window_bytes"])
+        if config.size == 1:
+            return comm
+        meeting_at = (_host(config), config.port, config.secret or "", config.connect_timeout)
+        try:
+            if config.rank == 0:
+                comm.port = comm._listen(*meeting_at)
+                _log.info("rank 0 listens at %s port %d", meeting_at[0], comm.port)
+                if on_listening is not None:
+                    on_listening(comm.port)
+                comm._gather()
+            else:
+                comm._join(*meeting_at)
+        finally:
+            named, unnamed = comm._visitors()
+            for address, reason in named:
+                _log.warning("dropped a connection from %s: %s", address, reason)
+            if unnamed:
+                _log.warning("dropped %d more connections", unnamed)
+        return comm
+
+    @property
+    def backend(self) -> str:
+        return "tcp"
+
+    @property
+    def is_leader(self) -> bool:
+        return True
+
+    def create_shared_region(self, count: int, dtype: DTypeLike = "float64") -> HeapRegion:
+        """Every rank's own copy; if one cannot have it, nobody does."""
+        self.require_usable("create_shared_region")
+        number, resolved, requested_bytes = checked_request(count, dtype)
+        region, refusal = None, None
+        try:
+            region = HeapRegion(number, resolved)
+        except AllocationFailed as error:
+            refusal = error
+        unlucky = self._agree_on_region(min(number, 2**64 - 1), resolved, region is not None)
+        if region is not None and unlucky < 0:
+            return region
+        if refusal is not None:
+            raise refusal
+        raise AllocationFailed(
+            requested_bytes,
+            f"rank {unlucky} cannot hold a region of {requested_bytes:,} bytes",
+            suggestion="use fewer elements or a smaller dtype, or free memory on the machine of that rank",
+        )
+
+    def split_local(self) -> Communicator:
+        """A communicator of this rank alone: nothing is shared between processes here."""
+        self._split()
+        from cobre.comm.selection import create_communicator  # backends know each other by name only
+
+        return create_communicator("local")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"TcpCommunicator(rank={self.rank}, size={self.size})"
+
+
+@dataclass(frozen=True)
+class _TunedConfig(TcpConfig):
+    """What the environment describes, internal sizes included."""
+
+    limits: Mapping[str, int] = field(default_factory=lambda: LIMITS)
+
+
+def _host(config: TcpConfig) -> str:
+    """Where rank 0 listens, or where the others look for it."""
+    if config.rank != 0:
+        return config.coordinator
+    if config.bind_addr:
+        return config.bind_addr
+    is_v6 = ":" in config.coordinator
+    if config.secret:
+        return "::" if is_v6 else "0.0.0.0"  # noqa: S104 - strangers cannot prove that they know the secret
+    return config.coordinator if is_v6 and is_loopback(config.coordinator) else "127.0.0.1"
 
 
 def _detect(environ: Mapping[str, str]) -> Detection:
@@ -37,12 +151,51 @@ def _detect(environ: Mapping[str, str]) -> Detection:
     return Detection(fits=False, missing=missing_if_begun("COBRE_TCP_", needed, environ))
 
 
+def _configure(environ: Mapping[str, str]) -> TcpConfig:
+    config = tcp_config_from(environ)
+    settings: dict[str, Any] = {each.name: getattr(config, each.name) for each in fields(TcpConfig)}
+    return _TunedConfig(**settings, limits=read_limits("tcp", LIMITS, environ))
+
+
+def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
+    shared = {
+        "COBRE_COMM_BACKEND": "tcp",
+        "COBRE_TCP_COORDINATOR": "127.0.0.1",
+        "COBRE_TCP_BIND_ADDR": "127.0.0.1",
+        "COBRE_TCP_PORT": str(_free_port()),
+        "COBRE_TCP_SECRET": secrets.token_hex(16),
+        "COBRE_TCP_SIZE": str(size),
+    }
+    return [RankCommand(tuple(argv), {**shared, "COBRE_TCP_RANK": str(rank)}, rank) for rank in range(size)]
+
+
+def _node_commands(argv: Sequence[str], nodes: Nodes) -> list[RankCommand]:
+    shared = {
+        "COBRE_COMM_BACKEND": "tcp",
+        "COBRE_TCP_COORDINATOR": nodes.coordinator,
+        "COBRE_TCP_SIZE": str(nodes.size),
+    }
+    # What a rank elsewhere would find wrong (no secret, a malformed address) is found here, before anything starts.
+    tcp_config_from({**os.environ, **shared, "COBRE_TCP_RANK": str(nodes.size - 1)})
+    return [RankCommand(tuple(argv), {**shared, "COBRE_TCP_RANK": str(rank)}, rank) for rank in nodes.ranks]
+
+
+def _free_port() -> int:
+    """A port that nobody has at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
 BACKEND = Backend(
     name="tcp",
     detect=_detect,
-    configure=tcp_config_from,
+    configure=_configure,
     open=TcpCommunicator.connect,
-    rank_commands=lambda argv, size: refuse("tcp", _REFUSAL),
-    unavailable=lambda: _REFUSAL,
+    rank_commands=_rank_commands,
     config_type=TcpConfig,
+    limits=LIMITS,
+    node_commands=_node_commands,
+    speed_limit="loopback",
 )

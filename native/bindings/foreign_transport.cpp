@@ -1,0 +1,288 @@
+// `_native.comm.ForeignTransport`: a communicator whose bytes are moved by callables that a Python library brings.
+//
+// The core keeps what every backend shares: lifetime, checks, the order of calls, folds and statistics. A
+// call in the common case is one crossing into here and one out to the library; all else goes to the subclass.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "bindings/calls.hpp"
+#include "bindings/call_lock.hpp"
+#include "bindings/comm.hpp"
+#include "bindings/statistics.hpp"
+#include "comm/error.hpp"
+#include "comm/fold.hpp"
+#include "comm/lifetime.hpp"
+#include "comm/statistics.hpp"
+#include "comm/trace.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace cobre::bindings {
+
+namespace {
+
+const char* name_of(comm::ReduceOp op) noexcept {
+    switch (op) {
+        case comm::ReduceOp::sum: return "sum";
+        case comm::ReduceOp::min: return "min";
+        case comm::ReduceOp::max: break;
+    }
+    return "max";
+}
+
+nb::object as_list(std::span<const std::int64_t> values) {
+    nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(values.size())));
+    if (!list.is_valid()) throw nb::python_error();
+    for (std::size_t i = 0; i < values.size(); ++i)
+        PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(values[i]));
+    return list;
+}
+
+template <class... Items>
+nb::object pack(const Items&... items) {
+    nb::object tuple = nb::steal(PyTuple_Pack(sizeof...(items), items.ptr()...));
+    if (!tuple.is_valid()) throw nb::python_error();
+    return tuple;
+}
+
+nb::object as_int(std::int64_t value) { return nb::steal(PyLong_FromLongLong(value)); }
+
+// What the subclass hands over: the library's calls, and its own for everything out of the ordinary.
+struct Calls {
+    nb::object allgatherv, allgather, bcast, barrier;  // of the library
+    nb::object in_place;                               // its mark for "send is already in recv"
+    nb::dict types;                                    // bytes per element -> its element type
+    nb::object error;                                  // its exception class
+    nb::object slab;                                   // scratch for small reductions, with slab_bytes
+    nb::object before, on_error;  // of the subclass: ahead of each call, or None; after an error
+    nb::object long_allgatherv, long_allreduce, long_broadcast;
+};
+
+class ForeignTransport {
+public:
+    ForeignTransport(int rank, int size) : group_{rank, size}, track_(group_, "mpi") {}
+
+    // Called once, by the subclass, when all that `calls` needs exists.
+    void attach(const nb::dict& calls, std::int64_t largest_bytes, std::size_t slab_bytes,
+                unsigned long only_thread) {
+        calls_ = Calls{calls["allgatherv"],      calls["allgather"],
+                       calls["bcast"],           calls["barrier"],
+                       calls["in_place"],        nb::borrow<nb::dict>(calls["types"]),
+                       calls["error"],           calls["slab"],
+                       calls["before"],          calls["on_error"],
+                       calls["long_allgatherv"], calls["long_allreduce"],
+                       calls["long_broadcast"]};
+        largest_bytes_ = largest_bytes;
+        slab_bytes_ = slab_bytes;
+        only_thread_ = only_thread;
+    }
+
+    // Lets go of the subclass and the library, which hold on to each other through here.
+    void detach() { calls_ = Calls{}; }
+
+    void set_before(nb::object before) { calls_.before = std::move(before); }
+
+    void allgatherv(nb::handle send, nb::handle recv, nb::handle counts, nb::handle displs) {
+        lifetime_.require_usable("allgatherv");
+        const GatherCall checked(send, recv, counts, displs, group_);
+        const comm::Layout layout = checked.layout();
+        const BorrowedBuffer &from = checked.send, &to = checked.recv;
+        std::int64_t total = 0, end = 0;
+        bool has_empty = false;
+        for (std::size_t r = 0; r < layout.counts.size(); ++r) {
+            total += layout.counts[r];
+            end = std::max(end, layout.displs[r] + layout.counts[r]);
+            has_empty |= layout.counts[r] == 0;
+        }
+        const std::int64_t itemsize = (*to).dtype.itemsize;
+        const auto own = static_cast<std::size_t>(group_.rank);
+        const nb::object count_objects = as_list(layout.counts), displ_objects = as_list(layout.displs);
+        run(comm::Operation::allgatherv, static_cast<std::uint64_t>(total * itemsize), [&] {
+            if (!calls_.before.is_none()) calls_.before("allgatherv", send, "counts"_a = count_objects);
+            const nb::object type = type_of(itemsize);
+            if (end * itemsize > largest_bytes_) {
+                calls_.long_allgatherv(send, recv, count_objects, displ_objects, itemsize, type);
+            } else {
+                const bool in_place =
+                    (*from).count > 0 && (*from).data == (*to).data + layout.displs[own] * itemsize;
+                call(calls_.allgatherv, in_place ? calls_.in_place : pack(send, as_int((*from).count), type),
+                     pack(recv, count_objects, displ_objects, type));
+            }
+            if (has_empty) call(calls_.barrier);  // a rank that gives nothing is waited for as well
+        });
+    }
+
+    void allreduce(nb::handle send, nb::handle recv, nb::handle op) {
+        lifetime_.require_usable("allreduce");
+        const ReduceCall checked(send, recv, op, group_);
+        const BorrowedBuffer& to = checked.recv;
+        const comm::ReduceOp parsed = checked.op;
+        const std::size_t bytes = (*to).bytes();
+        run(comm::Operation::allreduce, bytes, [&] {
+            if (!calls_.before.is_none())
+                calls_.before("allreduce", send, "count"_a = (*to).count, "op"_a = name_of(parsed));
+            const nb::object type = type_of((*to).dtype.itemsize);
+            if (bytes > slab_bytes_ / static_cast<std::size_t>(group_.size)) {
+                move_s_ = nb::cast<double>(
+                    calls_.long_allreduce(send, recv, name_of(parsed), (*to).dtype.itemsize, type));
+                return;
+            }
+            const nb::object count = as_int((*to).count);
+            call(calls_.allgather, pack(send, count, type), pack(calls_.slab, count, type));
+            fold_slab(*to, parsed);
+        });
+    }
+
+    void broadcast(nb::handle buf, nb::handle root) {
+        lifetime_.require_usable("broadcast");
+        const BroadcastCall checked(buf, root, group_);
+        const BorrowedBuffer& buffer = checked.buf;
+        const int number = checked.root;
+        run(comm::Operation::broadcast, (*buffer).bytes(), [&] {
+            if (!calls_.before.is_none())
+                calls_.before("broadcast", buf, "count"_a = (*buffer).count, "root"_a = number);
+            if (static_cast<std::int64_t>((*buffer).bytes()) > largest_bytes_) {
+                calls_.long_broadcast(buf, number);
+            } else {
+                call(calls_.bcast, pack(buf, as_int((*buffer).count), type_of((*buffer).dtype.itemsize)),
+                     as_int(number));
+            }
+        });
+    }
+
+    void barrier() {
+        lifetime_.require_usable("barrier");
+        run(comm::Operation::barrier, 0, [&] {
+            if (!calls_.before.is_none()) calls_.before("barrier");
+            call(calls_.barrier);
+        });
+    }
+
+    // The subclass's own collectives take turns with these four.
+    void begin_call(const char* operation) {
+        require_thread(operation);
+        if (mutex_.try_lock()) return;
+        const nb::gil_scoped_release released;
+        mutex_.lock();
+    }
+    bool try_begin_call() { return is_right_thread() && mutex_.try_lock(); }
+    void end_call() { mutex_.unlock(); }
+
+    int rank() const noexcept { return group_.rank; }
+    int size() const noexcept { return group_.size; }
+    bool is_open() const noexcept { return !lifetime_.is_closed() && !lifetime_.is_forked(); }
+    void require_usable(const char* operation) { lifetime_.require_usable(operation); }
+    void mark_closed() noexcept { lifetime_.close(); }
+    nb::dict stats() const {
+        lifetime_.require_same_process("stats");
+        return as_dict(statistics_);
+    }
+
+private:
+    // The GIL protects the statistics; the mutex keeps one call from starting while another is inside the library.
+    template <class Body>
+    void run(comm::Operation operation, std::uint64_t bytes, Body body) {
+        require_thread(comm::operation_names[static_cast<std::size_t>(operation)]);
+        const CallLock lock(mutex_);
+        lifetime_.require_usable(comm::operation_names[static_cast<std::size_t>(operation)]);
+        move_s_ = 0.0;
+        const comm::TraceScope traced(track_, statistics_[operation], operation);
+        const comm::Stopwatch watch;
+        try {
+            body();
+        } catch (nb::python_error& error) {
+            if (!error.matches(calls_.error)) throw;
+            calls_.on_error(comm::operation_names[static_cast<std::size_t>(operation)], error.value());
+            throw;
+        }
+        comm::OperationStatistics& entry = statistics_[operation];
+        entry.calls += 1;
+        entry.bytes += bytes;
+        entry.wait_s += watch.seconds() - move_s_;
+        entry.move_s += move_s_;
+    }
+
+    template <class... Arguments>
+    static void call(const nb::object& function, const Arguments&... arguments) {
+        PyObject* pointers[] = {nullptr, arguments.ptr()...};
+        const nb::object result = nb::steal(PyObject_Vectorcall(
+            function.ptr(), pointers + 1, sizeof...(arguments) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+        if (!result.is_valid()) throw nb::python_error();
+    }
+
+    nb::object type_of(std::int64_t itemsize) {
+        const nb::object key = as_int(itemsize);
+        PyObject* found = PyDict_GetItemWithError(calls_.types.ptr(), key.ptr());
+        if (found != nullptr) return nb::borrow(found);
+        if (PyErr_Occurred() != nullptr) throw nb::python_error();
+        nb::object made = nb::steal(PyObject_GetItem(calls_.types.ptr(), key.ptr()));  // by the dict's __missing__
+        if (!made.is_valid()) throw nb::python_error();
+        return made;
+    }
+
+    void fold_slab(const comm::Buffer& to, comm::ReduceOp op) {
+        const comm::Stopwatch watch;
+        const BorrowedBuffer slab(calls_.slab.ptr(), {"allreduce", group_}, "slab");
+        std::vector<const std::byte*> rows(static_cast<std::size_t>(group_.size));
+        for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = (*slab).data + r * to.bytes();
+        comm::fold_in_rank_order(rows, static_cast<std::size_t>(to.count), to.dtype, op, to.data);
+        move_s_ = watch.seconds();
+    }
+
+    bool is_right_thread() const noexcept {
+        return only_thread_ == 0 || only_thread_ == PyThread_get_thread_ident();
+    }
+
+    void require_thread(const char* operation) const {
+        if (is_right_thread()) [[likely]]
+            return;
+        throw comm::Error(comm::ErrorClass::invalid_communicator,
+                          std::string(operation) + ": MPI was initialised for one thread, and this is another",
+                          "initialise MPI with MPI.THREAD_SERIALIZED or higher, or leave that to Cobre");
+    }
+
+    comm::Group group_;
+    comm::Lifetime lifetime_;
+    comm::Statistics statistics_;
+    comm::Track track_;
+    std::mutex mutex_;
+    Calls calls_;
+    std::int64_t largest_bytes_ = 0;
+    std::size_t slab_bytes_ = 0;
+    unsigned long only_thread_ = 0;
+    double move_s_ = 0.0;
+};
+
+}  // namespace
+
+void bind_foreign_transport(nb::module_& m) {
+    nb::class_<ForeignTransport>(m, "ForeignTransport", "Collectives whose bytes a Python library moves.")
+        .def(nb::init<int, int>(), "rank"_a, "size"_a)
+        .def_prop_ro("rank", &ForeignTransport::rank)
+        .def_prop_ro("size", &ForeignTransport::size)
+        .def_prop_ro("is_open", &ForeignTransport::is_open, "Neither closed nor inherited by a forked child.")
+        .def("attach", &ForeignTransport::attach, "calls"_a, "largest_bytes"_a, "slab_bytes"_a, "only_thread"_a)
+        .def("detach", &ForeignTransport::detach)
+        .def("set_before", &ForeignTransport::set_before, "before"_a.none())
+        .def("allgatherv", &ForeignTransport::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(),
+             "displs"_a.none())
+        .def("allreduce", &ForeignTransport::allreduce, "send"_a.none(), "recv"_a.none(), "op"_a.none())
+        .def("broadcast", &ForeignTransport::broadcast, "buf"_a.none(), "root"_a.none())
+        .def("barrier", &ForeignTransport::barrier)
+        .def("stats", &ForeignTransport::stats, nb::sig("def stats(self) -> dict[str, dict[str, float]]"))
+        .def("begin_call", &ForeignTransport::begin_call, "operation"_a, "Wait for this thread's turn.")
+        .def("try_begin_call", &ForeignTransport::try_begin_call, "Take the turn if nobody has it.")
+        .def("end_call", &ForeignTransport::end_call)
+        .def("require_usable", &ForeignTransport::require_usable, "operation"_a,
+             "Raise InvalidCommunicator after mark_closed() and in a forked child.")
+        .def("mark_closed", &ForeignTransport::mark_closed);
+}
+
+}  // namespace cobre::bindings

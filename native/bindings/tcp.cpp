@@ -1,0 +1,155 @@
+// `_native.comm.TcpCommunicator`: the whole hot path of the tcp backend, and its start-up.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/calls.hpp"
+#include "bindings/comm.hpp"
+#include "bindings/statistics.hpp"
+#include "tcp/communicator.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace cobre::bindings {
+
+namespace {
+
+// Runs Python's signal handlers from inside a wait; what they raise is found by `Tcp::without_gil`.
+class PythonCaller final : public tcp::Caller {
+public:
+    bool is_interrupted() override {
+        const nb::gil_scoped_acquire acquired;
+        return PyErr_CheckSignals() != 0;
+    }
+};
+
+class Tcp {
+public:
+    Tcp(int rank, int size, double timeout_s, std::size_t piece_bytes, std::size_t window_bytes)
+        : core_({rank, size}, timeout_s, {piece_bytes, window_bytes}) {}
+
+    int listen(std::string host, int port, std::string secret, double timeout_s) {
+        meet(std::move(host), port, std::move(secret), timeout_s);
+        return without_gil([&] { return meeting_->listen(); });
+    }
+    void gather() {
+        without_gil([&] { core_.start(meeting_->gather()); });
+    }
+    void join(std::string host, int port, std::string secret, double timeout_s) {
+        meet(std::move(host), port, std::move(secret), timeout_s);
+        without_gil([&] { core_.start(meeting_->join()); });
+    }
+    // (address, reason) of those turned away, and how many more there were. Ends the meeting.
+    std::pair<std::vector<std::pair<std::string, std::string>>, std::size_t> visitors() {
+        std::vector<std::pair<std::string, std::string>> named;
+        std::size_t unnamed = 0;
+        if (meeting_) {
+            for (const auto& visitor : meeting_->visitors().named())
+                named.emplace_back(visitor.address, visitor.reason);
+            unnamed = meeting_->visitors().unnamed();
+            meeting_.reset();
+        }
+        return {named, unnamed};
+    }
+
+    void allgatherv(nb::handle send, nb::handle recv, nb::handle counts, nb::handle displs) {
+        core_.lifetime().require_usable("allgatherv");
+        const GatherCall call(send, recv, counts, displs, core_.group());
+        without_gil([&] { core_.allgatherv(*call.send, *call.recv, call.layout(), caller_); });
+    }
+
+    void allreduce(nb::handle send, nb::handle recv, nb::handle op) {
+        core_.lifetime().require_usable("allreduce");
+        const ReduceCall call(send, recv, op, core_.group());
+        without_gil([&] { core_.allreduce(*call.send, *call.recv, call.op, caller_); });
+    }
+
+    void broadcast(nb::handle buf, nb::handle root) {
+        core_.lifetime().require_usable("broadcast");
+        const BroadcastCall call(buf, root, core_.group());
+        without_gil([&] { core_.broadcast(*call.buf, call.root, caller_); });
+    }
+
+    void barrier() {
+        core_.lifetime().require_usable("barrier");
+        without_gil([&] { core_.barrier(caller_); });
+    }
+
+    void split() {
+        core_.lifetime().require_usable("split_local");
+        without_gil([&] { core_.split_local(caller_); });
+    }
+
+    int agree_on_region(std::uint64_t count, nb::handle dtype, bool can) {
+        core_.lifetime().require_usable("create_shared_region");
+        if (!PyArray_DescrCheck(dtype.ptr())) throw nb::type_error("not a numpy.dtype");
+        const comm::DType parsed =
+            dtype_of(reinterpret_cast<PyArray_Descr*>(dtype.ptr()), "create_shared_region", "the region");
+        return without_gil([&] { return core_.agree_on_region(count, parsed, can, caller_); });
+    }
+
+    int rank() const { return core_.group().rank; }
+    int size() const { return core_.group().size; }
+    void require_usable(const char* operation) { core_.lifetime().require_usable(operation); }
+    void close() { core_.close(); }
+    nb::dict stats() {
+        core_.lifetime().require_same_process("stats");
+        return as_dict(core_.statistics());
+    }
+
+private:
+    void meet(std::string host, int port, std::string secret, double timeout_s) {
+        meeting_.emplace(core_.group(), tcp::Place{std::move(host), port}, std::move(secret), timeout_s, caller_);
+    }
+
+    template <class Work>
+    static auto without_gil(Work work) -> decltype(work()) {
+        try {
+            const nb::gil_scoped_release released;
+            return work();
+        } catch (const tcp::Interrupted&) {
+            throw nb::python_error();  // takes over what the signal handler raised
+        }
+    }
+
+    PythonCaller caller_;
+    tcp::Communicator core_;
+    std::optional<tcp::Meeting> meeting_;
+};
+
+}  // namespace
+
+void bind_tcp(nb::module_& m) {
+    nb::class_<Tcp>(m, "TcpCommunicator", "Collectives over a star of TCP connections around rank 0.")
+        .def(nb::init<int, int, double, std::size_t, std::size_t>(), "rank"_a, "size"_a, "timeout"_a,
+             "piece_bytes"_a, "window_bytes"_a)
+        .def("_listen", &Tcp::listen, "host"_a, "port"_a, "secret"_a, "timeout"_a,
+             "Rank 0: begin to listen; returns the port.")
+        .def("_gather", &Tcp::gather, "Rank 0: wait until all are there.")
+        .def("_join", &Tcp::join, "host"_a, "port"_a, "secret"_a, "timeout"_a, "Other ranks: find rank 0.")
+        .def("_visitors", &Tcp::visitors, "Who was turned away and why, and how many more there were.")
+        .def_prop_ro("rank", &Tcp::rank)
+        .def_prop_ro("size", &Tcp::size)
+        .def("allgatherv", &Tcp::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(),
+             "displs"_a.none())
+        .def("allreduce", &Tcp::allreduce, "send"_a.none(), "recv"_a.none(), "op"_a.none())
+        .def("broadcast", &Tcp::broadcast, "buf"_a.none(), "root"_a.none())
+        .def("barrier", &Tcp::barrier)
+        .def("_split", &Tcp::split, "Wait until all ranks split.")
+        .def("_agree_on_region", &Tcp::agree_on_region, "count"_a, "dtype"_a, "can"_a,
+             "The lowest rank that cannot have a region of so many elements, or -1.")
+        .def("stats", &Tcp::stats, nb::sig("def stats(self) -> dict[str, dict[str, float]]"))
+        .def("close", &Tcp::close)
+        .def("require_usable", &Tcp::require_usable, "operation"_a,
+             "Raise InvalidCommunicator after close() and in a forked child.");
+}
+
+}  // namespace cobre::bindings

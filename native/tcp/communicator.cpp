@@ -1,0 +1,216 @@
+#include "tcp/communicator.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "comm/error.hpp"
+#include "tcp/socket.hpp"
+#include "tcp/turn.hpp"
+
+namespace cobre::tcp {
+
+namespace {
+
+using comm::Buffer;
+using comm::Operation;
+
+// Tries of an empty socket before sleeping. Only while every rank of this machine can have a processor: a rank
+// that spins on the processor which the awaited one needs makes both slower.
+constexpr int spins_with_room = 500;
+
+}  // namespace
+
+Communicator::Communicator(comm::Group group, double timeout_s, Limits limits)
+    : group_(group),
+      limits_(limits),
+      exchange_(group, timeout_s, limits, lifetime_, bell_),
+      track_(group, "tcp") {}
+
+Communicator::~Communicator() {
+    close();
+    if (!watcher_) return;
+    if (!lifetime_.is_forked()) watcher_->join();
+    else static_cast<void>(watcher_.release());  // the thread exists in the parent only: no join, no detach
+}
+
+void Communicator::start(Met met) {
+    bell_.open();
+    look_again_.open();
+    const int spins = met.neighbours <= usable_processors() ? spins_with_room : 0;
+    rings_.resize(met.links.size());
+    is_unwatched_.resize(met.links.size());
+    exchange_.adopt(std::move(met.links), spins);
+    if (group_.rank == 0 && group_.size > 1) watcher_ = std::make_unique<std::thread>([this] { watch(); });
+}
+
+void Communicator::begin(Call& call, Tag from_worker, Tag from_hub) {
+    call.sequence = ++sequence_;
+    const bool is_hub = group_.rank == 0;
+    for (const auto& link : exchange_.links())
+        link->begin(call, is_hub ? from_hub : from_worker, is_hub ? from_worker : from_hub);
+}
+
+void Communicator::finish(const Call& call, OwnPart own, Folding* folding, Caller& caller) {
+    try {
+        exchange_.run(call, own, folding, caller);
+    } catch (const Broken& broken) {
+        break_down(name_of(call.verb), broken);
+    } catch (const Interrupted&) {
+        remember(name_of(call.verb),
+                 {"rank " + std::to_string(group_.rank) + " was interrupted by a signal in " + call.describe(),
+                  "start all ranks again"});
+        tell_others(failure_->failure);
+        throw;
+    }
+    note_departures();
+}
+
+void Communicator::allgatherv(const Buffer& send, const Buffer& recv, const comm::Layout& layout, Caller& caller) {
+    const Turn turn(*this, "allgatherv");
+    const comm::TraceScope traced(track_, statistics_[Operation::allgatherv], Operation::allgatherv);
+    const comm::Stopwatch watch;
+    Call call = Call::allgatherv(send, layout.counts);
+    begin(call, Tag::allgatherv_send, Tag::allgatherv_recv);
+    const std::size_t width = recv.dtype.itemsize;
+    const auto place = [&](int rank) {
+        return recv.data + static_cast<std::size_t>(layout.displs[static_cast<std::size_t>(rank)]) * width;
+    };
+    const auto bytes = [&](int rank) {
+        return static_cast<std::size_t>(layout.counts[static_cast<std::size_t>(rank)]) * width;
+    };
+    Links& links = exchange_.links();
+    if (group_.rank != 0) {
+        links[0]->outflow().add(send.data, send.bytes());
+        for (int rank = 0; rank < group_.size; ++rank)
+            if (rank != group_.rank) links[0]->inflow().add(place(rank), bytes(rank));
+    } else {
+        for (const auto& link : links) link->inflow().add(place(link->rank()), bytes(link->rank()));
+        for (const auto& link : links) {
+            link->outflow().add(send.data, send.bytes());
+            // Passed on as it arrives, out of its final place here; nobody is sent its own part.
+            for (const auto& other : links)
+                if (other != link)
+                    link->outflow().add(place(other->rank()), bytes(other->rank()), other->inflow().progress());
+        }
+    }
+    finish(call, OwnPart(send.data, place(group_.rank), send.bytes()), nullptr, caller);
+    count(Operation::allgatherv, call.total * width, watch);
+}
+
+void Communicator::allreduce(const Buffer& send, const Buffer& recv, comm::ReduceOp op, Caller& caller) {
+    const Turn turn(*this, "allreduce");
+    const comm::TraceScope traced(track_, statistics_[Operation::allreduce], Operation::allreduce);
+    const comm::Stopwatch watch;
+    fold(Call::allreduce(send, op), send, recv, op, caller);
+    count(Operation::allreduce, recv.bytes(), watch);
+}
+
+std::span<std::byte> Communicator::ring_of(std::size_t link, const Buffer& buffer) {
+    const std::size_t width = buffer.dtype.itemsize;
+    const std::size_t wanted =
+        std::min(buffer.bytes(), std::max(limits_.window_bytes - limits_.window_bytes % width, width));
+    if (rings_[link].size() < wanted) rings_[link].resize(wanted);
+    return std::span(rings_[link]).first(wanted);
+}
+
+void Communicator::fold(Call call, const Buffer& send, const Buffer& recv, comm::ReduceOp op, Caller& caller) {
+    // Two ranks exchange their numbers and both fold; among more rank 0 folds and sends the result.
+    const bool is_pair = group_.size == 2;
+    begin(call, Tag::allreduce_send, is_pair ? Tag::allreduce_send : Tag::allreduce_recv);
+    Links& links = exchange_.links();
+    if (group_.size == 1) return finish(call, OwnPart(send.data, recv.data, send.bytes()), nullptr, caller);
+    if (group_.rank != 0 && !is_pair) {
+        links[0]->outflow().add(send.data, send.bytes());
+        links[0]->inflow().add(recv.data, recv.bytes());
+        return finish(call, {}, nullptr, caller);
+    }
+    Folding folding(group_, links, send, recv.data, op);
+    for (std::size_t i = 0; i < links.size(); ++i) {
+        links[i]->inflow().use_ring(ring_of(i, send), send.bytes());
+        if (is_pair) links[i]->outflow().add(send.data, send.bytes());
+        else links[i]->outflow().add(recv.data, recv.bytes(), folding.progress());
+    }
+    finish(call, {}, &folding, caller);
+}
+
+void Communicator::broadcast(const Buffer& buf, int root, Caller& caller) {
+    const Turn turn(*this, "broadcast");
+    const comm::TraceScope traced(track_, statistics_[Operation::broadcast], Operation::broadcast);
+    const comm::Stopwatch watch;
+    Call call = Call::broadcast(buf, root);
+    begin(call, Tag::broadcast, Tag::broadcast);
+    Links& links = exchange_.links();
+    if (group_.rank != 0) {
+        if (group_.rank == root) links[0]->outflow().add(buf.data, buf.bytes());
+        else links[0]->inflow().add(buf.data, buf.bytes());
+    } else {
+        const std::size_t* arrived = nullptr;
+        for (const auto& link : links) {
+            if (link->rank() != root) continue;
+            link->inflow().add(buf.data, buf.bytes());
+            arrived = link->inflow().progress();
+        }
+        for (const auto& link : links)
+            if (link->rank() != root) link->outflow().add(buf.data, buf.bytes(), arrived);
+    }
+    finish(call, {}, nullptr, caller);
+    count(Operation::broadcast, buf.bytes(), watch);
+}
+
+void Communicator::barrier(Caller& caller) {
+    const Turn turn(*this, "barrier");
+    const comm::TraceScope traced(track_, statistics_[Operation::barrier], Operation::barrier);
+    const comm::Stopwatch watch;
+    Call call = Call::of(Verb::barrier);
+    begin(call, Tag::barrier_ready, Tag::barrier_go);
+    finish(call, {}, nullptr, caller);
+    count(Operation::barrier, 0, watch);
+}
+
+void Communicator::split_local(Caller& caller) {
+    const Turn turn(*this, "split_local");
+    Call call = Call::of(Verb::split_local);
+    begin(call, Tag::barrier_ready, Tag::barrier_go);
+    finish(call, {}, nullptr, caller);
+}
+
+int Communicator::agree_on_region(std::uint64_t count, const comm::DType& dtype, bool can, Caller& caller) {
+    const Turn turn(*this, "create_shared_region");
+    constexpr std::int64_t nobody = std::numeric_limits<std::int64_t>::max();
+    std::int64_t mine = can ? nobody : group_.rank;
+    std::int64_t lowest = nobody;
+    const comm::DType number{comm::Kind::signed_int, false, sizeof mine, 0};
+    fold(Call::create_region(count, dtype), {reinterpret_cast<std::byte*>(&mine), 1, number, true},
+         {reinterpret_cast<std::byte*>(&lowest), 1, number, false}, comm::ReduceOp::min, caller);
+    return lowest == nobody ? -1 : static_cast<int>(lowest);
+}
+
+void Communicator::count(Operation operation, std::size_t bytes, const comm::Stopwatch& watch) {
+    const double spent_s = watch.seconds();
+    const std::lock_guard guard(counting_);
+    comm::OperationStatistics& entry = statistics_[operation];
+    entry.calls += 1;
+    entry.bytes += bytes;
+    entry.wait_s += exchange_.waited_s();
+    entry.move_s += std::max(0.0, spent_s - exchange_.waited_s());
+}
+
+comm::Statistics Communicator::statistics() const {
+    const std::lock_guard guard(counting_);
+    return statistics_;
+}
+
+void Communicator::close() noexcept {
+    lifetime_.close();
+    if (lifetime_.is_forked()) return;
+    bell_.ring();
+    const std::lock_guard guard(door_);
+    is_leaving_ = true;
+    if (!is_busy_) leave();
+}
+
+void Communicator::leave() noexcept {
+    for (const auto& link : exchange_.links()) link->leave();
+}
+
+}  // namespace cobre::tcp

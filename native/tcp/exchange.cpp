@@ -1,0 +1,297 @@
+#include "tcp/exchange.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "comm/fold.hpp"
+
+namespace cobre::tcp {
+
+namespace {
+
+using std::chrono::duration;
+
+// How long a rank whose timeout has run out gives rank 0 to say who is missing.
+constexpr double grace_s = 1.0;
+// A message that is under way arrives within so many looks at the socket.
+constexpr int tries_before_yielding = 10;
+// With more connections than this a look at each would cost more than asking the kernel which are ready.
+constexpr std::size_t most_tried_blindly = 8;
+
+std::string seconds_text(double seconds) {
+    std::array<char, 32> text;
+    std::snprintf(text.data(), text.size(), "%g s", seconds);
+    return text.data();
+}
+
+// Whether a reader of the two descriptions sees the difference.
+bool differs_visibly(const Call& a, const Call& b) {
+    Call same_part = a;
+    same_part.count = a.verb == Verb::allgatherv ? b.count : a.count;
+    return same_part.describe() != b.describe();
+}
+
+}  // namespace
+
+void OwnPart::place(std::size_t most) noexcept {
+    // In small bites: for long copies glibc turns to string instructions, which are many times slower on some
+    // processors when source and target are differently aligned within a page.
+    constexpr std::size_t bite = 1024;
+    std::size_t bytes = std::min(most, left_);
+    left_ -= bytes;
+    while (bytes > 0) {
+        const std::size_t now = std::min(bite, bytes);
+        std::memcpy(to_, from_, now);
+        from_ += now;
+        to_ += now;
+        bytes -= now;
+    }
+}
+
+Folding::Folding(comm::Group group, std::span<const std::unique_ptr<Link>> links, const comm::Buffer& send,
+                 std::byte* out, comm::ReduceOp op)
+    : group_(group),
+      links_(links),
+      send_(send),
+      out_(out),
+      op_(op),
+      bytes_(send.bytes()),
+      rows_(static_cast<std::size_t>(group.size)) {}
+
+bool Folding::advance() {
+    std::size_t bytes = bytes_ - folded_;
+    for (const auto& link : links_) bytes = std::min(bytes, link->inflow().oldest().size());
+    // In place the result overwrites our own numbers, so those must have left. (With more than two ranks rank 0
+    // sends results, never its own numbers, and the others do not fold.)
+    if (group_.size == 2 && out_ == send_.data && !links_[0]->is_sent())
+        bytes = std::min(bytes, links_[0]->outflow().sent() - folded_);
+    bytes -= bytes % send_.dtype.itemsize;
+    if (bytes == 0) return false;
+    rows_[static_cast<std::size_t>(group_.rank)] = send_.data + folded_;
+    for (const auto& link : links_) rows_[static_cast<std::size_t>(link->rank())] = link->inflow().oldest().data();
+    comm::fold_in_rank_order(rows_, bytes / send_.dtype.itemsize, send_.dtype, op_, out_ + folded_);
+    for (const auto& link : links_) link->inflow().release(bytes);
+    folded_ += bytes;
+    return true;
+}
+
+void Exchange::adopt(Links links, int spins) {
+    links_ = std::move(links);
+    spins_ = spins;
+    polled_.resize(links_.size() + 1);
+}
+
+void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& caller) {
+    call_ = &call;
+    calls_heard_ = 0;
+    may_send_ = links_.size() == 1;  // between two ranks each compares; among more rank 0 must hear all first
+    is_counting_ = is_in_grace_ = is_waiting_ = false;
+    waited_s_ = 0.0;
+    spins_left_ = spins_;
+    for (const auto& link : links_) {
+        link->may_write = true;
+        link->may_read = links_.size() <= most_tried_blindly;
+    }
+    for (;;) {
+        bool has_moved = false;
+        for (const auto& link : links_) has_moved |= serve(*link);
+        if (folding != nullptr) has_moved |= folding->advance();
+        if (own.is_placed() && is_complete(folding)) break;
+        if (!has_moved && !own.is_placed()) {
+            own.place(limits_.piece_bytes);
+            for (const auto& link : links_) link->may_read = link->may_write = true;
+            has_moved = true;
+        }
+        if (!has_moved) {
+            wait(caller);
+            continue;
+        }
+        spins_left_ = spins_;
+        is_counting_ = false;
+        if (is_waiting_) {
+            is_waiting_ = false;
+            waited_s_ += duration<double>(Clock::now() - waiting_since_).count();
+        }
+    }
+    if (is_waiting_) waited_s_ += duration<double>(Clock::now() - waiting_since_).count();
+}
+
+bool Exchange::serve(Link& link) {
+    if (link.is_lost()) return false;
+    bool has_moved = false;
+    if (may_send_ && link.may_write) {
+        const Link::Outcome outcome = link.send(limits_.piece_bytes);
+        if (outcome == Link::Outcome::lost) link.stop_sending();  // the end of the stream says why
+        has_moved = outcome == Link::Outcome::moved;
+    }
+    return take(link) || has_moved;
+}
+
+bool Exchange::take(Link& link) {
+    const std::size_t before = *link.inflow().progress();
+    bool has_moved = false;
+    for (bool has_received = false;;) {
+        const News news = link.interpret();
+        if (news != News::none) {
+            act_on(link, news);
+            has_moved = true;
+            // What follows the last byte may be about later steps; it is looked at only if this one needs more.
+            if (news == News::done || link.is_lost()) return true;
+            continue;
+        }
+        if (has_received || !link.may_read) break;
+        has_received = true;
+        const Link::Outcome outcome = link.receive(limits_.piece_bytes);
+        if (outcome == Link::Outcome::blocked) break;
+        has_moved = true;
+        if (outcome == Link::Outcome::lost) {
+            lost(link, false);
+            break;
+        }
+    }
+    return has_moved || *link.inflow().progress() != before;
+}
+
+void Exchange::act_on(Link& link, News news) {
+    switch (news) {
+        case News::none:
+        case News::done: return;
+        case News::call:
+            if (!link.inbox().call().agrees_with(*call_)) disagree();
+            may_send_ = may_send_ || ++calls_heard_ == links_.size();
+            return;
+        case News::overdue:
+            if (group_.rank == 0 && !missing().empty())
+                throw Broken{
+                    {"after its timeout rank " + std::to_string(link.rank()) + " still waits in " +
+                         link.inbox().call().describe() + " for " + missing(),
+                     "see what keeps it, or allow more time: COBRE_TCP_TIMEOUT_SECS or TcpConfig(timeout=…)"}};
+            return;
+        case News::failure: throw Broken{link.inbox().failure(), group_.rank != 0};
+        case News::shutdown: lost(link, true); return;
+        case News::garbage:
+            throw Broken{{"rank " + std::to_string(link.rank()) + " (" + link.address() + ") " +
+                              link.inbox().failure().text + " in " + call_->describe(),
+                          "run the same version of pycobre on every rank"}};
+    }
+}
+
+void Exchange::lost(Link& link, bool has_said_goodbye) {
+    // Whoever has given all that this step needs may go.
+    if (link.inbox().is_done()) {
+        link.lose(has_said_goodbye);
+        return;
+    }
+    const std::string who = "rank " + std::to_string(link.rank()) + " (" + link.address() + ")";
+    const std::string where = " while " + me() + " waited for it in " + call_->describe();
+    link.lose(has_said_goodbye);
+    if (has_said_goodbye)
+        throw Broken{
+            {who + " closed its communicator" + where, "let every rank make the same calls before any closes"}};
+    throw Broken{{who + " has died or exited" + where, "see the output of rank " + std::to_string(link.rank()) +
+                                                           " for what ended it; then start all ranks again"}};
+}
+
+bool Exchange::is_complete(const Folding* folding) const noexcept {
+    if (folding != nullptr && !folding->is_complete()) return false;
+    return std::all_of(links_.begin(), links_.end(),
+                       [](const auto& link) { return link->inbox().is_done() && link->is_sent(); });
+}
+
+void Exchange::wait(Caller& caller) {
+    if (!is_waiting_) {
+        is_waiting_ = true;
+        waiting_since_ = Clock::now();
+    }
+    if (spins_left_ > 0) {
+        // The awaited rank may have to run on this very processor before anything can arrive.
+        if (--spins_left_ < spins_ - tries_before_yielding) ::sched_yield();
+        for (const auto& link : links_) link->may_read = link->may_write = true;
+        return;
+    }
+    if (!is_counting_) {
+        is_counting_ = true;
+        counting_since_ = Clock::now();
+    }
+    sleep();
+    look_for_trouble(caller);
+}
+
+void Exchange::sleep() {
+    polled_[0] = {bell_.get(), POLLIN, 0};
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+        Link& link = *links_[i];
+        short events = 0;
+        if (link.wants_to_receive()) events |= POLLIN;
+        if (may_send_ && link.wants_to_send(limits_.piece_bytes)) events |= POLLOUT;
+        // A connection that is asked for nothing would still report its end, again and again.
+        polled_[i + 1] = {events == 0 ? -1 : link.fd(), events, 0};
+    }
+    const double left_s =
+        timeout_s_ + (is_in_grace_ ? grace_s : 0.0) - duration<double>(Clock::now() - counting_since_).count();
+    const int slice_ms = std::clamp(static_cast<int>(1000 * left_s) + 1, 0, longest_sleep_ms);
+    if (::poll(polled_.data(), polled_.size(), slice_ms) <= 0) return;
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+        const short events = polled_[i + 1].revents;
+        if ((events & ~POLLOUT) != 0) links_[i]->may_read = true;
+        if ((events & ~POLLIN) != 0) links_[i]->may_write = true;
+    }
+}
+
+void Exchange::look_for_trouble(Caller& caller) {
+    if (lifetime_.is_closed())
+        throw Broken{
+            {me() + " closed its communicator in " + call_->describe(), "close() only after the last collective"}};
+    if (caller.is_interrupted()) throw Interrupted{};
+    const double spent_s = duration<double>(Clock::now() - counting_since_).count();
+    if (spent_s < timeout_s_) return;
+    if (group_.rank != 0 && !is_in_grace_) {
+        is_in_grace_ = true;
+        links_[0]->post(frame(Tag::overdue));
+        static_cast<void>(links_[0]->flush());
+        return;
+    }
+    if (group_.rank != 0 && spent_s < timeout_s_ + grace_s) return;
+    const std::string whom = missing();
+    throw Broken{{"after " + seconds_text(timeout_s_) + " " + me() + " still waits in " + call_->describe() +
+                      " for " + (whom.empty() ? "its data to be taken" : whom),
+                  "see what keeps it, or allow more time: COBRE_TCP_TIMEOUT_SECS or TcpConfig(timeout=…)"}};
+}
+
+void Exchange::disagree() {
+    std::string said = "the ranks disagree: " + me() + " called " + call_->describe();
+    std::string first;
+    bool differs = false;
+    for (const auto& link : links_) {
+        const std::string who = "rank " + std::to_string(link->rank());
+        if (!link->inbox().has_call() && link->receive(limits_.piece_bytes) == Link::Outcome::moved)
+            static_cast<void>(link->interpret());
+        const bool has_called = link->inbox().has_call();
+        const std::string call = has_called ? link->inbox().call().describe() : "";
+        differs |= has_called && differs_visibly(link->inbox().call(), *call_);
+        // Rank 0 first, whoever speaks: the ranks of a pair both get here, and must say the same.
+        const std::string here = has_called ? who + " called " + call : who + " has not called yet";
+        if (link->rank() < group_.rank) first += here + "; ";
+        else said += "; " + here;
+    }
+    if (!first.empty()) said = "the ranks disagree: " + first + me() + " called " + call_->describe();
+    if (!differs) said += "; they differ in their lists of counts, in the fields of their records, or in the step";
+    throw Broken{
+        {said, "let every rank make the same calls in the same order, with one dtype, size, root and operation"}};
+}
+
+std::string Exchange::missing() const {
+    std::string list;
+    for (const auto& link : links_) {
+        if (link->inbox().is_done() || link->is_lost()) continue;
+        list += (list.empty() ? "rank " : ", rank ") + std::to_string(link->rank());
+        if (group_.rank == 0)
+            list += link->inbox().has_call() ? " (in the middle of its data)" : " (has not called)";
+    }
+    return list;
+}
+
+}  // namespace cobre::tcp

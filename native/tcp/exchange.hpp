@@ -1,0 +1,120 @@
+// One step of the star: every connection sends and receives at once, in pieces, in whatever order the others come.
+//
+// Rank 0 runs it over a connection to each other rank, the others over their one connection to rank 0.
+#pragma once
+
+#include <poll.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/arguments.hpp"
+#include "comm/lifetime.hpp"
+#include "tcp/caller.hpp"
+#include "tcp/link.hpp"
+
+namespace cobre::tcp {
+
+using Links = std::vector<std::unique_ptr<Link>>;
+
+struct Limits {
+    std::size_t piece_bytes = 128 * 1024;   // of payload in one frame
+    std::size_t window_bytes = 512 * 1024;  // of one rank's numbers that wait to be folded
+};
+
+// Why the group cannot go on.
+struct Broken {
+    Failure failure;
+    bool is_verdict = false;  // somebody else said so: it knows already
+};
+
+// This rank's own part on its way into the result, moved while there is nothing to send or receive.
+class OwnPart {
+public:
+    OwnPart() = default;
+    OwnPart(const std::byte* from, std::byte* to, std::size_t bytes) noexcept
+        : from_(from), to_(to), left_(from == to ? 0 : bytes) {}
+    bool is_placed() const noexcept { return left_ == 0; }
+    void place(std::size_t most) noexcept;
+
+private:
+    const std::byte* from_ = nullptr;
+    std::byte* to_ = nullptr;
+    std::size_t left_ = 0;
+};
+
+// Folds what all ranks have sent so far, in rank order, out of the rings of their connections.
+class Folding {
+public:
+    Folding(comm::Group group, std::span<const std::unique_ptr<Link>> links, const comm::Buffer& send,
+            std::byte* out, comm::ReduceOp op);
+    // Whether there was something to fold.
+    bool advance();
+    bool is_complete() const noexcept { return folded_ == bytes_; }
+    const std::size_t* progress() const noexcept { return &folded_; }
+
+private:
+    comm::Group group_;
+    std::span<const std::unique_ptr<Link>> links_;
+    comm::Buffer send_;
+    std::byte* out_;
+    comm::ReduceOp op_;
+    std::size_t bytes_;
+    std::size_t folded_ = 0;
+    std::vector<const std::byte*> rows_;
+};
+
+class Exchange {
+public:
+    Exchange(comm::Group group, double timeout_s, Limits limits, const comm::Lifetime& lifetime, const Bell& bell)
+        : group_(group), timeout_s_(timeout_s), limits_(limits), lifetime_(lifetime), bell_(bell) {}
+
+    void adopt(Links links, int spins);
+    Links& links() noexcept { return links_; }
+
+    // Runs the step that all links have begun. Throws `Broken` or `Interrupted`.
+    void run(const Call& call, OwnPart own, Folding* folding, Caller& caller);
+    // Of the last step: seconds without anything to do.
+    double waited_s() const noexcept { return waited_s_; }
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    bool serve(Link& link);
+    bool take(Link& link);
+    void act_on(Link& link, News news);
+    void lost(Link& link, bool has_said_goodbye);
+    bool is_complete(const Folding* folding) const noexcept;
+    void wait(Caller& caller);
+    void sleep();
+    void look_for_trouble(Caller& caller);
+    [[noreturn]] void disagree();
+    std::string missing() const;
+    std::string me() const { return "rank " + std::to_string(group_.rank); }
+
+    comm::Group group_;
+    double timeout_s_;
+    Limits limits_;
+    const comm::Lifetime& lifetime_;
+    const Bell& bell_;
+    Links links_;
+    std::vector<pollfd> polled_;
+    int spins_ = 0;
+
+    const Call* call_ = nullptr;
+    bool may_send_ = false;
+    std::size_t calls_heard_ = 0;
+    int spins_left_ = 0;
+    bool is_counting_ = false;
+    bool is_in_grace_ = false;
+    bool is_waiting_ = false;
+    Clock::time_point counting_since_;
+    Clock::time_point waiting_since_;
+    double waited_s_ = 0.0;
+};
+
+}  // namespace cobre::tcp

@@ -1,0 +1,137 @@
+// How a communicator ends before its time: what is remembered, what the others are told, and who watches rank 0's
+// connections while rank 0 computes.
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "comm/error.hpp"
+#include "tcp/communicator.hpp"
+#include "tcp/turn.hpp"
+
+namespace cobre::tcp {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A rank that takes nothing for so long is told nothing; it notices the end of the connection.
+constexpr std::chrono::milliseconds telling_time{500};
+
+Failure departure_of(const Link& link, bool has_said_goodbye) {
+    const std::string who = "rank " + std::to_string(link.rank()) + " (" + link.address() + ")";
+    if (has_said_goodbye)
+        return {who + " closed its communicator before this step",
+                "let every rank make the same calls before any closes"};
+    return {who + " has died or exited", "see the output of rank " + std::to_string(link.rank()) +
+                                             " for what ended it; then start all ranks again"};
+}
+
+}  // namespace
+
+void Communicator::break_down(const char* operation, const Broken& broken) {
+    remember(operation, broken.failure);
+    if (!broken.is_verdict) tell_others(failure_->failure);
+    lifetime_.require_usable(operation);  // closed by another thread: that is what the caller must hear
+    repeat_failure(operation);
+}
+
+void Communicator::remember(const char* operation, Failure failure) {
+    if (!failure_) failure_ = Remembered{operation, std::move(failure)};
+}
+
+void Communicator::repeat_failure(const char* operation) {
+    if (failure_->operation.empty()) failure_->operation = operation;  // found between two calls
+    // The error keeps a pointer, and this string lives as long as anybody can call.
+    throw comm::Error(comm::ErrorClass::collective_failed, failure_->operation.c_str(), 0, 0,
+                      failure_->failure.text, failure_->failure.fix);
+}
+
+void Communicator::tell_others(const Failure& failure) noexcept {
+    try {
+        const Clock::time_point until = Clock::now() + telling_time;
+        const std::string words = failure_frame(failure);
+        std::vector<Link*> untold;
+        for (const auto& link : exchange_.links()) {
+            if (link->is_lost()) continue;
+            link->post(words);
+            untold.push_back(link.get());
+        }
+        for (;;) {
+            std::erase_if(untold, [](Link* link) { return link->flush() != Link::Outcome::blocked; });
+            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+            if (untold.empty() || left <= 0) break;
+            std::vector<pollfd> polled;
+            for (const Link* link : untold) polled.push_back({link->fd(), POLLOUT, 0});
+            ::poll(polled.data(), polled.size(), static_cast<int>(left));
+        }
+        // A worker says nothing more: its end wakes rank 0's watcher, should rank 0 be computing.
+        if (group_.rank != 0)
+            for (const auto& link : exchange_.links()) link->end_sending();
+    } catch (...) {  // out of memory: the others will notice the end of the connection
+    }
+}
+
+// Ranks that gave all that the last step needed, and went: no later step can complete.
+void Communicator::note_departures() {
+    bool has_unwatched = false;
+    for (std::size_t i = 0; i < is_unwatched_.size(); ++i) {
+        has_unwatched |= is_unwatched_[i];
+        is_unwatched_[i] = false;
+    }
+    if (has_unwatched) look_again_.ring();
+    for (const auto& link : exchange_.links()) {
+        if (!link->is_lost()) continue;
+        remember("", departure_of(*link, link->has_said_goodbye()));
+        if (group_.rank == 0) tell_others(failure_->failure);
+        return;
+    }
+}
+
+void Communicator::watch() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);  // Python's handlers belong to the threads that Python knows
+    try {
+        std::vector<pollfd> polled;
+        for (;;) {
+            polled.assign({{bell_.get(), POLLIN, 0}, {look_again_.get(), POLLIN, 0}});
+            {
+                const Turn turn(*this, "watch");
+                for (std::size_t i = 0; i < exchange_.links().size(); ++i) {
+                    const Link& link = *exchange_.links()[i];
+                    // Only the end of a stream wakes us; arriving data is none of our business.
+                    if (!link.is_lost() && !is_unwatched_[i]) polled.push_back({link.fd(), POLLRDHUP, 0});
+                }
+            }
+            if (::poll(polled.data(), polled.size(), -1) < 0) continue;
+            if (polled[0].revents != 0) return;
+            if (polled[1].revents != 0) look_again_.hush();
+            const Turn turn(*this, "watch");  // throws once the communicator is closed or has failed
+            examine_departed();
+        }
+    } catch (...) {  // closed or failed meanwhile: nothing is left to watch
+    }
+}
+
+void Communicator::examine_departed() {
+    for (std::size_t i = 0; i < exchange_.links().size(); ++i) {
+        Link& link = *exchange_.links()[i];
+        pollfd polled{link.fd(), POLLRDHUP, 0};
+        if (link.is_lost() || is_unwatched_[i] || ::poll(&polled, 1, 0) <= 0) continue;
+        const Link::Farewell farewell = link.examine();
+        if (farewell.has_contributed) {
+            is_unwatched_[i] = true;  // the step that comes next can do without it
+            continue;
+        }
+        const bool has_reason = farewell.news == News::failure;
+        link.lose(farewell.news == News::shutdown);
+        remember("", has_reason ? farewell.failure : departure_of(link, link.has_said_goodbye()));
+        tell_others(failure_->failure);
+        return;
+    }
+}
+
+}  // namespace cobre::tcp

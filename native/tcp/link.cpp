@@ -1,0 +1,218 @@
+#include "tcp/link.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+namespace cobre::tcp {
+
+namespace {
+
+constexpr std::size_t most_vectors = 16;
+
+// A message that fits into a few cache lines is cheaper to copy together than to describe to the kernel in pieces.
+constexpr std::size_t most_joined = 1024;
+
+ssize_t send_vectors(int fd, std::span<iovec> vectors) noexcept {
+    constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    std::size_t bytes = 0;
+    for (const iovec& vector : vectors) bytes += vector.iov_len;
+    if (bytes <= most_joined) {
+        std::array<std::byte, most_joined> joined;
+        std::byte* end = joined.data();
+        for (const iovec& vector : vectors)
+            end = std::copy_n(static_cast<const std::byte*>(vector.iov_base), vector.iov_len, end);
+        return ::send(fd, joined.data(), bytes, flags);
+    }
+    msghdr message = {};
+    message.msg_iov = vectors.data();
+    message.msg_iovlen = vectors.size();
+    return ::sendmsg(fd, &message, flags);
+}
+
+ssize_t receive_vectors(int fd, std::span<iovec> vectors) noexcept {
+    if (vectors.size() == 1) return ::recv(fd, vectors[0].iov_base, vectors[0].iov_len, MSG_DONTWAIT);
+    msghdr message = {};
+    message.msg_iov = vectors.data();
+    message.msg_iovlen = vectors.size();
+    return ::recvmsg(fd, &message, MSG_DONTWAIT);
+}
+
+bool would_block() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+}  // namespace
+
+void Link::begin(const Call& call, Tag out, Tag in) {
+    inbox_.expect(in);
+    outflow_.clear();
+    tag_ = out;
+    op_ = static_cast<std::uint8_t>(call.op);
+    is_first_frame_ = true;
+    is_over_ = is_lost_;
+    head_begin_ = 0;
+    head_end_ = header_bytes + Call::wire_bytes;
+    call.encode(put_header(head_.data(), Tag::call, Call::wire_bytes));
+}
+
+void Link::start_frame(std::size_t piece) noexcept {
+    const std::size_t bytes = std::min(outflow_.remaining(), piece);
+    if (!is_first_frame_) head_begin_ = head_end_ = 0;  // else the call is there and the header goes behind it
+    const std::size_t prefix = is_first_frame_ && tag_ == Tag::allreduce_send ? 1 : 0;
+    std::byte* end =
+        put_header(head_.data() + head_end_, is_first_frame_ ? tag_ : Tag::continuation, bytes + prefix);
+    if (prefix == 1) *end++ = static_cast<std::byte>(op_);
+    head_end_ = static_cast<std::size_t>(end - head_.data());
+    frame_left_ = bytes;
+    is_first_frame_ = false;
+    is_over_ = bytes == outflow_.remaining();
+}
+
+bool Link::wants_to_send(std::size_t piece) const noexcept {
+    if (is_lost_) return false;
+    if (!posted_.empty() || frame_left_ > 0) return true;
+    if (is_over_) return head_begin_ < head_end_;
+    // Waits for a whole piece, so that payload which trickles in is not passed on in crumbs.
+    const std::size_t wanted = std::min(outflow_.remaining(), piece);
+    return outflow_.ready(wanted) == wanted;
+}
+
+bool Link::wants_to_receive() noexcept {
+    if (is_lost_) return false;
+    std::array<iovec, 2> vectors;
+    return inbox_.targets(vectors, 1) > 0;
+}
+
+Link::Outcome Link::send(std::size_t piece) {
+    if (is_lost_ || !wants_to_send(piece)) return Outcome::blocked;
+    if (!posted_.empty()) return flush();
+    if (frame_left_ == 0 && !is_over_) start_frame(piece);
+    return push(piece);
+}
+
+Link::Outcome Link::push(std::size_t limit) {
+    std::array<iovec, most_vectors> vectors;
+    std::size_t used = 0;
+    const std::size_t head = head_end_ - head_begin_;
+    if (head > 0) vectors[used++] = {head_.data() + head_begin_, head};
+    used += outflow_.gather(std::span(vectors).subspan(used), std::min(frame_left_, limit));
+    const ssize_t count = send_vectors(socket_.get(), std::span(vectors).first(used));
+    if (count < 0) {
+        may_write = false;
+        return would_block() ? Outcome::blocked : Outcome::lost;
+    }
+    const std::size_t from_head = std::min(static_cast<std::size_t>(count), head);
+    const std::size_t from_payload = static_cast<std::size_t>(count) - from_head;
+    head_begin_ += from_head;
+    frame_left_ -= from_payload;
+    outflow_.advance(from_payload);
+    return Outcome::moved;
+}
+
+Link::Outcome Link::flush() {
+    // A frame that has begun must end before another may start; one that has not is not begun any more.
+    while (has_frame_under_way() && !is_first_frame_) {
+        const Outcome outcome = push(frame_left_);
+        if (outcome != Outcome::moved) return outcome;
+    }
+    while (!posted_.empty()) {
+        const ssize_t count = ::send(socket_.get(), posted_.data(), posted_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (count < 0) {
+            may_write = false;
+            return would_block() ? Outcome::blocked : Outcome::lost;
+        }
+        posted_.erase(0, static_cast<std::size_t>(count));
+    }
+    return Outcome::moved;
+}
+
+Link::Outcome Link::receive(std::size_t piece) {
+    std::array<iovec, 2> vectors;
+    const std::size_t used = is_lost_ ? 0 : inbox_.targets(vectors, piece);
+    if (used == 0) return Outcome::blocked;
+    const ssize_t count = receive_vectors(socket_.get(), std::span(vectors).first(used));
+    if (count == 0) return Outcome::lost;
+    if (count < 0) {
+        may_read = false;
+        return would_block() ? Outcome::blocked : Outcome::lost;
+    }
+    std::size_t asked = 0;
+    for (std::size_t i = 0; i < used; ++i) asked += vectors[i].iov_len;
+    // Less than asked for: there is no more at this moment, and asking would only cost a system call.
+    may_read = static_cast<std::size_t>(count) == asked;
+    inbox_.received(static_cast<std::size_t>(count));
+    return Outcome::moved;
+}
+
+void Link::stop_sending() noexcept {
+    is_over_ = true;
+    is_first_frame_ = false;
+    frame_left_ = head_begin_ = head_end_ = 0;
+    posted_.clear();
+}
+
+void Link::end_sending() noexcept { ::shutdown(socket_.get(), SHUT_WR); }
+
+void Link::leave() noexcept {
+    if (!socket_) return;
+    const bool at_boundary = !has_frame_under_way() || is_first_frame_;
+    if (!is_lost_ && at_boundary && posted_.empty()) {
+        std::array<std::byte, header_bytes> goodbye;
+        put_header(goodbye.data(), Tag::shutdown, 0);
+        static_cast<void>(!::send(socket_.get(), goodbye.data(), goodbye.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+    }
+    end_sending();
+    std::array<std::byte, 4096> unread;
+    for (int i = 0; i < 64 && ::recv(socket_.get(), unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) {
+    }
+    socket_.reset();
+    is_lost_ = true;
+}
+
+Link::Farewell Link::examine() {
+    constexpr std::size_t most_peeked = 64 * 1024;
+    std::vector<std::byte> bytes(inbox_.unread().begin(), inbox_.unread().end());
+    const std::size_t buffered = bytes.size();
+    bytes.resize(buffered + most_peeked);
+    const ssize_t count = ::recv(socket_.get(), bytes.data() + buffered, most_peeked, MSG_PEEK | MSG_DONTWAIT);
+    const std::size_t peeked = count > 0 ? static_cast<std::size_t>(count) : 0;
+    bytes.resize(buffered + peeked);
+
+    Farewell farewell;
+    std::span<const std::byte> rest = bytes;
+    std::uint64_t due = 0;
+    bool has_called = false;
+    bool has_begun = false;
+    while (const std::optional<Header> header = header_at(rest)) {
+        if (header->length == 0 || rest.size() < header_bytes + header->payload_bytes()) break;
+        const std::span<const std::byte> payload = rest.subspan(header_bytes, header->payload_bytes());
+        rest = rest.subspan(header_bytes + payload.size());
+        if (header->tag == Tag::shutdown) {
+            farewell.news = News::shutdown;
+            break;
+        }
+        if (header->tag == Tag::failure) {
+            farewell.news = News::failure;
+            farewell.failure = failure_from(payload);
+            break;
+        }
+        if (header->tag == Tag::overdue) continue;
+        if (header->tag == Tag::call) {
+            const std::optional<Call> call = Call::decode(payload);
+            has_called = call.has_value();
+            due = call ? call->contribution_bytes(rank_) : 0;
+            continue;
+        }
+        has_begun = true;
+        const std::size_t prefix = header->tag == Tag::allreduce_send && !payload.empty() ? 1 : 0;
+        due -= std::min<std::uint64_t>(due, payload.size() - prefix);
+    }
+    // More than we looked at: whoever needs it will find out whether it is enough.
+    const bool is_unknown = peeked == most_peeked;
+    farewell.has_contributed =
+        farewell.news != News::failure && has_called && (is_unknown || (has_begun && due == 0));
+    return farewell;
+}
+
+}  // namespace cobre::tcp

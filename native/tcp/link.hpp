@@ -1,0 +1,101 @@
+// One connection at work: frames out of and into the caller's memory, never blocking.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tcp/descriptor.hpp"
+#include "tcp/inbox.hpp"
+
+namespace cobre::tcp {
+
+class Link {
+public:
+    Link(Descriptor socket, int rank, std::string address)
+        : rank_(rank), address_(std::move(address)), socket_(std::move(socket)) {}
+
+    // Starts the step `call`: what we send goes under `out`, what we get comes under `in`. Fill `inflow()` and
+    // `outflow()` next.
+    void begin(const Call& call, Tag out, Tag in);
+    Inflow& inflow() noexcept { return inbox_.flow(); }
+    Outflow& outflow() noexcept { return outflow_; }
+    const Inbox& inbox() const noexcept { return inbox_; }
+
+    enum class Outcome : std::uint8_t { blocked, moved, lost };
+
+    // Sends one frame of at most `piece` bytes of payload, as far as the kernel takes it, once that much is ready.
+    Outcome send(std::size_t piece);
+    // Receives one piece. `lost` is the end of the stream or an error of the connection.
+    Outcome receive(std::size_t piece);
+    News interpret() { return inbox_.interpret(); }
+
+    // Puts a small frame behind the frame that is on its way; `flush` sends what the kernel takes of both.
+    void post(std::string frame) { posted_ += frame; }
+    Outcome flush();
+    bool has_posted() const noexcept { return !posted_.empty(); }
+
+    bool is_sent() const noexcept {
+        return is_lost_ || (is_over_ && frame_left_ == 0 && head_begin_ == head_end_);
+    }
+    // A frame could be sent if the kernel took it.
+    bool wants_to_send(std::size_t piece) const noexcept;
+    bool wants_to_receive() noexcept;
+
+    // Nobody takes what we send any more, but there may be something left to read.
+    void stop_sending() noexcept;
+    // The connection is of no use any more; it counts as served.
+    void lose(bool has_said_goodbye) noexcept {
+        is_lost_ = true;
+        has_said_goodbye_ = has_said_goodbye;
+    }
+    bool is_lost() const noexcept { return is_lost_; }
+    bool has_said_goodbye() const noexcept { return has_said_goodbye_; }
+
+    // Non-waiting goodbye: says Shutdown if a frame may begin here, closes our half, takes what is unread so that
+    // the kernel does not answer it with a reset, and gives the descriptor back.
+    void leave() noexcept;
+    // Tells the other side that nothing more will come.
+    void end_sending() noexcept;
+
+    // What the other side has left in the stream that it has ended, without taking it.
+    struct Farewell {
+        bool has_contributed = false;  // to the step that comes next, all that it needs
+        News news = News::none;        // shutdown, failure, or none if it just stopped
+        Failure failure;
+    };
+    Farewell examine();
+
+    int fd() const noexcept { return socket_.get(); }
+    int rank() const noexcept { return rank_; }
+    const std::string& address() const noexcept { return address_; }
+
+    // Hints: whether trying may succeed. Cleared by a try that did not, set again by whoever waits.
+    bool may_read = true;
+    bool may_write = true;
+
+private:
+    void start_frame(std::size_t piece) noexcept;
+    bool has_frame_under_way() const noexcept { return frame_left_ > 0 || head_begin_ < head_end_; }
+    Outcome push(std::size_t limit);
+
+    int rank_;
+    bool is_lost_ = false;
+    bool has_said_goodbye_ = false;
+    bool is_first_frame_ = true;
+    bool is_over_ = true;  // the last frame of this step has begun
+    Tag tag_ = Tag::barrier_go;
+    std::uint8_t op_ = 0;
+    std::size_t frame_left_ = 0;
+    std::size_t head_begin_ = 0;
+    std::size_t head_end_ = 0;
+    std::array<std::byte, 64> head_;  // the call, the header, the operation: what goes before the payload
+    Outflow outflow_;
+    std::string posted_;
+    std::string address_;
+    Descriptor socket_;
+    Inbox inbox_;
+};
+
+}  // namespace cobre::tcp

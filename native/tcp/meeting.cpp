@@ -1,0 +1,319 @@
+#include "tcp/meeting.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+
+#include "comm/error.hpp"
+#include "tcp/socket.hpp"
+
+namespace cobre::tcp {
+
+namespace {
+
+using std::chrono::duration;
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+// Long enough for a rank on a busy machine; a rank that is dropped all the same comes back.
+constexpr milliseconds handshake_time{5000};
+// Beyond this the connection that has been silent longest makes room: ranks prove themselves in milliseconds.
+constexpr std::size_t most_candidates = 256;
+// How long a rank waits beyond its deadline for rank 0 to say who is missing.
+constexpr milliseconds verdict_time{2000};
+constexpr milliseconds first_pause{5};
+constexpr milliseconds longest_pause{100};
+
+void send_small(const Descriptor& socket, const std::string& bytes) noexcept {
+    // A fresh connection takes a few hundred bytes at once; one that does not is gone or hostile.
+    if (!bytes.empty())
+        static_cast<void>(!::send(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+std::string seconds_text(double seconds) {
+    std::string text = std::to_string(seconds);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+    return text + " s";
+}
+
+}  // namespace
+
+Meeting::Meeting(comm::Group group, Place place, std::string secret, double timeout_s, Caller& caller)
+    : group_(group),
+      place_(std::move(place)),
+      secret_(std::move(secret)),
+      timeout_s_(timeout_s),
+      deadline_(Clock::now() + duration_cast<Clock::duration>(duration<double>(timeout_s))),
+      caller_(caller),
+      seats_(static_cast<std::size_t>(group.size)) {}
+
+void Meeting::fail(std::string what, std::string fix) const {
+    throw comm::Error(
+        comm::ErrorClass::initialization_failed, "tcp", 0, 0,
+        "rank " + std::to_string(group_.rank) + " of " + std::to_string(group_.size) + ": " + std::move(what),
+        std::move(fix));
+}
+
+int Meeting::listen() {
+    try {
+        listener_ = listen_at(resolve(place_.host, place_.port, true).front());
+    } catch (const std::system_error& error) {
+        fail("cannot listen at " + place_.host + " port " + std::to_string(place_.port) + ": " +
+                 error.code().message(),
+             error.code().value() == EADDRINUSE
+                 ? "choose another COBRE_TCP_PORT on every rank, or end the program that listens there"
+                 : "choose an address of this machine in COBRE_TCP_BIND_ADDR, and a port above 1023");
+    } catch (const std::runtime_error& error) {
+        fail("cannot listen at " + place_.host + ": " + error.what(),
+             "choose an address of this machine in COBRE_TCP_BIND_ADDR");
+    }
+    return local_endpoint(listener_).port();
+}
+
+Met Meeting::gather() {
+    const auto is_complete = [&] {
+        return std::all_of(seats_.begin() + 1, seats_.end(), [](const Seat& seat) { return bool(seat.socket); });
+    };
+    std::vector<pollfd> polled;
+    while (!is_complete()) {
+        polled.assign(1, {listener_.get(), POLLIN, 0});
+        Clock::time_point until = std::min(deadline_, Clock::now() + milliseconds(longest_sleep_ms));
+        for (const Candidate& candidate : candidates_) {
+            polled.push_back({candidate.socket.get(), POLLIN, 0});
+            until = std::min(until, candidate.deadline);
+        }
+        for (const Seat& seat : seats_) polled.push_back({seat.socket.get(), POLLRDHUP, 0});
+        const auto left = duration_cast<milliseconds>(until - Clock::now()).count();
+        const int ready = ::poll(polled.data(), polled.size(), static_cast<int>(std::max<long>(left + 1, 0)));
+        if (ready > 0) {
+            // Back to front, because a candidate that is served leaves the list.
+            for (std::size_t i = candidates_.size(); i-- > 0;)
+                if (polled[i + 1].revents != 0 && hear(candidates_[i]))
+                    candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(i));
+            if (polled[0].revents != 0) admit_newcomers();
+            look_after_seats();
+        }
+        dismiss_overdue();
+        if (caller_.is_interrupted()) {
+            send_to_seated(failure_frame({"rank 0 was interrupted by a signal", "start all ranks again"}));
+            throw Interrupted{};
+        }
+        if (Clock::now() >= deadline_ && !is_complete()) {
+            const Failure failure{
+                "rank 0 waited " + seconds_text(timeout_s_) + " for " + absent() + " in vain",
+                "start all ranks with the same coordinator, port, size and secret, or allow more "
+                "time: COBRE_TCP_CONNECT_TIMEOUT_MS or TcpConfig(connect_timeout=…)"};
+            send_to_seated(failure_frame(failure));
+            fail(failure.text, failure.fix);
+        }
+    }
+    return welcome();
+}
+
+void Meeting::admit_newcomers() {
+    for (int i = 0; i < 64; ++i) {
+        Endpoint peer;
+        Descriptor socket = accept_from(listener_, peer);
+        if (!socket) {
+            if (errno != EMFILE && errno != ENFILE) return;
+            // Out of descriptors: strangers hold them. Whoever has been silent longest makes room.
+            if (candidates_.empty()) return pause(milliseconds(10));
+            visitors_.add(candidates_.front().address, "no descriptors were left");
+            candidates_.erase(candidates_.begin());
+            continue;
+        }
+        if (candidates_.size() == most_candidates) {
+            visitors_.add(candidates_.front().address, "too many connections waited, and it was silent longest");
+            candidates_.erase(candidates_.begin());
+        }
+        candidates_.push_back({std::move(socket), peer.text(), std::min(deadline_, Clock::now() + handshake_time),
+                               Doorkeeper(secret_)});
+        send_small(candidates_.back().socket, candidates_.back().door.challenge());
+    }
+}
+
+// Whether the candidate is done with, one way or the other.
+bool Meeting::hear(Candidate& candidate) {
+    const std::span<std::byte> room = candidate.door.vestibule().room();
+    const ssize_t count = ::recv(candidate.socket.get(), room.data(), room.size(), MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (count <= 0) {
+        visitors_.add(candidate.address, count == 0
+                                             ? "it closed the connection without proving anything"
+                                             : std::string("its connection broke: ") + std::strerror(errno));
+        return true;
+    }
+    candidate.door.vestibule().received(static_cast<std::size_t>(count));
+    const std::string answer = candidate.door.proceed([&](const Introduction& who) -> std::optional<std::string> {
+        const std::string size = std::to_string(group_.size);
+        if (who.size != static_cast<std::uint32_t>(group_.size))
+            return "it belongs to a group of " + std::to_string(who.size) + " ranks, rank 0 to one of " + size;
+        if (who.rank == 0 || who.rank >= who.size)
+            return "it calls itself rank " + std::to_string(who.rank) + " of " + size;
+        if (seats_[who.rank].socket)
+            return "there is a rank " + std::to_string(who.rank) + " already, at " + seats_[who.rank].address;
+        return std::nullopt;
+    });
+    send_small(candidate.socket, answer);
+    if (candidate.door.state() == Doorkeeper::State::refused) {
+        visitors_.add(candidate.address, candidate.door.reason());
+        // Read what is left, or the kernel would answer it with a reset that destroys our refusal on its way.
+        ::shutdown(candidate.socket.get(), SHUT_WR);
+        std::array<std::byte, 4096> unread;
+        static_cast<void>(!::recv(candidate.socket.get(), unread.data(), unread.size(), MSG_DONTWAIT));
+        return true;
+    }
+    if (candidate.door.state() != Doorkeeper::State::accepted) return false;
+    const Introduction& who = candidate.door.introduction();
+    seats_[who.rank] = {std::move(candidate.socket), candidate.address, who.host};
+    return true;
+}
+
+void Meeting::dismiss_overdue() {
+    const Clock::time_point now = Clock::now();
+    std::erase_if(candidates_, [&](const Candidate& candidate) {
+        if (now < candidate.deadline) return false;
+        visitors_.add(candidate.address,
+                      "it proved nothing in " + seconds_text(duration<double>(handshake_time).count()));
+        return true;
+    });
+}
+
+// A rank that dies before the group is complete may be started again.
+void Meeting::look_after_seats() {
+    for (std::size_t rank = 1; rank < seats_.size(); ++rank) {
+        Seat& seat = seats_[rank];
+        pollfd polled{seat.socket.get(), POLLRDHUP, 0};
+        if (!seat.socket || ::poll(&polled, 1, 0) <= 0) continue;
+        visitors_.add(seat.address, "rank " + std::to_string(rank) + " left before the group was complete");
+        seat = {};
+    }
+}
+
+Met Meeting::welcome() {
+    listener_.reset();
+    for (const Candidate& candidate : candidates_) visitors_.add(candidate.address, "the group is complete");
+    candidates_.clear();
+    seats_[0].host = host_identity();
+    Met met;
+    for (std::size_t rank = 0; rank < seats_.size(); ++rank) {
+        Seat& seat = seats_[rank];
+        const auto neighbours = std::count_if(seats_.begin(), seats_.end(),
+                                              [&](const Seat& other) { return other.host == seat.host; });
+        if (rank == 0) {
+            met.neighbours = static_cast<int>(neighbours);
+            continue;
+        }
+        send_small(seat.socket,
+                   ack_frame(static_cast<std::uint32_t>(group_.size), static_cast<std::uint32_t>(neighbours)));
+        met.links.push_back(std::make_unique<Link>(std::move(seat.socket), static_cast<int>(rank), seat.address));
+    }
+    return met;
+}
+
+void Meeting::send_to_seated(const std::string& bytes) noexcept {
+    for (const Seat& seat : seats_)
+        if (seat.socket) send_small(seat.socket, bytes);
+}
+
+std::string Meeting::absent() const {
+    std::string list;
+    for (std::size_t rank = 1; rank < seats_.size(); ++rank)
+        if (!seats_[rank].socket) list += (list.empty() ? "rank " : ", rank ") + std::to_string(rank);
+    return list;
+}
+
+void Meeting::wait_for(int fd, short events, Clock::time_point until) {
+    for (;;) {
+        pollfd polled{fd, events, 0};
+        const auto left = duration_cast<milliseconds>(until - Clock::now()).count();
+        const int slice = static_cast<int>(std::clamp<long>(left + 1, 0, longest_sleep_ms));
+        const int ready = ::poll(&polled, 1, slice);
+        if (caller_.is_interrupted()) throw Interrupted{};
+        if (ready > 0 || Clock::now() >= until) return;
+    }
+}
+
+Met Meeting::join() {
+    const std::string where = place_.host + " port " + std::to_string(place_.port);
+    milliseconds time = first_pause;
+    Met met;
+    do {
+        try {
+            for (const Endpoint& endpoint : resolve(place_.host, place_.port, false)) {
+                try {
+                    if (apply(begin_connecting(endpoint), met)) return met;
+                } catch (const std::system_error& error) {
+                    last_trouble_ = error.code().message();
+                }
+            }
+        } catch (const std::runtime_error& error) {  // the name may become known while we wait, as in a cluster
+            last_trouble_ = error.what();
+        }
+        pause(std::min(time, std::max(duration_cast<milliseconds>(deadline_ - Clock::now()), milliseconds(0))));
+        time = std::min(2 * time, longest_pause);
+    } while (Clock::now() < deadline_);
+    fail("no rank 0 at " + where + " within " + seconds_text(timeout_s_) + ": " + last_trouble_,
+         "start rank 0 there, check COBRE_TCP_COORDINATOR and COBRE_TCP_PORT and the firewall between, or allow "
+         "more "
+         "time: COBRE_TCP_CONNECT_TIMEOUT_MS or TcpConfig(connect_timeout=…)");
+}
+
+// False when another attempt may succeed.
+bool Meeting::apply(Descriptor socket, Met& met) {
+    wait_for(socket.get(), POLLOUT, std::min(deadline_, Clock::now() + milliseconds(3000)));
+    pollfd polled{socket.get(), POLLOUT, 0};
+    const int error = ::poll(&polled, 1, 0) > 0 ? connect_error(socket) : ETIMEDOUT;
+    if (error != 0 || is_connected_to_itself(socket)) {
+        last_trouble_ = error != 0 ? std::strerror(error) : "nothing listens there";
+        return false;
+    }
+    const std::string address = peer_endpoint(socket).text();
+    Introduction introduction;
+    introduction.rank = static_cast<std::uint32_t>(group_.rank);
+    introduction.size = static_cast<std::uint32_t>(group_.size);
+    introduction.host = host_identity();
+    Applicant applicant(secret_, introduction);
+    const Clock::time_point until = deadline_ + verdict_time;
+    for (;;) {
+        wait_for(socket.get(), POLLIN, until);
+        const std::span<std::byte> room = applicant.room();
+        const ssize_t count = ::recv(socket.get(), room.data(), room.size(), MSG_DONTWAIT);
+        if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+            if (Clock::now() < until) continue;
+            fail("rank 0 at " + address +
+                     (applicant.state() == Applicant::State::proved
+                          ? " did not complete the group within "
+                          : " accepted the connection but did not answer within ") +
+                     seconds_text(timeout_s_),
+                 "see what keeps rank 0, or whether another program listens there");
+        }
+        if (count <= 0) {
+            last_trouble_ = "rank 0 closed the connection during the introduction";
+            return false;
+        }
+        applicant.received(static_cast<std::size_t>(count));
+        send_small(socket, applicant.proceed());
+        switch (applicant.state()) {
+            case Applicant::State::waiting:
+            case Applicant::State::proved: continue;
+            case Applicant::State::joined: break;
+            case Applicant::State::refused:
+                fail("rank 0 at " + address + " says no: " + applicant.failure().text, applicant.failure().fix);
+            case Applicant::State::misled:
+                fail(address + ": " + applicant.failure().text, applicant.failure().fix);
+        }
+        met.neighbours = static_cast<int>(applicant.neighbours());
+        met.links.push_back(std::make_unique<Link>(std::move(socket), 0, address));
+        return true;
+    }
+}
+
+}  // namespace cobre::tcp

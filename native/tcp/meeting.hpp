@@ -1,0 +1,99 @@
+// How the ranks find each other, and how strangers are kept out while they do.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "comm/arguments.hpp"
+#include "tcp/caller.hpp"
+#include "tcp/exchange.hpp"
+#include "tcp/handshake.hpp"
+
+namespace cobre::tcp {
+
+struct Place {
+    std::string host;  // rank 0: the address to listen at; others: where rank 0 is
+    int port = 0;
+};
+
+// Connections that were turned away; the first ones by name.
+class Visitors {
+public:
+    struct Visitor {
+        std::string address;
+        std::string reason;
+    };
+    void add(std::string address, std::string reason) {
+        if (named_.size() < most_named) named_.push_back({std::move(address), std::move(reason)});
+        else ++unnamed_;
+    }
+    const std::vector<Visitor>& named() const noexcept { return named_; }
+    std::size_t unnamed() const noexcept { return unnamed_; }
+
+private:
+    static constexpr std::size_t most_named = 200;  // a flood must not fill memory or the log
+    std::vector<Visitor> named_;
+    std::size_t unnamed_ = 0;
+};
+
+struct Met {
+    Links links;         // in rank order: all others on rank 0, only rank 0 on the others
+    int neighbours = 1;  // ranks on this machine, this one included
+};
+
+class Meeting {
+public:
+    Meeting(comm::Group group, Place place, std::string secret, double timeout_s, Caller& caller);
+
+    // Rank 0, first: listens. Returns the port, which is the kernel's choice if 0 was asked for.
+    int listen();
+    // Returns when all are there. Throws comm::Error of class initialization_failed, or `Interrupted`.
+    Met gather();
+    // The other ranks.
+    Met join();
+
+    const Visitors& visitors() const noexcept { return visitors_; }
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    struct Candidate {
+        Descriptor socket;
+        std::string address;
+        Clock::time_point deadline;
+        Doorkeeper door;
+    };
+    struct Seat {
+        Descriptor socket;
+        std::string address;
+        std::uint64_t host = 0;
+    };
+
+    void admit_newcomers();
+    bool hear(Candidate& candidate);
+    void dismiss_overdue();
+    void look_after_seats();
+    Met welcome();
+    void send_to_seated(const std::string& bytes) noexcept;
+    std::string absent() const;
+    bool apply(Descriptor socket, Met& met);
+    void wait_for(int fd, short events, Clock::time_point until);
+    void pause(std::chrono::milliseconds time) { wait_for(-1, 0, Clock::now() + time); }
+    [[noreturn]] void fail(std::string what, std::string fix) const;
+
+    comm::Group group_;
+    Place place_;
+    Secret secret_;
+    double timeout_s_;
+    Clock::time_point deadline_;
+    Caller& caller_;
+    Visitors visitors_;
+    Descriptor listener_;
+    std::vector<Candidate> candidates_;
+    std::vector<Seat> seats_;  // by rank
+    std::string last_trouble_ = "nothing listens there";
+};
+
+}  // namespace cobre::tcp

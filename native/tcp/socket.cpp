@@ -1,0 +1,148 @@
+#include "tcp/socket.hpp"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+
+namespace cobre::tcp {
+
+namespace {
+
+// Large enough that a piece never waits for the other side to be scheduled; the kernel may grant less.
+constexpr int buffer_bytes = 4 * 1024 * 1024;
+
+// A machine that vanishes is noticed after idle + count × interval seconds, also when nothing is being sent.
+constexpr int keepalive_idle_s = 10;
+constexpr int keepalive_interval_s = 2;
+constexpr int keepalive_count = 5;
+
+void set_option(const Descriptor& socket, int level, int name, int value) noexcept {
+    // Refused options cost speed or promptness, never correctness.
+    static_cast<void>(::setsockopt(socket.get(), level, name, &value, sizeof value));
+}
+
+void prepare(const Descriptor& socket) noexcept {
+    set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, keepalive_idle_s);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, keepalive_interval_s);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, keepalive_count);
+}
+
+// Before connecting or listening: the window scale is agreed on in the first packet.
+void enlarge_buffers(const Descriptor& socket) noexcept {
+    set_option(socket, SOL_SOCKET, SO_SNDBUF, buffer_bytes);
+    set_option(socket, SOL_SOCKET, SO_RCVBUF, buffer_bytes);
+}
+
+Descriptor make_socket(int family) {
+    Descriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket) throw std::system_error(errno, std::generic_category(), "socket");
+    enlarge_buffers(socket);
+    return socket;
+}
+
+}  // namespace
+
+std::string Endpoint::text() const {
+    std::array<char, NI_MAXHOST> host;
+    std::array<char, NI_MAXSERV> service;
+    if (::getnameinfo(get(), length, host.data(), host.size(), service.data(), service.size(),
+                      NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return "an unknown address";
+    std::string name(host.data());
+    if (address.ss_family == AF_INET6) {
+        name.insert(name.begin(), '[');
+        name.push_back(']');
+    }
+    return name.append(":").append(service.data());
+}
+
+int Endpoint::port() const noexcept {
+    if (address.ss_family == AF_INET6) return ntohs(reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port);
+    return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+std::vector<Endpoint> resolve(const std::string& host, int port, bool to_listen) {
+    addrinfo hints = {};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICSERV | (to_listen ? AI_PASSIVE : 0);
+    addrinfo* found = nullptr;
+    const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+    if (error != 0) throw std::runtime_error(error == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(error));
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(found, ::freeaddrinfo);
+    std::vector<Endpoint> endpoints;
+    for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+        Endpoint endpoint;
+        endpoint.length = entry->ai_addrlen;
+        std::memcpy(&endpoint.address, entry->ai_addr, entry->ai_addrlen);
+        endpoints.push_back(endpoint);
+    }
+    return endpoints;
+}
+
+Descriptor listen_at(const Endpoint& endpoint) {
+    Descriptor socket = make_socket(endpoint.address.ss_family);
+    set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);  // a restart must not wait for old connections to expire
+    if (::bind(socket.get(), endpoint.get(), endpoint.length) != 0)
+        throw std::system_error(errno, std::generic_category(), "bind");
+    if (::listen(socket.get(), SOMAXCONN) != 0) throw std::system_error(errno, std::generic_category(), "listen");
+    return socket;
+}
+
+Descriptor begin_connecting(const Endpoint& endpoint) {
+    Descriptor socket = make_socket(endpoint.address.ss_family);
+    prepare(socket);
+    if (::connect(socket.get(), endpoint.get(), endpoint.length) != 0 && errno != EINPROGRESS)
+        throw std::system_error(errno, std::generic_category(), "connect");
+    return socket;
+}
+
+Descriptor accept_from(const Descriptor& listener, Endpoint& peer) noexcept {
+    peer.length = sizeof peer.address;
+    const int fd = ::accept4(listener.get(), reinterpret_cast<sockaddr*>(&peer.address), &peer.length,
+                             SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) return {};
+    Descriptor socket(fd);
+    prepare(socket);
+    return socket;
+}
+
+int connect_error(const Descriptor& socket) noexcept {
+    int error = 0;
+    socklen_t length = sizeof error;
+    if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) return errno;
+    return error;
+}
+
+Endpoint local_endpoint(const Descriptor& socket) {
+    Endpoint endpoint;
+    endpoint.length = sizeof endpoint.address;
+    static_cast<void>(
+        ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&endpoint.address), &endpoint.length));
+    return endpoint;
+}
+
+Endpoint peer_endpoint(const Descriptor& socket) {
+    Endpoint endpoint;
+    endpoint.length = sizeof endpoint.address;
+    static_cast<void>(
+        ::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&endpoint.address), &endpoint.length));
+    return endpoint;
+}
+
+bool is_connected_to_itself(const Descriptor& socket) noexcept {
+    const Endpoint here = local_endpoint(socket);
+    const Endpoint there = peer_endpoint(socket);
+    return here.length == there.length && std::memcmp(&here.address, &there.address, here.length) == 0;
+}
+
+}  // namespace cobre::tcp

@@ -1,0 +1,47 @@
+// Sockets as this backend uses them: non-blocking, without delay, with keepalive, dropped by forked children.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <string>
+#include <vector>
+
+#include "tcp/descriptor.hpp"
+
+namespace cobre::tcp {
+
+struct Endpoint {
+    sockaddr_storage address = {};
+    socklen_t length = 0;
+
+    const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&address); }
+    // "127.0.0.1:29500", "[::1]:29500"
+    std::string text() const;
+    int port() const noexcept;
+};
+
+// What a name or address stands for, best first. Throws std::runtime_error with the resolver's words.
+std::vector<Endpoint> resolve(const std::string& host, int port, bool to_listen);
+
+// Throws std::system_error when the kernel refuses.
+Descriptor listen_at(const Endpoint& endpoint);
+// A connection under way: writable once it stands or has failed. Throws std::system_error when it fails at once.
+Descriptor begin_connecting(const Endpoint& endpoint);
+// The next connection that waits at the door, and whose; empty with errno set when there is none.
+Descriptor accept_from(const Descriptor& listener, Endpoint& peer) noexcept;
+
+// 0, or why `begin_connecting` did not succeed.
+int connect_error(const Descriptor& socket) noexcept;
+// Whether the kernel connected this socket with itself, which happens with a port that nobody listens at.
+bool is_connected_to_itself(const Descriptor& socket) noexcept;
+
+Endpoint local_endpoint(const Descriptor& socket);
+Endpoint peer_endpoint(const Descriptor& socket);
+
+// Two ranks with the same number run under the same kernel.
+std::uint64_t host_identity();
+// Processors that this process may use: its affinity, and its control group's quota.
+int usable_processors();
+
+}  // namespace cobre::tcp

@@ -1,0 +1,36 @@
+#include "tcp/wire.hpp"
+
+#include <algorithm>
+
+namespace cobre::tcp {
+
+namespace {
+
+constexpr std::size_t longest_text = 2000;
+
+// Somebody else's words: shortened, and nothing in them that a terminal would obey.
+std::string printable(std::string_view text) {
+    std::string copy(text.substr(0, longest_text));
+    std::replace_if(copy.begin(), copy.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+    return copy;
+}
+
+}  // namespace
+
+std::string frame(Tag tag, std::string_view payload) {
+    std::string bytes(header_bytes, '\0');
+    put_header(reinterpret_cast<std::byte*>(bytes.data()), tag, payload.size());
+    return bytes.append(payload);
+}
+
+std::string failure_frame(const Failure& failure) {
+    return frame(Tag::failure, printable(failure.text) + '\0' + printable(failure.fix));
+}
+
+Failure failure_from(std::span<const std::byte> payload) {
+    const std::string_view all(reinterpret_cast<const char*>(payload.data()), payload.size());
+    const std::size_t end = std::min(all.find('\0'), all.size());
+    return {printable(all.substr(0, end)), printable(all.substr(std::min(end + 1, all.size())))};
+}
+
+}  // namespace cobre::tcp

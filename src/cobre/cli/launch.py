@@ -1,0 +1,196 @@
+"""``cobre launch``: several ranks of a program."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cobre.cli.parser import Parser, positive_float, positive_int
+from cobre.comm.backend import Nodes
+from cobre.comm.launch.launcher import Ending, Request, launch
+from cobre.comm.launch.output import Console, LogFiles, Nowhere, Output, Several, is_coloured
+from cobre.comm.launch.verdict import RankResult
+from cobre.comm.selection import DEFAULT_FOR_MANY
+from cobre.comm.trace import VARIABLE as TRACE_VARIABLE
+from cobre.errors import WorkerError
+
+__all__ = ["main"]
+
+DESCRIPTION = """\
+Start N ranks of a program on this machine and show what they print, each line whole and behind its rank.
+
+  cobre launch -n 4 train.py --rate 0.1        a Python file, with this interpreter
+  cobre launch -n 4 -m package.module          a module
+  cobre launch -n 4 -- ./simulate --fast       any executable
+
+In the program, cobre.comm.create_communicator() finds the other ranks.
+"""
+
+EPILOG = """\
+how it ends
+  The first rank that fails ends the others after a short grace. Its traceback comes last, and its exit status
+  is the launcher's: 128+n if signal n killed it. A rank that only tells of another's failure is never blamed.
+  Ctrl-C reaches every rank as KeyboardInterrupt; a second one kills them. Other signals are forwarded.
+  If the launcher itself is killed, the ranks are, too.
+
+several machines
+  Start the same command on each, with its own --node-rank, and with one COBRE_TCP_SECRET for all:
+    COBRE_TCP_SECRET=… cobre launch -n 8 --backend tcp --nodes 2 --node-rank 0 --coordinator host0:29500 train.py
+    COBRE_TCP_SECRET=… cobre launch -n 8 --backend tcp --nodes 2 --node-rank 1 --coordinator host0:29500 train.py
+
+mpi
+  Starts the mpiexec that belongs to mpi4py's library. Options that are not listed here are passed on to it:
+    cobre launch -n 8 --backend mpi --bind-to core -- train.py
+
+environment
+  OMP_NUM_THREADS and its kin are set to CPUs divided by ranks unless you set them. COBRE_COMM_TRACE=FILE
+  writes a timeline of all collectives that https://ui.perfetto.dev opens. NO_COLOR turns colours off.
+"""
+
+LAST_LINES = 30
+
+VALUED = {"-n", "--backend", "--log-dir", "--timeout", "--grace", "--nodes", "--node-rank", "--coordinator"}
+FLAGS = {"--no-prefix", "-q", "--quiet", "-h", "--help"}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Parse, launch, and say how it ended."""
+    parser = _parser()
+    options, passed_on = _parse(parser, arguments)
+    request = Request(
+        argv=options.program,
+        size=options.size,
+        backend=options.backend,
+        passed_on=passed_on,
+        nodes=_nodes(parser, options),
+        timeout=options.timeout,
+        grace_s=options.grace,
+    )
+    console = Console(
+        prefix=options.prefix,
+        colour=is_coloured(sys.stdout, os.environ),
+        width=len(str(options.size - 1)),
+    )
+    try:
+        ending = launch(request, _output(options, console))
+    except WorkerError as error:
+        notes = "".join(f"{note}\n" for note in error.__notes__) if options.quiet else ""
+        sys.stderr.write(f"{notes}cobre launch: {error}\n")
+        return 128 - error.exit_code
+    if ending.trace and not options.quiet:
+        sys.stderr.write(f"cobre launch: {os.environ[TRACE_VARIABLE]}: {ending.trace}\n")
+    _explain(ending, options, console)
+    return ending.status
+
+
+def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> None:
+    """Who failed and how; its last words again unless they are still the last thing on display."""
+    culprit = ending.culprit
+    if culprit is None:
+        return
+    who = "the command" if culprit.rank is None else f"rank {culprit.rank} of {options.size}"
+    how = f"signal {-culprit.exit_code}" if culprit.exit_code < 0 else f"exit status {culprit.exit_code}"
+    if ending.asked_to_end:
+        sys.stderr.write(f"cobre launch: ended by {ending.asked_to_end[0].name}\n")
+    elif options.quiet or console.last_shown != culprit.rank:
+        words = _last_words(culprit)
+        colon = ", its last words:" if words else ""
+        sys.stderr.write(f"cobre launch: {who} failed first, with {how}{colon}\n{words}")
+    else:
+        sys.stderr.write(f"cobre launch: {who} failed with {how}\n")
+
+
+def _last_words(culprit: RankResult) -> str:
+    if culprit.failure is not None:
+        return culprit.failure.traceback
+    return "".join(culprit.output.splitlines(keepends=True)[-LAST_LINES:])
+
+
+def _output(options: argparse.Namespace, console: Console) -> Output:
+    outputs: list[Output] = [] if options.quiet else [console]
+    if options.log_dir is not None:
+        outputs.append(LogFiles(options.log_dir))
+    return Several(outputs) if outputs else Nowhere()
+
+
+def _nodes(parser: Parser, options: argparse.Namespace) -> Nodes | None:
+    given = [options.nodes, options.node_rank, options.coordinator]
+    if given == [None, None, None]:
+        return None
+    if None in given:
+        parser.error("--nodes, --node-rank and --coordinator go together")
+    if not 0 <= options.node_rank < options.nodes:
+        parser.error(f"--node-rank {options.node_rank} is not one of 0..{options.nodes - 1}")
+    if options.size < options.nodes:
+        parser.error(
+            f"-n {options.size} ranks do not reach {options.nodes} nodes; -n counts the ranks of all nodes"
+        )
+    return Nodes(options.size, options.nodes, options.node_rank, options.coordinator)
+
+
+def _parse(parser: Parser, arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """The options, with the whole command in ``program``, and what is to be passed on."""
+    own, program = _split(parser, list(arguments))
+    options, passed_on = parser.parse_known_args(own)
+    options.program = program
+    if not program:
+        parser.error("there is no program to start")
+    if program[0].endswith(".py") and not Path(program[0]).is_file():
+        parser.error(f"there is no file {program[0]}")
+    return options, passed_on
+
+
+def _split(parser: Parser, arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Our own options, and the program with everything behind it, which is never looked into."""
+    position = 0
+    while position < len(arguments):
+        word = arguments[position]
+        if word == "--":
+            return arguments[:position], arguments[position + 1 :]
+        if word == "-m" or not word.startswith("-"):
+            return arguments[:position], arguments[position:]
+        if word.partition("=")[0] not in VALUED | FLAGS and not word.startswith("-n"):
+            # Nobody knows whether the next word is this option's value or the program.
+            if "--" not in arguments[position:]:
+                parser.error(f"unknown option {word}; put -- between what is to be passed on and the program")
+            end = arguments.index("--", position)
+            return arguments[:end], arguments[end + 1 :]
+        position += 2 if word in VALUED else 1
+    return arguments, []
+
+
+def _parser() -> Parser:
+    parser = Parser("cobre launch", DESCRIPTION, EPILOG)
+    parser.usage = "cobre launch -n N [options] [--] (program | -m module) [arguments …]"
+    add = parser.add_argument
+    add(
+        "-n",
+        type=positive_int,
+        required=True,
+        metavar="N",
+        dest="size",
+        help="how many ranks, on all machines together",
+    )
+    add(
+        "--backend",
+        default=DEFAULT_FOR_MANY,
+        metavar="NAME",
+        help="how they communicate: shm (default), tcp, mpi, …",
+    )
+    add("--log-dir", type=Path, metavar="DIR", help="also write what each rank prints to DIR/rank<r>.log")
+    add("--no-prefix", action="store_false", dest="prefix", help="show lines without their [rank]")
+    add("-q", "--quiet", action="store_true", help="show nothing but a failure")
+    add("--timeout", type=positive_float, metavar="S", help="kill all ranks after S seconds")
+    add(
+        "--grace",
+        type=positive_float,
+        metavar="S",
+        help="give ranks S seconds to end once one has failed (default 2)",
+    )
+    add("--nodes", type=positive_int, metavar="M", help="machines that take part (default: this one)")
+    add("--node-rank", type=int, metavar="I", help="which of them this is, from 0")
+    add("--coordinator", metavar="HOST:PORT", help="where rank 0 listens, on machine 0")
+    return parser

@@ -1,0 +1,48 @@
+"""Argument parsers that end with the exit status of this command line's usage errors."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from cobre.cli import USAGE_STATUS
+
+__all__ = ["Parser", "positive_float", "positive_int"]
+
+
+class Parser(argparse.ArgumentParser):
+    """Keeps the line breaks of its texts, accepts no abbreviations, and says where help is."""
+
+    def __init__(self, prog: str, description: str, epilog: str = "") -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE_STATUS, f"{self.prog}: {message}\n  fix: see {self.prog} --help\n")
+
+
+def positive_int(text: str) -> int:
+    """For ``type=``: a whole number of at least 1."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return number
+
+
+def positive_float(text: str) -> float:
+    """For ``type=``: a number above zero."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number

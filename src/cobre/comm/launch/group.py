@@ -1,0 +1,234 @@
+"""All processes of one launch, in one event loop: output, reports, ends, deadlines, signals."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import secrets
+import selectors
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from cobre.comm.backend import RankCommand
+from cobre.comm.launch.guard import Guard
+from cobre.comm.launch.output import Output
+from cobre.comm.launch.process import RankProcess, Stream
+from cobre.errors import InitializationFailed
+
+__all__ = ["GRACE_S", "Group"]
+
+GRACE_S = 2.0
+"""How long ranks may take to end by themselves once one has failed, and again after SIGTERM."""
+
+PROMPT_S = 0.15
+"""How long an unfinished line may wait for its end before somebody at a terminal sees it."""
+
+MARK = "COBRE_LAUNCH_ID"
+
+
+class HasFileno(Protocol):
+    """What the event loop can wait for."""
+
+    def fileno(self) -> int: ...
+
+
+class Group:
+    """All ranks of one launch. Leaving the ``with`` block kills and reaps whatever still runs."""
+
+    def __init__(
+        self,
+        commands: Sequence[RankCommand],
+        output: Output,
+        *,
+        grace_s: float | None = None,
+        keep_lines: int | None = None,
+    ) -> None:
+        self.ranks: list[RankProcess] = []
+        self.running: list[RankProcess] = []
+        self.on_report: Callable[[RankProcess], None] = lambda rank: None
+        self.started_at = time.monotonic()
+        self._commands = commands
+        self._output = output
+        self._keep_lines = keep_lines
+        self._grace_s = GRACE_S if grace_s is None else grace_s
+        self._mark = f"{MARK}={secrets.token_hex(16)}"
+        self._leaves = [path for command in commands for path in command.leaves]
+        self._selector = selectors.DefaultSelector()
+        self._guard = Guard(self._mark, self._leaves)
+        self.on_readable(self._guard, self._restart_guard)
+
+    def start(
+        self,
+        backend: str,
+        environ: Mapping[str, str],
+        *,
+        stdin: int = subprocess.DEVNULL,
+        pass_fds: tuple[int, ...] = (),
+    ) -> None:
+        """Start every command; ``stdin`` is for rank 0, or for the one command that is all ranks."""
+        name, _, mark = self._mark.partition("=")
+        # Unbuffered, or what a Python rank printed before it was killed would be lost with its buffer.
+        common = {"PYTHONUNBUFFERED": "1", **environ, "COBRE_COMM_BACKEND": backend, name: mark}
+        for command in self._commands:
+            try:
+                rank = RankProcess(
+                    command,
+                    {**common, **command.env},
+                    stdin=subprocess.DEVNULL if command.rank else stdin,
+                    is_split=self._output.is_split,
+                    keep_lines=self._keep_lines,
+                    pass_fds=pass_fds,
+                )
+            except OSError as error:
+                raise InitializationFailed(
+                    backend,
+                    error,
+                    f"cannot start {command.argv[0]!r}: {error.strerror}",
+                    suggestion="check the program's path, and that it may be executed",
+                ) from error
+            self._add(rank)
+
+    def on_readable(self, source: HasFileno, callback: Callable[[], None]) -> None:
+        """Call back, inside `wait`, whenever there is something to read."""
+        self._selector.register(source, selectors.EVENT_READ, callback)
+
+    def send(self, number: int) -> None:
+        """Forward a signal to everything that runs."""
+        for rank in self.running:
+            rank.signal_group(number)
+
+    def wait(self, deadline: float = math.inf) -> bool:
+        """Whether every rank has ended by itself or, after a failure, been ended, before ``deadline``."""
+        ways_to_end = [signal.SIGTERM, signal.SIGKILL]
+        end_at = math.inf
+        while self.running:
+            now = time.monotonic()
+            if now >= deadline:
+                return False
+            if now >= end_at:
+                number = ways_to_end.pop(0)
+                for rank in self.running:
+                    rank.end_group(number)
+                end_at = now + self._grace_s if ways_to_end else math.inf
+            self._handle_events(min(deadline, end_at) - now)
+            if end_at == math.inf and ways_to_end and any(rank.exit_code for rank in self.ranks):
+                end_at = time.monotonic() + self._grace_s
+        return True
+
+    def _add(self, rank: RankProcess) -> None:
+        self.ranks.append(rank)
+        self.running.append(rank)
+        self._guard.watch(rank.process.pid for rank in self.running)
+        self._selector.register(rank.end, selectors.EVENT_READ, lambda: self._finish(rank))
+        self._selector.register(rank.inbox, selectors.EVENT_READ, lambda: self._read_report(rank))
+        for stream in rank.streams:
+            self._selector.register(stream, selectors.EVENT_READ, self._reader(rank, stream))
+
+    def _reader(self, rank: RankProcess, stream: Stream) -> Callable[[], None]:
+        def read() -> None:
+            lines = stream.read_lines()
+            if lines is None:
+                self._selector.unregister(stream)
+            else:
+                self._show(rank, stream, lines)
+
+        return read
+
+    def _handle_events(self, seconds: float) -> None:
+        waits_for_end_of_line = self._output.is_interactive and self._unshown()
+        if waits_for_end_of_line:
+            seconds = min(seconds, PROMPT_S)
+        events = self._selector.select(seconds if seconds < math.inf else None)
+        registered = self._selector.get_map()
+        for key, _ in events:
+            if key.fd in registered and registered[key.fd] is key:  # an earlier event may have ended it
+                key.data()
+        if waits_for_end_of_line and not events:
+            for rank, stream in self._unshown():
+                self._output.show_partial(
+                    rank.rank, bytes(stream.partial[stream.shown :]), is_error=stream.is_error
+                )
+                stream.shown = len(stream.partial)
+
+    def _unshown(self) -> list[tuple[RankProcess, Stream]]:
+        streams = [(rank, stream) for rank in self.running for stream in rank.streams]
+        return [(rank, stream) for rank, stream in streams if len(stream.partial) > stream.shown]
+
+    def _read_report(self, rank: RankProcess) -> None:
+        if not rank.inbox.read():
+            self._selector.unregister(rank.inbox)
+        self.on_report(rank)
+
+    def _finish(self, rank: RankProcess) -> None:
+        """Take what the rank still had to say, end what it left running, and reap it."""
+        rank.signal_group(signal.SIGKILL)
+        last = [(stream, stream.read_lines(is_last=True) or []) for stream in rank.streams]
+        rank.inbox.read()
+        sources: list[int | HasFileno] = [rank.end, rank.inbox, *rank.streams]
+        for source in sources:
+            with contextlib.suppress(KeyError):
+                self._selector.unregister(source)
+        self.running.remove(rank)
+        self._guard.watch(rank.process.pid for rank in self.running)  # before its id can become another's
+        rank.reap()
+        for stream, lines in last:
+            self._show(rank, stream, lines)
+        self.on_report(rank)
+
+    def _show(self, rank: RankProcess, stream: Stream, lines: list[bytes]) -> None:
+        rank.tail.extend(lines)
+        if lines and stream.shown:
+            lines = [lines[0][stream.shown :], *lines[1:]]
+            stream.shown = 0
+        self._output.show(rank.rank, lines, is_error=stream.is_error)
+
+    def _restart_guard(self) -> None:
+        self._selector.unregister(self._guard)
+        self._guard.restart()
+        self.on_readable(self._guard, self._restart_guard)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        for rank in self.running:
+            rank.signal_group(signal.SIGKILL)
+        if exc_type is not None:
+            _kill_marked(self._mark)  # one that was just being started is not in the list yet
+        for rank in self.running:
+            rank.reap()
+        self.running.clear()
+        for path in self._leaves:
+            _remove(Path(path))
+        self._guard.dismiss()
+        self._selector.close()
+        self._output.close()
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
+
+
+def _kill_marked(mark: str) -> None:
+    """Kill every process that carries this launch's mark in its environment."""
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
+                os.kill(int(entry.name), signal.SIGKILL)

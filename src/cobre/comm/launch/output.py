@@ -1,0 +1,163 @@
+"""Where the lines of ranks go: nowhere, to a stream behind their rank, to one file per rank, or to several of these."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Protocol
+
+__all__ = ["Console", "LogFiles", "Nowhere", "Output", "Several", "is_coloured"]
+
+COLOURS = (36, 33, 35, 32, 34, 31, 96, 93, 95, 92, 94, 91)
+"""Of the prefixes, in turn; red comes late, because people read it as an error."""
+
+
+class Output(Protocol):
+    """Receives whole lines of all ranks, in the order in which they came."""
+
+    @property
+    def is_split(self) -> bool:
+        """Whether it needs stdout and stderr apart. Together they keep the order in which a rank wrote them."""
+
+    @property
+    def is_interactive(self) -> bool:
+        """Whether somebody waits for a line that has no end yet, such as a prompt."""
+
+    def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
+        """Lines that are complete."""
+
+    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
+        """The next piece of a line that has no end yet."""
+
+    def close(self) -> None:
+        """No more lines come."""
+
+
+class Nowhere:
+    """Shows nothing."""
+
+    is_split = False
+    is_interactive = False
+
+    def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
+        pass
+
+    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Console:
+    """This process's stdout and stderr, looked up at every write so that redirection works."""
+
+    def __init__(
+        self, *, prefix: bool = True, colour: bool = False, width: int = 1, is_split: bool | None = None
+    ) -> None:
+        self._prefix = prefix
+        self._colour = colour
+        self._width = width
+        self._open_line: tuple[int | None, bool] | None = None
+        self.last_shown: int | None = None
+        self.is_split = not _is_same_file(sys.stdout, sys.stderr) if is_split is None else is_split
+        self.is_interactive = sys.stdout.isatty()
+
+    def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
+        if not lines:
+            return
+        prefix = self._prefix_of(rank)
+        text = f"\n{prefix}".join(line.decode(errors="replace") for line in lines)
+        self._write(f"{self._begin(rank, is_error)}{text}\n", is_error=is_error)
+        self._open_line = None
+        self.last_shown = rank
+
+    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
+        text = piece.decode(errors="replace").replace("\r", f"\r{self._prefix_of(rank)}")
+        self._write(f"{self._begin(rank, is_error)}{text}", is_error=is_error)
+        self._open_line = (rank, is_error)
+
+    def close(self) -> None:
+        pass
+
+    def _begin(self, rank: int | None, is_error: bool) -> str:
+        """What comes before this rank's text: nothing if its own unfinished line is the last thing on display."""
+        if self._open_line == (rank, is_error):
+            return ""
+        return ("" if self._open_line is None else "\n") + self._prefix_of(rank)
+
+    def _write(self, text: str, *, is_error: bool) -> None:
+        stream = sys.stderr if is_error else sys.stdout
+        stream.write(text)
+        stream.flush()
+
+    def _prefix_of(self, rank: int | None) -> str:
+        if rank is None or not self._prefix:
+            return ""
+        if not self._colour:
+            return f"[{rank:>{self._width}}] "
+        return f"\x1b[{COLOURS[rank % len(COLOURS)]}m[{rank:>{self._width}}]\x1b[0m "
+
+
+class LogFiles:
+    """One file per rank in a directory, written as the lines come. A command that is all ranks has one file."""
+
+    is_split = False
+    is_interactive = False
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._directory = directory
+        self._files: dict[int | None, IO[bytes]] = {}
+
+    def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
+        if rank not in self._files:
+            name = "ranks.log" if rank is None else f"rank{rank}.log"
+            self._files[rank] = (self._directory / name).open("wb", buffering=0)
+        if lines:
+            self._files[rank].write(b"".join(line + b"\n" for line in lines))
+
+    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
+        pass
+
+    def close(self) -> None:
+        for file in self._files.values():
+            file.close()
+
+
+class Several:
+    """All of these at once."""
+
+    def __init__(self, outputs: Sequence[Output]) -> None:
+        self._outputs = outputs
+        self.is_split = any(output.is_split for output in outputs)
+        self.is_interactive = any(output.is_interactive for output in outputs)
+
+    def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
+        for output in self._outputs:
+            output.show(rank, lines, is_error=is_error)
+
+    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
+        for output in self._outputs:
+            output.show_partial(rank, piece, is_error=is_error)
+
+    def close(self) -> None:
+        for output in self._outputs:
+            output.close()
+
+
+def is_coloured(stream: IO[str], environ: Mapping[str, str]) -> bool:
+    """Whether colours are wanted there: on a terminal that has them, unless NO_COLOR says otherwise."""
+    if environ.get("NO_COLOR"):
+        return False
+    return bool(environ.get("FORCE_COLOR")) or (stream.isatty() and environ.get("TERM") != "dumb")
+
+
+def _is_same_file(first: IO[str], second: IO[str]) -> bool:
+    """Whether both end in the same place. Streams without a file (a notebook's) are told apart by themselves."""
+    try:
+        return os.path.sameopenfile(first.fileno(), second.fileno())
+    except (OSError, ValueError, AttributeError):
+        return first is second

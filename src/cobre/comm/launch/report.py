@@ -1,0 +1,179 @@
+"""What a rank tells whoever started it, beside what it prints: results, events, and why it failed.
+
+A pipe that the rank inherits; the variable names its descriptor and inode, so that a grandchild in which
+that number means another file stays silent. Ranks that something else started have no such pipe, and nothing is told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import struct
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from enum import IntEnum
+from types import TracebackType
+from typing import NamedTuple
+
+from cobre.comm.selection import REPORT_VARIABLE as VARIABLE
+from cobre.errors import CollectiveFailed, InitializationFailed
+
+__all__ = ["VARIABLE", "Failure", "Inbox", "Message", "Outbox", "Tag", "failure_of", "report_failures"]
+
+HEADER = struct.Struct("!BQ")
+READ_BYTES = 1 << 20
+
+
+class Tag(IntEnum):
+    """What a message holds."""
+
+    FAILURE = 1
+    EXCEPTION = 2
+    RESULT = 3
+    EVENT = 4
+
+
+class Message(NamedTuple):
+    """One thing that a rank reported."""
+
+    tag: Tag
+    payload: bytes
+
+
+class Failure(NamedTuple):
+    """An exception that ended a rank; ``is_consequence`` if it tells of another rank's failure."""
+
+    kind: str
+    is_consequence: bool
+    traceback: str
+
+    def to_bytes(self) -> bytes:
+        return json.dumps(self._asdict()).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Failure:
+        return cls(**json.loads(data))
+
+
+def failure_of(error: BaseException) -> Failure:
+    """How this exception is reported. Whoever handled one that tells of another rank is a witness, too."""
+    text = "".join(traceback.format_exception(error))
+    return Failure(
+        type(error).__name__,
+        any(isinstance(e, (CollectiveFailed, InitializationFailed)) for e in _chain(error)),
+        text,
+    )
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+class Inbox:
+    """The starter's end: reads whole messages as they come."""
+
+    def __init__(self) -> None:
+        self.read_end, self.write_end = os.pipe()
+        os.set_blocking(self.read_end, False)
+        self.messages: list[Message] = []
+        self._data = bytearray()
+
+    @property
+    def address(self) -> str:
+        """What the rank finds in `VARIABLE`."""
+        return f"{self.write_end}:{os.fstat(self.write_end).st_ino}"
+
+    @property
+    def failure(self) -> Failure | None:
+        """The last failure that was reported, if any."""
+        told = [message.payload for message in self.messages if message.tag == Tag.FAILURE]
+        return Failure.from_bytes(told[-1]) if told else None
+
+    def fileno(self) -> int:
+        return self.read_end
+
+    def close_write_end(self) -> None:
+        """The rank has its own copy by now."""
+        os.close(self.write_end)
+
+    def read(self) -> bool:
+        """Take what is there; whether more may come."""
+        while True:
+            try:
+                data = os.read(self.read_end, READ_BYTES)
+            except BlockingIOError:
+                return True
+            if not data:
+                return False
+            self._data += data
+            self._cut()
+
+    def take(self, tag: Tag) -> list[bytes]:
+        """Remove and return the payloads of all messages with this tag, in order."""
+        taken = [message.payload for message in self.messages if message.tag == tag]
+        self.messages = [message for message in self.messages if message.tag != tag]
+        return taken
+
+    def close(self) -> None:
+        os.close(self.read_end)
+
+    def _cut(self) -> None:
+        start = 0
+        while len(self._data) - start >= HEADER.size:
+            tag, length = HEADER.unpack_from(self._data, start)
+            end = start + HEADER.size + length
+            if len(self._data) < end:
+                break
+            self.messages.append(Message(Tag(tag), bytes(self._data[start + HEADER.size : end])))
+            start = end
+        del self._data[:start]
+
+
+class Outbox:
+    """The rank's end. Messages from several threads stay whole."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        os.set_inheritable(descriptor, False)
+
+    @classmethod
+    def from_environment(cls) -> Outbox | None:
+        """The pipe that this process was given, if it was."""
+        number, _, inode = os.environ.pop(VARIABLE, "").partition(":")
+        try:
+            found = os.fstat(int(number)).st_ino == int(inode)
+        except (OSError, ValueError):
+            return None
+        return cls(int(number)) if found else None
+
+    def send(self, tag: Tag, payload: bytes) -> None:
+        """Waits while the pipe is full. Silent in a forked child, and when nobody listens any more."""
+        if os.getpid() != self._pid:
+            return
+        data = memoryview(HEADER.pack(tag, len(payload)) + payload)
+        with self._lock, contextlib.suppress(BrokenPipeError):
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+
+
+def report_failures() -> None:
+    """From now on tell the launcher which exception ended this process, if it listens."""
+    outbox = Outbox.from_environment()
+    if outbox is None:
+        return
+    show = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+        outbox.send(Tag.FAILURE, failure_of(error).to_bytes())
+        show(kind, error, where)
+
+    sys.excepthook = hook

@@ -1,0 +1,82 @@
+"""What runs in each process that `cobre.comm.run` starts: ``python -m cobre.comm.worker DESCRIPTOR``."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import pickle
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import cloudpickle
+
+from cobre.comm.events import receiving
+from cobre.comm.launch.report import Outbox, Tag, failure_of
+from cobre.comm.selection import create_communicator
+from cobre.errors import CobreError
+
+__all__ = ["dump_exception", "load_task", "main"]
+
+
+def load_task(descriptor: int) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], bool]:
+    """The function, its arguments, and whether anybody listens to events."""
+    with mmap.mmap(descriptor, 0, prot=mmap.PROT_READ) as memory:
+        search_path, wants_events, call = pickle.loads(memory)  # noqa: S301 - from the process that started us
+    os.close(descriptor)
+    sys.path[:] = search_path  # before the rest, which may need it to be loaded
+    function, args, kwargs = pickle.loads(call)  # noqa: S301
+    return function, args, kwargs, wants_events
+
+
+def dump_exception(error: BaseException) -> bytes:
+    """The exception as bytes that certainly load again, if only as a description."""
+    try:
+        data: bytes = cloudpickle.dumps(error)
+        pickle.loads(data)  # noqa: S301 - an exception's constructor may refuse what pickle gives it
+    except Exception:
+        data = cloudpickle.dumps(RuntimeError("".join(traceback.format_exception_only(error)).strip()))
+    return data
+
+
+def main() -> int:
+    """Call the function, send back what it returned or raised; the exit status."""
+    outbox = Outbox.from_environment()
+    if outbox is None or len(sys.argv) != 2:
+        raise CobreError("this is no command for people", suggestion="call cobre.comm.run from Python")
+    try:
+        function, args, kwargs, wants_events = load_task(int(sys.argv[1]))
+
+        def send_event(event: Any) -> None:
+            if wants_events:
+                outbox.send(Tag.EVENT, cloudpickle.dumps(event))
+
+        with create_communicator() as comm, receiving(send_event):
+            result = function(comm, *args, **kwargs)
+        outbox.send(Tag.RESULT, cloudpickle.dumps(result))
+    except SystemExit:
+        raise
+    except BaseException as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            error.__traceback__ = error.__traceback__.tb_next  # the user's frames, not this one
+        outbox.send(Tag.EXCEPTION, dump_exception(error))
+        outbox.send(Tag.FAILURE, failure_of(error).to_bytes())
+        if isinstance(error, KeyboardInterrupt):
+            _end_by(signal.SIGINT)
+        return 1
+    return 0
+
+
+def _end_by(number: signal.Signals) -> None:
+    """End as a program does that does not handle this signal, so that the parent sees why."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,231 @@
+"""`run`: call a function on several ranks and get what each returned."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from operator import index
+from typing import Any, NoReturn
+
+from cobre.comm.backend import Backend, RankCommand, refuse
+from cobre.comm.events import receiving
+from cobre.comm.launch import still_running
+from cobre.comm.launch.group import Group
+from cobre.comm.launch.output import Console
+from cobre.comm.launch.process import RankProcess
+from cobre.comm.launch.report import Tag
+from cobre.comm.launch.threads import thread_settings
+from cobre.comm.launch.verdict import first_failure, result_of
+from cobre.comm.selection import DEFAULT_FOR_MANY, BackendKind, available_backends, get_backend
+from cobre.comm.trace import merging
+from cobre.errors import CobreError, WorkerError
+
+__all__ = ["run"]
+
+OnEvent = Callable[[int, Any], None]
+
+INTERRUPT_GRACE_S = 2.0
+KEPT_LINES = 50
+
+
+def run(
+    fn: Callable[..., Any],
+    *,
+    num_workers: int,
+    backend: str = "auto",
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
+    on_event: OnEvent | None = None,
+    start_method: str = "fresh",
+) -> list[Any]:
+    """Call ``fn(comm, *args, **kwargs)`` on ``num_workers`` ranks and return their results in rank order.
+
+    Workers are fresh processes that never import the caller's ``__main__``: it works from a script without a
+    guard, ``python -``, a notebook and the REPL, and functions defined there travel by value. What workers
+    print appears here, in whole lines. One worker runs in this process, and there ``timeout`` is not watched.
+
+    ``on_event(rank, event)`` is called here, in the calling thread, for whatever ranks `emit`; events of one rank keep
+    their order. ``auto`` takes shm, or what the environment asks for.
+
+    The first failure ends the others and is raised as `WorkerError`, with what the rank raised as ``inner`` and as
+    cause. No process, segment or port outlives this call, even if this process is killed.
+    """
+    _refuse_other_than_fresh(start_method)
+    size = index(num_workers)
+    if size < 1:
+        raise ValueError(f"cannot start {size} workers\n  fix: pass 1 or more")
+    record = _choose(backend, size)
+    refusal = record.unavailable()
+    if refusal is not None:
+        refuse(record.name, refusal)
+    if size == 1:
+        return [_run_here(record, fn, args, kwargs or {}, on_event)]
+    with _task(fn, args, kwargs or {}, on_event is not None) as descriptor:
+        commands = _commands(record, size, descriptor)
+        return _run_in_processes(record, commands, descriptor, timeout, on_event)
+
+
+def _refuse_other_than_fresh(start_method: str) -> None:
+    if start_method not in ("fresh", "spawn"):
+        raise CobreError(
+            f"workers cannot be started by {start_method!r}: a copy of this process would share its locks, threads and "
+            "communicators",
+            kind="IncompatibleSettings",
+            context={"start_method": start_method},
+            suggestion="leave start_method alone; workers are fresh processes and need no guard in your script",
+        )
+
+
+def _choose(backend: str, size: int) -> Backend:
+    """The backend that was asked for, or the one that ``auto`` means for so many workers."""
+    if backend != BackendKind.AUTO:
+        return get_backend(backend)
+    if size == 1:
+        return get_backend(BackendKind.LOCAL)
+    records = [get_backend(name) for name in available_backends() if name != BackendKind.LOCAL]
+    startable = [record for record in records if record.option_commands is None]
+    asked_for = [record for record in startable if record.detect(os.environ).fits]
+    default = [record for record in startable if record.name == DEFAULT_FOR_MANY]
+    for record in (*asked_for, *default, *startable):
+        return record
+    return get_backend(DEFAULT_FOR_MANY)
+
+
+def _commands(record: Backend, size: int, descriptor: int) -> list[RankCommand]:
+    argv = (sys.executable, "-m", "cobre.comm.worker", str(descriptor))
+    commands = record.rank_commands(argv, size)
+    if any(command.rank is None for command in commands):
+        _refuse_starter(record)
+    return commands
+
+
+def _refuse_starter(record: Backend) -> NoReturn:
+    raise CobreError(
+        f"the {record.name} backend has its own way to start ranks and cannot be used from inside a Python program",
+        kind="IncompatibleSettings",
+        context={"backend": record.name},
+        suggestion=f"write a program that calls create_communicator() and start it with cobre launch --backend "
+        f"{record.name}, or choose backend='shm' here",
+    )
+
+
+@contextmanager
+def _task(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], wants_events: bool
+) -> Iterator[int]:
+    """A descriptor of memory that holds the call; one copy, whatever the number of workers."""
+    import cloudpickle  # slow to import, and one worker needs none
+
+    try:
+        call = cloudpickle.dumps((fn, tuple(args), dict(kwargs)))
+    except Exception as error:  # whatever a foreign object raises when it is pickled
+        raise CobreError(
+            f"the function or its arguments cannot be sent to the workers: {error}",
+            kind="IncompatibleSettings",
+            suggestion="pass what can be pickled; open files, locks and connections inside the function",
+        ) from error
+    descriptor = os.memfd_create("cobre_comm_task")
+    try:
+        with os.fdopen(descriptor, "wb", closefd=False) as file:
+            pickle.dump((sys.path, wants_events, call), file)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _run_here(
+    record: Backend,
+    fn: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    on_event: OnEvent | None,
+) -> Any:
+    [command] = record.rank_commands(("",), 1)
+    if command.rank is None:
+        _refuse_starter(record)
+    config = record.configure({**os.environ, **command.env})
+
+    def deliver(event: Any) -> None:
+        if on_event is not None:
+            on_event(0, event)
+
+    try:
+        with record.open(config) as comm, receiving(deliver):
+            return fn(comm, *args, **kwargs)
+    except Exception as error:
+        raise WorkerError(0, 1, error) from error
+
+
+def _run_in_processes(
+    record: Backend,
+    commands: Sequence[RankCommand],
+    descriptor: int,
+    timeout: float | None,
+    on_event: OnEvent | None,
+) -> list[Any]:
+    deadline = time.monotonic() + timeout if timeout is not None else math.inf
+    environ = {**os.environ, **thread_settings(len(commands), os.environ)}
+    with merging(environ), Group(commands, Console(prefix=False), keep_lines=KEPT_LINES) as group:
+        group.on_report = lambda rank: _deliver(rank, on_event)
+        try:
+            group.start(record.name, environ, pass_fds=(descriptor,))
+            is_done = group.wait(deadline)
+        except KeyboardInterrupt:
+            group.send(signal.SIGINT)  # workers live in sessions of their own: the terminal did not tell them
+            group.wait(min(deadline, time.monotonic() + INTERRUPT_GRACE_S))
+            raise
+        if not is_done:
+            raise still_running(group, timeout)
+    _raise_failure(group)
+    return [_result(rank) for rank in group.ranks]
+
+
+def _deliver(rank: RankProcess, on_event: OnEvent | None) -> None:
+    for data in rank.inbox.take(Tag.EVENT):
+        if on_event is not None:
+            on_event(rank.rank or 0, pickle.loads(data))  # noqa: S301 - from a process we started
+
+
+def _raise_failure(group: Group) -> None:
+    culprit = first_failure([result_of(rank, group.started_at) for rank in group.ranks])
+    if culprit is None:
+        return
+    [rank] = [rank for rank in group.ranks if rank.rank == culprit.rank]
+    number = culprit.rank or 0
+    inner = None
+    for data in rank.inbox.take(Tag.EXCEPTION):
+        inner = pickle.loads(data)  # noqa: S301
+    if inner is None:
+        error = WorkerError(number, culprit.exit_code, None)
+        for line in culprit.output.splitlines()[-KEPT_LINES:]:
+            error.add_note(line)
+        raise error
+    if culprit.failure is not None:
+        inner.add_note(f"\nOn rank {number}:\n{culprit.failure.traceback.rstrip()}")
+    raise WorkerError(number, culprit.exit_code, inner) from inner
+
+
+def _result(rank: RankProcess) -> Any:
+    results = rank.inbox.take(Tag.RESULT)
+    number = rank.rank or 0
+    if not results:
+        raise WorkerError(
+            number,
+            0,
+            None,
+            f"rank {number} ended without returning from its function",
+            suggestion="return from the function instead of calling sys.exit() or os._exit()",
+        )
+    try:
+        return pickle.loads(results[-1])  # noqa: S301
+    except Exception as error:
+        raise WorkerError(
+            number, 0, error, f"what rank {number} returned cannot be rebuilt here: {error}"
+        ) from error

@@ -1,0 +1,238 @@
+"""COBRE_COMM_TRACE: one file per rank, and one that a timeline viewer opens."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from cobre.comm import available_backends
+from cobre.comm.trace import merge, read_rank, remove_old, summary
+
+PROGRAM = """
+import os, signal, sys, time
+import numpy as np
+from cobre.comm import create_communicator
+with create_communicator() as comm:
+    a, b = np.ones(1000), np.empty(1000)
+    for step in range(5):
+        if comm.rank == 1:
+            time.sleep(0.02)
+        comm.allreduce(a, b, "sum")
+    comm.broadcast(a, 0)
+    comm.allgatherv(a, np.empty(1000 * comm.size), [1000] * comm.size, range(0, 1000 * comm.size, 1000))
+    comm.barrier()
+    if len(sys.argv) > 1 and comm.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture(params=["shm", "tcp", "mpi", "sockets"])
+def backend(request, sockets_path, monkeypatch):
+    monkeypatch.syspath_prepend(sockets_path)
+    if request.param not in available_backends():
+        pytest.skip(f"{request.param} is not available here")
+    return request.param
+
+
+@pytest.fixture
+def launch(sockets_path, tmp_path):
+    """Run the program on ranks with a trace; the trace's path and the launcher's stderr."""
+
+    def run(backend, size, *arguments, check=True):
+        program, path = tmp_path / "program.py", tmp_path / "trace.json"
+        program.write_text(PROGRAM)
+        command = ["-m", "cobre", "launch", "-n", str(size), "--backend", backend, "--timeout", "60"]
+        done = subprocess.run(
+            [sys.executable, *command, str(program), *arguments],
+            env={**os.environ, "PYTHONPATH": sockets_path, "COBRE_COMM_TRACE": str(path)},
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+        assert not check or done.returncode == 0, done.stderr
+        return path, done.stderr
+
+    return run
+
+
+def events_of(path: Path, phase: str) -> list[dict]:
+    return [event for event in json.loads(path.read_text())["traceEvents"] if event["ph"] == phase]
+
+
+def test_every_rank_has_a_track_with_all_its_collectives(backend, launch):
+    path, said = launch(backend, 3)
+    assert {file.name for file in path.parent.glob("trace.json*")} == {
+        "trace.json",
+        *(f"trace.json.rank{rank}" for rank in range(3)),
+    }
+    names = {
+        event["tid"]: event["args"]["name"]
+        for event in events_of(path, "M")
+        if "thread_name" in event["name"]
+    }
+    assert {rank: name.partition(" (")[0] for rank, name in names.items()} == {
+        r: f"rank {r}" for r in range(3)
+    }
+    slices = [event for event in events_of(path, "X") if event["cat"] == "collective"]
+    for rank in range(3):
+        mine = [event for event in slices if event["tid"] == rank]
+        counts = Counter(event["name"] for event in mine)
+        assert counts == {"allreduce": 5, "broadcast": 1, "allgatherv": 1, "barrier": 1}
+        assert [event["args"]["sequence"] for event in mine] == list(range(8))
+        assert [event["args"]["bytes"] for event in mine] == [8000] * 6 + [24000, 0]
+        assert all(before["ts"] + before["dur"] <= after["ts"] for before, after in itertools.pairwise(mine))
+    assert "3 ranks, 24 collectives; the others waited longest for rank 1" in said
+
+
+def test_arrows_lead_from_who_came_last_to_who_waited(backend, launch):
+    path, _ = launch(backend, 3)
+    starts, ends = events_of(path, "s"), events_of(path, "f")
+    assert len(starts) == len(ends) == 8 * 2
+    assert [event["id"] for event in starts] == [event["id"] for event in ends]
+    slices = [event for event in events_of(path, "X") if event["cat"] == "collective"]
+
+    def around(event):
+        return [
+            s for s in slices if s["tid"] == event["tid"] and s["ts"] <= event["ts"] <= s["ts"] + s["dur"]
+        ]
+
+    for start, end in zip(starts, ends, strict=True):
+        [source], [target] = around(start), around(end)
+        assert source["args"]["sequence"] == target["args"]["sequence"]
+        assert source["ts"] >= target["ts"]
+    # Rank 1 comes 20 ms late to the five reductions, and the others wait for it.
+    late = [s for s in starts if around(s)[0]["name"] == "allreduce"]
+    assert {event["tid"] for event in late} == {1}
+    waits = [s["args"]["wait_us"] for s in slices if s["name"] == "allreduce" and s["tid"] != 1]
+    assert min(waits) > 5_000
+
+
+def test_a_killed_rank_leaves_its_collectives(launch):
+    path, _ = launch("shm", 3, "die", check=False)
+    assert [len(read_rank(Path(f"{path}.rank{rank}")).records) for rank in range(3)] == [8, 8, 8]
+    assert len([event for event in events_of(path, "X") if event["cat"] == "collective"]) == 24
+
+
+def test_ranks_of_an_earlier_run_do_not_show_up(launch):
+    launch("shm", 4)
+    path, said = launch("shm", 2)
+    assert "2 ranks, 16 collectives" in said
+    assert len(list(path.parent.glob("trace.json.rank*"))) == 2
+
+
+def test_the_timeline_grows_beyond_its_first_window(tmp_path):
+    code = "from cobre.comm import LocalCommunicator\nc = LocalCommunicator()\nfor i in range(100_000): c.barrier()"
+    run_traced(tmp_path / "t", code)
+    trace = read_rank(tmp_path / "t.rank0")
+    assert len(trace.records) == 100_000
+    assert [record[4] for record in trace.records] == list(range(100_000))
+    begins = [record[0] for record in trace.records]
+    assert begins == sorted(begins)
+
+
+def test_communicators_of_one_process_are_told_apart(tmp_path):
+    run_traced(
+        tmp_path / "t",
+        """
+        from cobre.comm import LocalCommunicator
+        first, second = LocalCommunicator(), LocalCommunicator()
+        first.barrier(); second.barrier(); first.barrier()
+        """,
+    )
+    assert [record[4:7] for record in read_rank(tmp_path / "t.rank0").records] == [
+        (0, 1, 0),
+        (0, 1, 1),
+        (1, 1, 0),
+    ]
+    [trace] = merge(tmp_path / "t")
+    assert summary([trace]) == "1 ranks, 3 collectives"
+    assert events_of(tmp_path / "t", "s") == []
+
+
+def test_a_failed_collective_is_marked(tmp_path):
+    code = """
+    import numpy as np
+    from cobre.comm import CollectiveFailed, run
+    def disagree(comm):
+        try:
+            comm.broadcast(np.ones(1), comm.rank)
+        except CollectiveFailed:
+            pass
+    run(disagree, num_workers=2, backend="shm")
+    """
+    run_traced(tmp_path / "t", code)
+    assert [event["args"]["failed"] for event in events_of(tmp_path / "t", "X") if "args" in event] == [
+        True,
+        True,
+    ]
+
+
+def test_a_forked_child_writes_nothing(tmp_path):
+    code = """
+    import os
+    from cobre.comm import LocalCommunicator
+    LocalCommunicator().barrier()
+    if os.fork() == 0:
+        LocalCommunicator().barrier()
+        os._exit(0)
+    os.wait()
+    """
+    run_traced(tmp_path / "t", code)
+    assert len(read_rank(tmp_path / "t.rank0").records) == 1
+    assert len(list(tmp_path.glob("t.rank*"))) == 1
+
+
+def test_without_the_variable_nothing_is_written(tmp_path):
+    run_traced(
+        tmp_path / "t", "from cobre.comm import LocalCommunicator\nLocalCommunicator().barrier()", wanted=""
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_named_and_does_no_harm(tmp_path):
+    path = tmp_path / "missing" / "t"
+    code = "from cobre.comm import LocalCommunicator\nc = LocalCommunicator()\nc.barrier()\nc.barrier()\nprint('done')"
+    done = run_traced(path, code)
+    assert done.stdout == "done\n"
+    assert done.stderr == f"cobre: the trace {path}.rank0 ends here: No such file or directory\n"
+
+
+def test_merging_by_hand(tmp_path):
+    run_traced(tmp_path / "t", "from cobre.comm import LocalCommunicator\nLocalCommunicator().barrier()")
+    command = [sys.executable, "-m", "cobre.comm.trace"]
+    done = subprocess.run(
+        [*command, str(tmp_path / "t")], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == f"{tmp_path / 't'}: 1 ranks, 1 collectives\n"
+    done = subprocess.run([*command, "nothing"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 4
+    assert "fix: " in done.stderr
+
+
+def test_other_files_are_refused_and_left_alone(tmp_path):
+    (tmp_path / "t.rank0").write_bytes(b"something else")
+    (tmp_path / "t.ranking").write_text("mine")
+    with pytest.raises(ValueError, match="no trace"):
+        merge(tmp_path / "t")
+    remove_old(tmp_path / "t")
+    assert [file.name for file in tmp_path.iterdir()] == ["t.ranking"]
+
+
+def run_traced(path, code, wanted=None):
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "COBRE_COMM_TRACE": str(path) if wanted is None else wanted},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
