@@ -1,6 +1,6 @@
 """What the mpi backend adds to plain mpi4py, and what folding in rank order costs: both in the same ranks, in turns.
 
-Run it with an interpreter that has mpi4py and a library, e.g. ``build/mpi/openmpi/bin/python benchmarks/mpi_overhead.py``.
+``make bench-mpi`` runs it with both libraries; any interpreter with mpi4py and a library will do.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def main() -> None:
             sys.exit(failure.output)
         found = json.loads(results[0].output.splitlines()[-1])
         library = found["library"]
-        figures |= {f"{name}, {size} rank{'s' * (size > 1)}": value for name, value in found["figures"].items()}
+        figures |= {
+            f"{name}, {size} rank{'s' * (size > 1)}": value for name, value in found["figures"].items()
+        }
     publish(f"mpi_overhead_{library}", "µs per call; ratios as such", figures)
 
 

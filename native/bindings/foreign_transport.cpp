@@ -60,7 +60,7 @@ struct Calls {
     nb::dict types;                                    // bytes per element -> its element type
     nb::object error;                                  // its exception class
     nb::object slab;                                   // scratch for small reductions, with slab_bytes
-    nb::object before, on_error;                       // of the subclass: ahead of each call, or None; after an error
+    nb::object before, on_error;  // of the subclass: ahead of each call, or None; after an error
     nb::object long_allgatherv, long_allreduce, long_broadcast;
 };
 
@@ -69,11 +69,14 @@ public:
     ForeignTransport(int rank, int size) : group_{rank, size} {}
 
     // Called once, by the subclass, when all that `calls` needs exists.
-    void attach(const nb::dict& calls, std::int64_t largest_bytes, std::size_t slab_bytes, unsigned long only_thread) {
-        calls_ = Calls{calls["allgatherv"], calls["allgather"],       calls["bcast"],
-                       calls["barrier"],    calls["in_place"],        nb::borrow<nb::dict>(calls["types"]),
-                       calls["error"],      calls["slab"],            calls["before"],
-                       calls["on_error"],   calls["long_allgatherv"], calls["long_allreduce"],
+    void attach(const nb::dict& calls, std::int64_t largest_bytes, std::size_t slab_bytes,
+                unsigned long only_thread) {
+        calls_ = Calls{calls["allgatherv"],      calls["allgather"],
+                       calls["bcast"],           calls["barrier"],
+                       calls["in_place"],        nb::borrow<nb::dict>(calls["types"]),
+                       calls["error"],           calls["slab"],
+                       calls["before"],          calls["on_error"],
+                       calls["long_allgatherv"], calls["long_allreduce"],
                        calls["long_broadcast"]};
         largest_bytes_ = largest_bytes;
         slab_bytes_ = slab_bytes;
@@ -104,8 +107,7 @@ public:
         const auto own = static_cast<std::size_t>(group_.rank);
         const nb::object count_objects = as_list(layout.counts), displ_objects = as_list(layout.displs);
         run(comm::Operation::allgatherv, static_cast<std::uint64_t>(total * itemsize), [&] {
-            if (!calls_.before.is_none())
-                calls_.before("allgatherv", send, "counts"_a = count_objects);
+            if (!calls_.before.is_none()) calls_.before("allgatherv", send, "counts"_a = count_objects);
             const nb::object type = type_of(itemsize);
             if (end * itemsize > largest_bytes_) {
                 calls_.long_allgatherv(send, recv, count_objects, displ_objects, itemsize, type);
@@ -263,7 +265,11 @@ void bind_foreign_transport(nb::module_& m) {
         .def_prop_ro("rank", &ForeignTransport::rank)
         .def_prop_ro("size", &ForeignTransport::size)
         .def_prop_ro("is_open", &ForeignTransport::is_open, "Neither closed nor inherited by a forked child.")
-        .def("attach", &ForeignTransport::attach, "calls"_a, "largest_bytes"_a, "slab_bytes"_a, "only_thread"_a)
+        .def("attach", &ForeignTransport::attach, "calls"_a, "largest_bytes"_a, "slab_bytes"_a, "only_thread"_a,
+             nb::sig("def attach(self, calls: dict[str, object], largest_bytes: int, slab_bytes: int, "
+                     "only_thread: int) "
+                     "-> None"),
+             "Take over the library's calls, and the subclass's own for what is out of the ordinary.")
         .def("detach", &ForeignTransport::detach)
         .def("set_before", &ForeignTransport::set_before, "before"_a.none())
         .def("allgatherv", &ForeignTransport::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(),

@@ -1,0 +1,61 @@
+"""Ranks on real MPI libraries: one environment for each, made by ``make test``, and a way to run code in them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import textwrap
+from pathlib import Path
+
+import pytest
+
+LIBRARIES = ("openmpi", "mpich")
+_ORDERED = os.environ.get("COBRE_TEST_MPI")  # read here: no test sees variables of ours that it did not set
+FOLDER = Path(_ORDERED or Path(__file__).parent.parent / "build" / "mpi")
+DEADLINE_S = 60
+
+PREAMBLE = """\
+import os, signal, sys, time
+import numpy as np
+import cobre.comm
+from cobre.comm import MpiCommunicator, create_communicator
+
+def say(*words):
+    sys.stdout.write(" ".join(map(str, words)) + "\\n")
+    sys.stdout.flush()
+"""
+
+
+def python_of(library: str) -> str:
+    """The interpreter whose mpi4py loads ``library``. Under ``make test`` it must be there."""
+    python = FOLDER / library / "bin" / "python"
+    if not python.exists():
+        complain = pytest.fail if _ORDERED else pytest.skip
+        complain(f"{python} is missing: 'make test' makes it")
+    return str(python)
+
+
+def run(*command: object, **environ: str) -> subprocess.CompletedProcess[str]:
+    """The finished command, stdout and stderr in one. Ranks that wait give way: they are more than the cores."""
+    return subprocess.run(
+        [str(word) for word in command],
+        env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+
+def launch(library: str, size: int, program: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """``size`` ranks of a program, by our launcher and so by the library's own mpiexec."""
+    options = ["-n", size, "--backend", "mpi", "--timeout", DEADLINE_S - 10]
+    return run(python_of(library), "-m", "cobre.comm.launch", *options, "--", program, **environ)
+
+
+def write_program(folder: Path, code: str) -> Path:
+    """A program that begins with `PREAMBLE`."""
+    program = folder / "program.py"
+    program.write_text(PREAMBLE + textwrap.dedent(code), encoding="utf-8")
+    return program
