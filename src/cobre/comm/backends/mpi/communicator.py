@@ -172,7 +172,9 @@ class MpiCommunicator(_core.ForeignTransport):
             if not is_left and self._before == self._agree:
                 self._report.leave("close()")
             self._report.settle()
-        self.detach()
+        if self.try_begin_call():  # else a daemon thread is still inside a call, and needs what it calls
+            self.detach()
+            self.end_call()
 
     def _agree(self, operation: str, buffer: object = None, **details: object) -> None:
         if self._report is None:
