@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,9 @@ LIBRARIES = ("openmpi", "mpich")
 _ORDERED = os.environ.get("COBRE_TEST_MPI")  # read here: no test sees variables of ours that it did not set
 FOLDER = Path(_ORDERED or Path(__file__).parent.parent / "build" / "mpi")
 DEADLINE_S = 60
+
+LEFT_BY_LIBRARIES = ("mpich_shm_*", "sm_segment.*")
+_BEGAN = time.time()
 
 PREAMBLE = """\
 import os, signal, sys, time
@@ -37,6 +42,7 @@ def python_of(library: str) -> str:
 
 def run(*command: object, **environ: str) -> subprocess.CompletedProcess[str]:
     """The finished command, stdout and stderr in one. Ranks that wait give way: they are more than the cores."""
+    sweep()
     return subprocess.run(
         [str(word) for word in command],
         env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **environ},
@@ -46,6 +52,28 @@ def run(*command: object, **environ: str) -> subprocess.CompletedProcess[str]:
         timeout=DEADLINE_S,
         check=False,
     )
+
+
+def sweep() -> None:
+    """Remove what libraries leave of aborted jobs in /dev/shm, or every run of the suite would fill it further.
+
+    Only what came after this suite began, is a second old and mapped by nobody: it cannot be anybody's own.
+    """
+    found = [path for pattern in LEFT_BY_LIBRARIES for path in Path("/dev/shm").glob(pattern)]
+    now = time.time()
+    for path in found:
+        with contextlib.suppress(OSError):
+            is_ours = _BEGAN <= path.stat().st_ctime < now - 1 and path.stat().st_uid == os.getuid()
+            if is_ours and not _is_mapped(path):
+                path.unlink()
+
+
+def _is_mapped(path: Path) -> bool:
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):
+            if str(path) in maps.read_text():
+                return True
+    return False
 
 
 def launch(library: str, size: int, program: Path, **environ: str) -> subprocess.CompletedProcess[str]:
