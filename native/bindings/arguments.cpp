@@ -122,7 +122,8 @@ void bind_arguments(nb::module_& m) {
           "Fold one buffer per rank, rank 0 first, into out, which may be one of them.");
     m.def("fold_slab_in_rank_order", &fold_slab_in_rank_order, "slab"_a, "size"_a, "out"_a.none(), "op"_a.none(),
           nb::sig("def fold_slab_in_rank_order(slab: object, size: int, out: object, op: str) -> None"),
-          "Fold a slab that holds one row of out's size per rank, rank 0 first, into out, which overlaps it nowhere.");
+          "Fold a slab that holds one row of out's size per rank, rank 0 first, into out, which overlaps it "
+          "nowhere.");
     m.def("dtype_signature", &dtype_signature, "buffer"_a,
           "Text that is equal on two ranks exactly when their buffers have the same dtype.");
     m.def("require_carried", &require_carried, "dtype"_a,

@@ -268,7 +268,11 @@ void bind_foreign_transport(nb::module_& m) {
         .def_prop_ro("rank", &ForeignTransport::rank)
         .def_prop_ro("size", &ForeignTransport::size)
         .def_prop_ro("is_open", &ForeignTransport::is_open, "Neither closed nor inherited by a forked child.")
-        .def("attach", &ForeignTransport::attach, "calls"_a, "largest_bytes"_a, "slab_bytes"_a, "only_thread"_a)
+        .def("attach", &ForeignTransport::attach, "calls"_a, "largest_bytes"_a, "slab_bytes"_a, "only_thread"_a,
+             nb::sig("def attach(self, calls: dict[str, object], largest_bytes: int, slab_bytes: int, "
+                     "only_thread: int) "
+                     "-> None"),
+             "Take over the library's calls, and the subclass's own for what is out of the ordinary.")
         .def("detach", &ForeignTransport::detach)
         .def("set_before", &ForeignTransport::set_before, "before"_a.none())
         .def("allgatherv", &ForeignTransport::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(),

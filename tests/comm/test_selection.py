@@ -187,6 +187,7 @@ class TestAuto:
     @staticmethod
     def detect(monkeypatch, **environ):
         monkeypatch.setattr(mpi, "_unavailable", lambda: None)
+        monkeypatch.setattr(mpi, "_is_loadable", lambda: True)
         return selection._detect(environ).name
 
     @pytest.mark.parametrize("variable", LAUNCHER_VARIABLES)
@@ -196,6 +197,10 @@ class TestAuto:
     def test_without_an_mpi_to_load_slurm_alone_does_not_break_a_plain_run(self, monkeypatch):
         monkeypatch.setattr(mpi, "_unavailable", lambda: Unavailable("no mpi4py", "pip install pycobre[mpi]"))
         assert selection._detect({"SLURM_PROCID": "0"}).name == "local"
+        monkeypatch.setattr(mpi, "_unavailable", lambda: None)
+        monkeypatch.setattr(mpi, "_is_loadable", lambda: False)  # mpi4py without a library
+        assert selection._detect({"SLURM_PROCID": "0"}).name == "local"
+        assert selection._detect({"SLURM_PROCID": "0", "PMI_RANK": "0"}).name == "mpi"
 
     def test_mpi_comes_before_tcp_before_shm(self, monkeypatch):
         shm_set = {"COBRE_SHM_NAME": "/x"}

@@ -21,12 +21,12 @@ def allocate(comm: Any, node: Any, mpi: Any, n_bytes: int) -> Window:
         node.Barrier()
         return Window(None, 0, 0)
     _require_room(comm, node, mpi, n_bytes)
-    handle, problem = None, ROOM
+    handle: Any = None
+    problem, address = ROOM, 0
     try:
         handle = mpi.Win.Allocate_shared(n_bytes if node.rank == 0 else 0, 1, mpi.INFO_NULL, node)
     except mpi.Exception:
         problem = REFUSED
-    address = 0
     if handle is not None:
         handle.Set_errhandler(mpi.ERRORS_RETURN)
         address = handle.Shared_query(0)[0].address
@@ -34,7 +34,6 @@ def allocate(comm: Any, node: Any, mpi: Any, n_bytes: int) -> Window:
             problem = UNCLAIMED
     outcomes = _tell(comm, mpi, problem)
     if (outcomes == ROOM).all():
-        assert handle is not None
         handle.Lock_all(mpi.MODE_NOCHECK)
         return Window(handle, address, n_bytes)
     if not (outcomes == REFUSED).any():

@@ -56,7 +56,7 @@ class MpiCommunicator(_core.ForeignTransport):
         self._node = _quiet(
             mpi, node.Dup() if node is not None else given.Split_type(mpi.COMM_TYPE_SHARED, given.rank)
         )
-        self._is_leader = self._node.rank == 0
+        self._is_leader = bool(self._node.rank == 0)
         self._shelf = Shelf(self._node, mpi)
         self._check = is_check_wanted(os.environ) if check is None else check
         self._report = MismatchReport(_quiet(mpi, given.Dup()), mpi) if self._check else None
@@ -172,17 +172,18 @@ class MpiCommunicator(_core.ForeignTransport):
             if not is_left and self._before == self._agree:
                 self._report.leave("close()")
             self._report.settle()
-        self.detach()
+        if self.try_begin_call():  # else a daemon thread is still inside a call, and needs what it calls
+            self.detach()
+            self.end_call()
 
     def _agree(self, operation: str, buffer: object = None, **details: object) -> None:
-        assert self._report is not None
+        if self._report is None:
+            return
         try:
             self._report.agree(operation, describe(operation, buffer, **details))
         except CollectiveFailed as failure:
             self._break(failure)
             raise
-        except self._mpi_error as error:
-            self._fail(operation, error)
 
     def _fail(self, operation: str, error: Any) -> NoReturn:
         self.require_usable(operation)  # another thread closed the communicator under this call

@@ -21,9 +21,9 @@ from cobre.comm.memory import Available, available_memory
 from cobre.errors import InvalidCommunicator
 
 if TYPE_CHECKING:
-    from cobre.comm.backends.mpi.communicator import MpiCommunicator
-
     from numpy.typing import NDArray
+
+    from cobre.comm.backends.mpi.communicator import MpiCommunicator
 
 __all__ = ["MpiRegion", "Shelf", "Window", "available_for_sharing", "claim"]
 
@@ -161,7 +161,8 @@ class MpiRegion:
 
     def __init__(self, comm: MpiCommunicator, number: int, window: Window, count: int, dtype: Any) -> None:
         self._comm, self._number, self._window = comm, number, window
-        self._count, self._dtype = count, dtype
+        self._count = count
+        self._dtype: np.dtype[Any] = dtype
         self._is_closed = False
 
     @property

@@ -65,6 +65,12 @@ def find_group(comm: Any = None) -> tuple[Any, Any]:
         world = _attach_world()
         return load_mpi(), world
     mpi = load_mpi()
+    if not mpi.Is_initialized() or mpi.Is_finalized():
+        raise InitializationFailed(
+            "mpi",
+            message="MPI is not running in this process, so the given communicator cannot be used",
+            suggestion="call MPI.Init_thread() first, or pass no communicator and leave that to Cobre",
+        )
     if not isinstance(comm, mpi.Comm):
         raise TypeError(
             f"comm is a {type(comm).__name__}, not an mpi4py communicator\n"

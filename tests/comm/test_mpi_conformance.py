@@ -1,0 +1,54 @@
+"""The whole contract under real ``mpiexec``, with Open MPI and with MPICH."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from mpi_ranks import LIBRARIES, python_of, run
+
+SHRUNK = "slab_bytes=192,block_bytes=4096,message_bytes=4096"
+
+
+def _kit(library: str, size: int, *options: str, **environ: str) -> str:
+    command = [python_of(library), "-m", "cobre.comm.testing", "-n", size, "--backend", "mpi"]
+    done = run(*command, "--deadline", 40, *options, **environ)
+    assert done.returncode == 0, done.stdout[-6000:]
+    return done.stdout
+
+
+def _digest(text: str) -> str:
+    return next(line for line in text.split() if len(line) == 64)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_it_keeps_the_contract(library, size):
+    assert ", 0 failed" in _kit(library, size)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_it_keeps_the_contract_with_every_internal_limit_shrunk(library):
+    assert ", 0 failed" in _kit(library, 3, COBRE_COMM_LIMITS=SHRUNK)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_it_keeps_the_contract_while_calls_are_compared(library):
+    assert ", 0 failed" in _kit(library, 3, COBRE_COMM_CHECK="1")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_one_rank_gives_the_digest_of_local(library):
+    local = run(sys.executable, "-m", "cobre.comm.testing", "--digest", COBRE_COMM_BACKEND="local")
+    assert _digest(_kit(library, 1, "--digest")) == _digest(local.stdout)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_both_libraries_give_the_same_digest(size):
+    assert len({_digest(_kit(library, size, "--digest")) for library in LIBRARIES}) == 1
+
+
+def test_limits_and_comparison_change_no_bit():
+    plain = _digest(_kit("openmpi", 3, "--digest"))
+    assert _digest(_kit("openmpi", 3, "--digest", COBRE_COMM_LIMITS=SHRUNK, COBRE_COMM_CHECK="1")) == plain

@@ -1,0 +1,203 @@
+"""A rank that raises, exits, dies or disagrees: the job ends by itself and says who it was."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from mpi_ranks import LIBRARIES, launch, python_of, run, write_program
+
+SOON_S = 15.0  # on a busy machine; by itself it takes one or two
+ALLOW_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+@pytest.fixture(params=LIBRARIES)
+def ranks(request, tmp_path):
+    """Runs code in three ranks and returns status and output, which must come soon."""
+
+    def start(code: str, size: int = 3, **environ: str) -> tuple[int, str]:
+        begin = time.monotonic()
+        done = launch(request.param, size, write_program(tmp_path, code), **environ)
+        assert time.monotonic() - begin < SOON_S, done.stdout
+        return done.returncode, done.stdout
+
+    start.library = request.param
+    return start
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        """
+        with create_communicator() as comm:
+            comm.barrier()
+            if comm.rank == 1:
+                raise ValueError("the reservoir is empty")
+            comm.barrier()
+        """,
+        """
+        comm = create_communicator()
+        try:
+            if comm.rank == 1:
+                raise ValueError("the reservoir is empty")
+            comm.barrier()
+        finally:
+            comm.close()
+        """,
+    ],
+    ids=["with", "finally"],
+)
+def test_a_rank_that_raises_ends_the_job_with_its_traceback(ranks, code):
+    status, output = ranks(code)
+    assert status != 0
+    assert "ValueError: the reservoir is empty" in output
+    assert "cobre: rank 1 of 3 raised ValueError: aborting the job" in output
+
+
+def test_a_rank_that_exits_with_a_status_ends_the_job_with_it(ranks):
+    status, output = ranks(
+        """
+        comm = create_communicator()
+        if comm.rank == 2:
+            sys.exit(3)
+        comm.barrier()
+        """
+    )
+    assert status == 3, output
+    assert "cobre: rank 2 of 3 exited with status 3" in output
+
+
+def test_a_rank_that_leaves_in_good_order_may_fail_afterwards_without_harm_to_others(ranks):
+    _, output = ranks(
+        """
+        with create_communicator() as comm:
+            comm.barrier()
+        if comm.rank == 1:
+            raise ValueError("too late to matter")
+        time.sleep(0.5)
+        say("rank", comm.rank, "finished its work")
+        """
+    )
+    assert "aborting" not in output
+    assert all(f"rank {rank} finished its work" in output for rank in (0, 2))
+
+
+def test_a_killed_rank_ends_the_job(ranks):
+    status, output = ranks(
+        """
+        with create_communicator() as comm:
+            region = comm.create_shared_region(1000)
+            comm.barrier()
+            if comm.rank == 1:
+                say("rank 1 is", os.getpid())
+                os.kill(os.getpid(), signal.SIGKILL)
+            comm.barrier()
+        """
+    )
+    assert status != 0
+    pid = output.partition("rank 1 is ")[2].split()[0]
+    assert "rank 1 with PID" in output or f"PID {pid} RUNNING" in output, output
+    assert "signal 9" in output
+
+
+def test_no_rank_outlives_its_launcher(ranks, tmp_path):
+    program = write_program(
+        tmp_path,
+        """
+        comm = create_communicator()
+        comm.barrier()
+        say("ready")
+        time.sleep(60)
+        """,
+    )
+    command = [
+        python_of(ranks.library),
+        "-m",
+        "cobre.comm.launch",
+        "-n",
+        "3",
+        "--backend",
+        "mpi",
+        str(program),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as launcher:
+        for _ in range(3):
+            assert "ready" in launcher.stdout.readline()
+        launcher.send_signal(signal.SIGKILL)
+    # That nothing is left is what every test is asked for at its end, by tests/conftest.py.
+
+
+def test_ranks_that_disagree_all_learn_who_called_what(ranks):
+    status, output = ranks(
+        """
+        with create_communicator() as comm:
+            for _ in range(2):
+                try:
+                    comm.barrier() if comm.rank == 1 else comm.broadcast(np.ones(3), 0)
+                except cobre.comm.CollectiveFailed as error:
+                    say(f"{comm.rank}: {error.message}")
+        """,
+        COBRE_COMM_CHECK="1",
+    )
+    assert status == 0, output
+    said = "ranks 0, 2 called broadcast(float64, count=3, root=0); rank 1 called barrier()"
+    for rank in range(3):
+        assert output.count(f"{rank}: the ranks do not make the same call: {said}") == 2, output
+
+
+@pytest.mark.parametrize(
+    ("one", "others", "difference"),
+    [
+        ("comm.broadcast(np.ones(3), 0)", "comm.broadcast(np.ones(3), 1)", "root=1"),
+        ("comm.broadcast(np.ones(3), 0)", "comm.broadcast(np.ones(4), 0)", "count=4"),
+        ("comm.broadcast(np.ones(3), 0)", "comm.broadcast(np.ones(3, 'i8'), 0)", "int64"),
+        ("comm.allreduce(a, a, 'sum')", "comm.allreduce(a, a, 'max')", "op=max"),
+        ("comm.allgatherv(a, b, [3, 1], [0, 3])", "comm.allgatherv(a, b, [4, 3], [0, 4])", "counts=[4, 3]"),
+        ("comm.create_shared_region(3)", "comm.split_local()", "split_local()"),
+    ],
+)
+def test_every_kind_of_disagreement_is_noticed(tmp_path, one, others, difference):
+    code = f"""
+    with create_communicator() as comm:
+        a, b = np.ones(3), np.empty(9)
+        try:
+            ({one}) if comm.rank == 0 else ({others})
+        except cobre.comm.CollectiveFailed as error:
+            say(f"{{comm.rank}}: {{error.message}}")
+    """
+    done = launch("mpich", 2, write_program(tmp_path, code), COBRE_COMM_CHECK="1")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count(difference) == 2, done.stdout
+
+
+def test_a_rank_that_left_is_named_to_those_who_still_call(ranks):
+    status, output = ranks(
+        """
+        comm = create_communicator()
+        comm.barrier()
+        if comm.rank == 1:
+            comm.close()
+        else:
+            try:
+                comm.barrier()
+            except cobre.comm.CollectiveFailed as error:
+                say(error.message)
+        """,
+        COBRE_COMM_CHECK="1",
+    )
+    assert status == 0, output
+    assert output.count("ranks 0, 2 called barrier(); rank 1 called close()") == 2, output
+
+
+@pytest.mark.parametrize(("launcher", "library"), [LIBRARIES, LIBRARIES[::-1]])
+def test_an_mpiexec_of_another_mpi_is_explained(tmp_path, launcher, library):
+    mpiexec = Path(python_of(launcher)).with_name("mpiexec")
+    program = write_program(tmp_path, "create_communicator()")
+    done = run(mpiexec, "-n", 2, python_of(library), program, **ALLOW_ROOT)
+    assert done.returncode != 0
+    assert "InitializationFailed: the launcher started 2 processes" in done.stdout
+    assert "the launcher belongs to another MPI" in done.stdout

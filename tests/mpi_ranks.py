@@ -1,0 +1,89 @@
+"""Ranks on real MPI libraries: one environment for each, made by ``make test``, and a way to run code in them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+LIBRARIES = ("openmpi", "mpich")
+_ORDERED = os.environ.get("COBRE_TEST_MPI")  # read here: no test sees variables of ours that it did not set
+FOLDER = Path(_ORDERED or Path(__file__).parent.parent / "build" / "mpi")
+DEADLINE_S = 60
+
+LEFT_BY_LIBRARIES = ("mpich_shm_*", "sm_segment.*")
+_BEGAN = time.time()
+
+PREAMBLE = """\
+import os, signal, sys, time
+import numpy as np
+import cobre.comm
+from cobre.comm import MpiCommunicator, create_communicator
+
+def say(*words):
+    sys.stdout.write(" ".join(map(str, words)) + "\\n")
+    sys.stdout.flush()
+"""
+
+
+def python_of(library: str) -> str:
+    """The interpreter whose mpi4py loads ``library``. Under ``make test`` it must be there."""
+    python = FOLDER / library / "bin" / "python"
+    if not python.exists():
+        complain = pytest.fail if _ORDERED else pytest.skip
+        complain(f"{python} is missing: 'make test' makes it")
+    return str(python)
+
+
+def run(*command: object, **environ: str) -> subprocess.CompletedProcess[str]:
+    """The finished command, stdout and stderr in one. Ranks that wait give way: they are more than the cores."""
+    sweep()
+    return subprocess.run(
+        [str(word) for word in command],
+        env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+
+def sweep() -> None:
+    """Remove what libraries leave of aborted jobs in /dev/shm, or every run of the suite would fill it further.
+
+    Only what came after this suite began, is a second old and mapped by nobody: it cannot be anybody's own.
+    """
+    found = [path for pattern in LEFT_BY_LIBRARIES for path in Path("/dev/shm").glob(pattern)]
+    now = time.time()
+    for path in found:
+        with contextlib.suppress(OSError):
+            is_ours = _BEGAN <= path.stat().st_ctime < now - 1 and path.stat().st_uid == os.getuid()
+            if is_ours and not _is_mapped(path):
+                path.unlink()
+
+
+def _is_mapped(path: Path) -> bool:
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):
+            if str(path) in maps.read_text():
+                return True
+    return False
+
+
+def launch(library: str, size: int, program: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """``size`` ranks of a program, by our launcher and so by the library's own mpiexec."""
+    options = ["-n", size, "--backend", "mpi", "--timeout", DEADLINE_S - 10]
+    return run(python_of(library), "-m", "cobre.comm.launch", *options, "--", program, **environ)
+
+
+def write_program(folder: Path, code: str) -> Path:
+    """A program that begins with `PREAMBLE`."""
+    program = folder / "program.py"
+    program.write_text(PREAMBLE + textwrap.dedent(code), encoding="utf-8")
+    return program
