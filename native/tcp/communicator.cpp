@@ -37,7 +37,8 @@ void Communicator::start(Met met) {
     rings_.resize(met.links.size());
     is_unwatched_.resize(met.links.size());
     exchange_.adopt(std::move(met.links), spins);
-    if (group_.rank == 0 && group_.size > 1) watcher_ = std::make_unique<std::thread>([this] { watch(); });
+    is_watched_ = group_.rank == 0 && group_.size > 1;
+    if (is_watched_) watcher_ = std::make_unique<std::thread>([this] { watch(); });
 }
 
 void Communicator::begin(Call& call, Tag from_worker, Tag from_hub) {
@@ -196,14 +197,18 @@ comm::Statistics Communicator::statistics() const {
 void Communicator::close() noexcept {
     lifetime_.close();
     if (lifetime_.is_forked()) return;
-    bell_.ring();
     const std::lock_guard guard(door_);
+    bell_.ring();
     is_leaving_ = true;
     if (!is_busy_) leave();
 }
 
+// The caller holds `door_`.
 void Communicator::leave() noexcept {
     for (const auto& link : exchange_.links()) link->leave();
+    if (is_watched_) return;  // the watcher sleeps on the bells, and closes them when it goes
+    bell_.close();
+    look_again_.close();
 }
 
 }  // namespace cobre::tcp

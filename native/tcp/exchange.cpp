@@ -16,6 +16,7 @@ using std::chrono::duration;
 
 // How long a rank whose timeout has run out gives rank 0 to say who is missing.
 constexpr double grace_s = 1.0;
+constexpr std::chrono::milliseconds hearing_time{100};
 // A message that is under way arrives within so many looks at the socket.
 constexpr int tries_before_yielding = 10;
 // With more connections than this a look at each would cost more than asking the kernel which are ready.
@@ -261,14 +262,27 @@ void Exchange::look_for_trouble(Caller& caller) {
                   "see what keeps it, or allow more time: COBRE_TCP_TIMEOUT_SECS or TcpConfig(timeout=…)"}};
 }
 
+// A report that knows everybody's call is worth a moment; those who come later learn of it all the same.
+void Exchange::hear_the_rest() {
+    const Clock::time_point until = Clock::now() + hearing_time;
+    for (const auto& link : links_) {
+        while (!link->inbox().has_call() && !link->is_lost()) {
+            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+            pollfd polled{link->fd(), POLLIN, 0};
+            if (left <= 0 || ::poll(&polled, 1, static_cast<int>(left)) <= 0) break;
+            if (link->receive(limits_.piece_bytes) != Link::Outcome::moved) break;
+            if (const News news = link->interpret(); news != News::none && news != News::call) break;
+        }
+    }
+}
+
 void Exchange::disagree() {
+    hear_the_rest();
     std::string said = "the ranks disagree: " + me() + " called " + call_->describe();
     std::string first;
     bool differs = false;
     for (const auto& link : links_) {
         const std::string who = "rank " + std::to_string(link->rank());
-        if (!link->inbox().has_call() && link->receive(limits_.piece_bytes) == Link::Outcome::moved)
-            static_cast<void>(link->interpret());
         const bool has_called = link->inbox().has_call();
         const std::string call = has_called ? link->inbox().call().describe() : "";
         differs |= has_called && differs_visibly(link->inbox().call(), *call_);

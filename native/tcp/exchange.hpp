@@ -92,6 +92,7 @@ private:
     void wait(Caller& caller);
     void sleep();
     void look_for_trouble(Caller& caller);
+    void hear_the_rest();
     [[noreturn]] void disagree();
     std::string missing() const;
     std::string me() const { return "rank " + std::to_string(group_.rank); }
