@@ -6,7 +6,7 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src -type f ! -name '*.pyi' ! -path '*/__pycache__/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-4gib check lint types layers fmt bench asan tsan clean
+.PHONY: help setup run test test-4gib check lint types layers fmt bench asan tsan fuzz clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,7 +41,7 @@ lint: setup
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard native)
 	$(CMAKE) -B build/strict -DCOBRE_STRICT=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
-	$(BIN)/cmake --build build/strict --target _native core_driver
+	$(BIN)/cmake --build build/strict --target _native core_driver tcp_driver tcp_fuzz
 
 types: setup
 	rm -rf src/cobre/_native && cp -r $$($(BIN)/python -c 'import cobre._native as n, pathlib; print(pathlib.Path(n.__file__).parent / "_native")') src/cobre/_native
@@ -61,11 +61,18 @@ bench: setup     ## measure call overhead and import time on this machine
 
 asan: setup ## run the core's driver under AddressSanitizer and UBSan
 	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null
-	$(BIN)/cmake --build build/asan --target core_driver && build/asan/core_driver
+	$(BIN)/cmake --build build/asan --target core_driver tcp_driver tcp_fuzz
+	build/asan/core_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000
 
 tsan: setup ## run the core's driver under ThreadSanitizer, ranks as threads
 	$(CMAKE) -B build/tsan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=thread >/dev/null
-	$(BIN)/cmake --build build/tsan --target core_driver && build/tsan/core_driver
+	$(BIN)/cmake --build build/tsan --target core_driver tcp_driver
+	build/tsan/core_driver && build/tsan/tcp_driver
+
+fuzz: setup ## feed a million inputs to the tcp backend's parsers under the sanitizers
+	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null
+	$(BIN)/cmake --build build/asan --target tcp_fuzz
+	build/asan/tcp_fuzz 1000000
 
 clean:           ## remove everything that was built or installed
 	rm -rf $(VENV) build dist src/cobre/_native .mypy_cache .ruff_cache .import_linter_cache

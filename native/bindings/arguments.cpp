@@ -97,7 +97,8 @@ int check_broadcast_root(const BorrowedBuffer& buffer, nb::handle root, comm::Gr
 }
 
 void bind_arguments(nb::module_& m) {
-    m.def("check_allgatherv", &check_allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(), "displs"_a.none(), "rank"_a, "size"_a,
+    m.def("check_allgatherv", &check_allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(),
+          "displs"_a.none(), "rank"_a, "size"_a,
           nb::sig("def check_allgatherv(send: object, recv: object, counts: object, displs: object, rank: int, "
                   "size: int) -> tuple[list[int], list[int]]"),
           "Raise what allgatherv must raise, or return counts and displs as lists of ints.");

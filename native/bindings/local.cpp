@@ -85,7 +85,8 @@ void bind_local(nb::module_& m) {
         .def(nb::init<std::size_t>(), "release_gil_bytes"_a)
         .def_prop_ro("rank", [](const Local&) { return 0; })
         .def_prop_ro("size", [](const Local&) { return 1; })
-        .def("allgatherv", &Local::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(), "displs"_a.none())
+        .def("allgatherv", &Local::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(),
+             "displs"_a.none())
         .def("allreduce", &Local::allreduce, "send"_a.none(), "recv"_a.none(), "op"_a.none())
         .def("broadcast", &Local::broadcast, "buf"_a.none(), "root"_a.none())
         .def("barrier", &Local::barrier)

@@ -9,10 +9,10 @@
 namespace cobre::comm {
 
 enum class ErrorClass : std::uint8_t {
-    type_error,           // TypeError
-    value_error,          // ValueError
-    invalid_buffer_size,  // cobre.InvalidBufferSize(operation, expected, actual)
-    invalid_root,         // cobre.InvalidRoot(root, size): expected holds the size, actual the root
+    type_error,            // TypeError
+    value_error,           // ValueError
+    invalid_buffer_size,   // cobre.InvalidBufferSize(operation, expected, actual)
+    invalid_root,          // cobre.InvalidRoot(root, size): expected holds the size, actual the root
     invalid_communicator,  // cobre.InvalidCommunicator
     collective_failed,     // cobre.CollectiveFailed(operation)
     allocation_failed,     // cobre.AllocationFailed(requested_bytes): expected holds them

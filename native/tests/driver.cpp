@@ -16,6 +16,7 @@
 #include "comm/error.hpp"
 #include "comm/fold.hpp"
 #include "comm/local.hpp"
+#include "report.hpp"
 
 namespace {
 
@@ -23,23 +24,7 @@ using namespace cobre::comm;
 
 constexpr DType float64{Kind::floating, false, 8, 0};
 
-class Report {
-public:
-    void expect(bool holds, const char* promise) {
-        ++checked_;
-        if (holds) return;
-        ++failed_;
-        std::printf("FAILED: %s\n", promise);
-    }
-    int finish() const {
-        std::printf("%d passed, %d failed\n", checked_ - failed_, failed_);
-        return failed_ == 0 ? 0 : 1;
-    }
-
-private:
-    int checked_ = 0;
-    int failed_ = 0;
-};
+using cobre::tests::Report;
 
 template <class T>
 Buffer buffer_of(std::vector<T>& values, DType dtype) {
@@ -88,11 +73,17 @@ void check_arguments(Report& report) {
     inside.count = 3;
     inside.data += 8;
     report.expect(raises(ErrorClass::value_error,
-                         [&] { check_allgatherv(inside, recv, {std::array<std::int64_t, 3>{4, 3, 3},
-                                                               std::array<std::int64_t, 3>{0, 4, 7}}, group); }),
+                         [&] {
+                             check_allgatherv(
+                                 inside, recv,
+                                 {std::array<std::int64_t, 3>{4, 3, 3}, std::array<std::int64_t, 3>{0, 4, 7}},
+                                 group);
+                         }),
                   "partial overlap is refused");
-    report.expect(raises(ErrorClass::invalid_root, [&] { check_broadcast(recv, 3, group); }), "root 3 of 3 is refused");
-    report.expect(raises(ErrorClass::invalid_root, [&] { check_broadcast(recv, -1, group); }), "root -1 is refused");
+    report.expect(raises(ErrorClass::invalid_root, [&] { check_broadcast(recv, 3, group); }),
+                  "root 3 of 3 is refused");
+    report.expect(raises(ErrorClass::invalid_root, [&] { check_broadcast(recv, -1, group); }),
+                  "root -1 is refused");
 }
 
 void check_folds(Report& report) {
@@ -107,8 +98,10 @@ void check_folds(Report& report) {
     const auto wrapped = fold<std::int8_t>({{127}, {1}}, int8, ReduceOp::sum);
     report.expect(wrapped[0] == -128, "int8 wraps");
     constexpr DType float16{Kind::floating, false, 2, 0};
-    const auto half = fold<std::uint16_t>({{0x3C00, 0x0001, 0x7BFF}, {0x1000, 0x0001, 0x7BFF}}, float16, ReduceOp::sum);
-    report.expect(half[0] == 0x3C00 && half[1] == 0x0002 && half[2] == 0x7C00, "float16 rounds, underflows, overflows");
+    const auto half =
+        fold<std::uint16_t>({{0x3C00, 0x0001, 0x7BFF}, {0x1000, 0x0001, 0x7BFF}}, float16, ReduceOp::sum);
+    report.expect(half[0] == 0x3C00 && half[1] == 0x0002 && half[2] == 0x7C00,
+                  "float16 rounds, underflows, overflows");
 
     std::vector<std::byte> raw(8 * 1000 + 1), out(8 * 1000 + 3);  // odd addresses must be fine
     const std::array<const std::byte*, 2> rows = {raw.data() + 1, raw.data() + 1};
@@ -122,7 +115,8 @@ void check_threads(Report& report) {
     std::vector<std::vector<double>> results(4);
     {
         std::vector<std::jthread> ranks;
-        for (auto& result : results) ranks.emplace_back([&] { result = fold<double>(rows, float64, ReduceOp::sum); });
+        for (auto& result : results)
+            ranks.emplace_back([&] { result = fold<double>(rows, float64, ReduceOp::sum); });
     }
     bool same = true;
     for (const auto& result : results)
