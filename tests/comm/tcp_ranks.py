@@ -1,4 +1,4 @@
-"""Ranks of the tcp backend in processes of their own, for tests of faults: what each printed and when it ended."""
+"""Ranks of the tcp backend in processes of their own, or in threads of the test."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+
+from cobre.comm import TcpCommunicator, TcpConfig
 
 PREAMBLE = """\
 import os, signal, sys, time
@@ -100,3 +103,42 @@ class Ranks:
                 process.send_signal(signal.SIGCONT)
                 process.kill()
             process.wait(10)
+
+
+def open_all(configs, delays=None):
+    """What ``connect`` returned or raised for each configuration, all at the same time."""
+    outcomes = [None] * len(configs)
+
+    def run(place):
+        time.sleep((delays or {}).get(place, 0))
+        try:
+            outcomes[place] = TcpCommunicator.connect(configs[place])
+        except Exception as error:
+            outcomes[place] = error
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(configs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    return outcomes
+
+
+def close_all(outcomes):
+    for outcome in outcomes:
+        if isinstance(outcome, TcpCommunicator):
+            outcome.close()
+
+
+def group_of(size, host="127.0.0.1", **settings):
+    settings = {"connect_timeout": 5.0, "timeout": 5.0, "port": free_port(), **settings}
+    return [TcpConfig(host, rank, size, **settings) for rank in range(size)]
+
+
+def barrier_on(comms):
+    threads = [threading.Thread(target=comm.barrier) for comm in comms]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert [comm.stats()["barrier"]["calls"] for comm in comms] == [1] * len(comms)

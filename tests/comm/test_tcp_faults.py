@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+
 from comm.tcp_ranks import Ranks
 
 SIZE = 3
@@ -99,7 +100,9 @@ failure_of({CALLS[call]})
             assert max(seconds_of(said[rank])) < 4, said
 
 
-@pytest.mark.parametrize("how", ["sys.exit(3)", "raise ValueError('mine')", "comm.close(); time.sleep(3)", "os._exit(0)"])
+@pytest.mark.parametrize(
+    "how", ["sys.exit(3)", "raise ValueError('mine')", "comm.close(); time.sleep(3)", "os._exit(0)"]
+)
 @pytest.mark.parametrize("victim", [0, 2])
 def test_a_rank_that_leaves_is_named_at_once(ranks, how, victim):
     program = f"""
@@ -130,7 +133,10 @@ say("undisturbed")
 
 MISMATCHES = {
     "operation": ("comm.barrier", "comm.allreduce, one, one.copy(), 'sum'"),
-    "dtype": ("comm.allreduce, one, one.copy(), 'sum'", "comm.allreduce, one.astype('f4'), one.astype('f4'), 'sum'"),
+    "dtype": (
+        "comm.allreduce, one, one.copy(), 'sum'",
+        "comm.allreduce, one.astype('f4'), one.astype('f4'), 'sum'",
+    ),
     "size": ("comm.allreduce, one, one.copy(), 'sum'", "comm.allreduce, many, many.copy(), 'sum'"),
     "reduction": ("comm.allreduce, one, one.copy(), 'sum'", "comm.allreduce, one, one.copy(), 'max'"),
     "root": ("comm.broadcast, big, 0", "comm.broadcast, big, 1"),

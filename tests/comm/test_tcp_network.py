@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from comm.tcp_proxy import Proxy
 from comm.tcp_ranks import Ranks, free_port
 
@@ -55,10 +56,13 @@ failure_of(comm.barrier)
 
 
 def _break_between(tmp_path, program, port, how, size):
-    program = program.replace("sys.stdin.readline()", f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)")
-    with Proxy(port) as proxy, Ranks(
-        size, program, port=port, ports={1: proxy.port}, timeout_s=1, directory=tmp_path
-    ) as group:
+    program = program.replace(
+        "sys.stdin.readline()", f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)"
+    )
+    with (
+        Proxy(port) as proxy,
+        Ranks(size, program, port=port, ports={1: proxy.port}, timeout_s=1, directory=tmp_path) as group,
+    ):
         group.start()
         for rank in range(size):
             group.wait_for(rank, "ready")
@@ -88,9 +92,10 @@ for _ in range(10_000):
         break
     say("step")
 """
-    with Proxy(port) as proxy, Ranks(
-        3, program, port=port, ports={1: proxy.port}, timeout_s=2, directory=tmp_path
-    ) as group:
+    with (
+        Proxy(port) as proxy,
+        Ranks(3, program, port=port, ports={1: proxy.port}, timeout_s=2, directory=tmp_path) as group,
+    ):
         group.start()
         group.wait_for(1, "step")
         getattr(proxy, how)()
@@ -102,9 +107,10 @@ for _ in range(10_000):
 
 def test_a_network_that_breaks_during_the_meeting_is_tried_again(tmp_path):
     port = free_port()
-    with Proxy(port) as proxy, Ranks(
-        2, "comm.barrier(); say('met')", port=port, ports={1: proxy.port}, directory=tmp_path
-    ) as group:
+    with (
+        Proxy(port) as proxy,
+        Ranks(2, "comm.barrier(); say('met')", port=port, ports={1: proxy.port}, directory=tmp_path) as group,
+    ):
         group.start(1)
         group.start(0)
         proxy.reset()

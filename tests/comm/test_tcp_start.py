@@ -8,48 +8,9 @@ import time
 
 import numpy as np
 import pytest
-from comm.tcp_ranks import Ranks, free_port
 
 from cobre.comm import InitializationFailed, MissingConfiguration, TcpCommunicator, TcpConfig
-
-
-def open_all(configs, delays=None):
-    """What ``connect`` returned or raised for each configuration, all at the same time."""
-    outcomes = [None] * len(configs)
-
-    def run(place):
-        time.sleep((delays or {}).get(place, 0))
-        try:
-            outcomes[place] = TcpCommunicator.connect(configs[place])
-        except Exception as error:
-            outcomes[place] = error
-
-    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(configs))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    return outcomes
-
-
-def close_all(outcomes):
-    for outcome in outcomes:
-        if isinstance(outcome, TcpCommunicator):
-            outcome.close()
-
-
-def group_of(size, host="127.0.0.1", **settings):
-    settings = {"connect_timeout": 5.0, "timeout": 5.0, "port": free_port(), **settings}
-    return [TcpConfig(host, rank, size, **settings) for rank in range(size)]
-
-
-def barrier_on(comms):
-    threads = [threading.Thread(target=comm.barrier) for comm in comms]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(10)
-    assert [comm.stats()["barrier"]["calls"] for comm in comms] == [1] * len(comms)
+from comm.tcp_ranks import Ranks, barrier_on, close_all, free_port, group_of, open_all
 
 
 @pytest.mark.parametrize("late", [0, 1, 2])

@@ -12,9 +12,9 @@ import threading
 import time
 
 import pytest
-from comm.test_tcp_start import barrier_on, close_all, free_port
 
 from cobre.comm import TcpCommunicator, TcpConfig
+from comm.tcp_ranks import barrier_on, close_all, free_port
 
 SECRET = "between us"
 
@@ -130,7 +130,9 @@ class Hub:
         return TcpConfig("127.0.0.1", rank, 2, port=self.port, secret=SECRET, connect_timeout=10, timeout=5)
 
     def _connect(self):
-        self.comms[0] = TcpCommunicator.connect(self._config(0), on_listening=lambda port: self._listens.set())
+        self.comms[0] = TcpCommunicator.connect(
+            self._config(0), on_listening=lambda port: self._listens.set()
+        )
 
     def knock(self):
         return socket.create_connection(("127.0.0.1", self.port), timeout=5)
