@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKEND", "TcpCommunicator"]
 
-LIMITS = {"piece_bytes": 128 * 1024, "window_bytes": 512 * 1024}
+LIMITS = {"piece_bytes": 256 * 1024, "window_bytes": 512 * 1024}
 
 _log = logging.getLogger("cobre.comm")
 
