@@ -7,7 +7,7 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-4gib check lint types layers fmt bench bench-mpi asan tsan clean
+.PHONY: help setup run test test-4gib check lint types layers fmt bench bench-mpi asan tsan fuzz clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,13 +45,8 @@ build/mpi/%/.package: build/mpi/%/.tools build/wheel/.built
 
 .PRECIOUS: build/mpi/%/.tools
 
-run: build/plugin/.installed ## run a distributed example on 4 ranks and show what each did
-	PYTHONPATH=build/plugin $(BIN)/cobre launch -n 4 --backend sockets examples/distributed_mean.py
-
-# Beside .venv, not in it: the suite must not depend on whether somebody ran the example.
-build/plugin/.installed: $(VENV)/.package $(shell find examples/backend_plugin -type f ! -path '*/__pycache__/*')
-	$(BIN)/python -m pip install --quiet --upgrade --no-deps --no-build-isolation --no-index --target build/plugin examples/backend_plugin
-	touch $@
+run: setup       ## run a distributed example on 4 ranks and show what each did
+	$(BIN)/cobre launch -n 4 examples/distributed_mean.py
 
 test: setup $(MPI_READY) ## run the whole suite
 	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python -m pytest
@@ -67,7 +62,7 @@ lint: setup
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard native)
 	$(CMAKE) -B build/strict -DCOBRE_STRICT=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
-	$(BIN)/cmake --build build/strict --target _native core_driver shm_driver
+	$(BIN)/cmake --build build/strict --target _native core_driver shm_driver tcp_driver tcp_fuzz
 
 types: setup
 	rm -rf src/cobre/_native && cp -r $$($(BIN)/python -c 'import cobre._native as n, pathlib; print(pathlib.Path(n.__file__).parent / "_native")') src/cobre/_native
@@ -90,11 +85,18 @@ bench-mpi: $(MPI_READY) ## measure the mpi backend beside plain mpi4py, with bot
 
 asan: setup ## run the core's drivers under AddressSanitizer and UBSan
 	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null
-	$(BIN)/cmake --build build/asan --target core_driver shm_driver && build/asan/core_driver && build/asan/shm_driver
+	$(BIN)/cmake --build build/asan --target core_driver shm_driver tcp_driver tcp_fuzz
+	build/asan/core_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000
 
 tsan: setup ## run the core's drivers under ThreadSanitizer, ranks as threads
 	$(CMAKE) -B build/tsan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=thread >/dev/null
-	$(BIN)/cmake --build build/tsan --target core_driver shm_driver && build/tsan/core_driver && build/tsan/shm_driver
+	$(BIN)/cmake --build build/tsan --target core_driver shm_driver tcp_driver
+	build/tsan/core_driver && build/tsan/shm_driver && build/tsan/tcp_driver
+
+fuzz: setup ## feed a million inputs to the tcp backend's parsers under the sanitizers
+	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null
+	$(BIN)/cmake --build build/asan --target tcp_fuzz
+	build/asan/tcp_fuzz 1000000
 
 clean:           ## remove everything that was built or installed
 	rm -rf $(VENV) build dist src/cobre/_native .mypy_cache .ruff_cache .import_linter_cache

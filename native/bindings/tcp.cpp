@@ -131,11 +131,11 @@ void bind_tcp(nb::module_& m) {
     nb::class_<Tcp>(m, "TcpCommunicator", "Collectives over a star of TCP connections around rank 0.")
         .def(nb::init<int, int, double, std::size_t, std::size_t>(), "rank"_a, "size"_a, "timeout"_a,
              "piece_bytes"_a, "window_bytes"_a)
-        .def("_listen", &Tcp::listen, "host"_a, "port"_a, "secret"_a, "timeout"_a,
+        .def("listen", &Tcp::listen, "host"_a, "port"_a, "secret"_a, "timeout"_a,
              "Rank 0: begin to listen; returns the port.")
-        .def("_gather", &Tcp::gather, "Rank 0: wait until all are there.")
-        .def("_join", &Tcp::join, "host"_a, "port"_a, "secret"_a, "timeout"_a, "Other ranks: find rank 0.")
-        .def("_visitors", &Tcp::visitors, "Who was turned away and why, and how many more there were.")
+        .def("gather", &Tcp::gather, "Rank 0: wait until all are there.")
+        .def("join", &Tcp::join, "host"_a, "port"_a, "secret"_a, "timeout"_a, "Other ranks: find rank 0.")
+        .def("visitors", &Tcp::visitors, "Who was turned away and why, and how many more there were.")
         .def_prop_ro("rank", &Tcp::rank)
         .def_prop_ro("size", &Tcp::size)
         .def("allgatherv", &Tcp::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(),
@@ -143,8 +143,8 @@ void bind_tcp(nb::module_& m) {
         .def("allreduce", &Tcp::allreduce, "send"_a.none(), "recv"_a.none(), "op"_a.none())
         .def("broadcast", &Tcp::broadcast, "buf"_a.none(), "root"_a.none())
         .def("barrier", &Tcp::barrier)
-        .def("_split", &Tcp::split, "Wait until all ranks split.")
-        .def("_agree_on_region", &Tcp::agree_on_region, "count"_a, "dtype"_a, "can"_a,
+        .def("split", &Tcp::split, "Wait until all ranks split.")
+        .def("agree_on_region", &Tcp::agree_on_region, "count"_a, "dtype"_a, "can"_a,
              "The lowest rank that cannot have a region of so many elements, or -1.")
         .def("stats", &Tcp::stats, nb::sig("def stats(self) -> dict[str, dict[str, float]]"))
         .def("close", &Tcp::close)

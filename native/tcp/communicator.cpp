@@ -14,10 +14,6 @@ namespace {
 using comm::Buffer;
 using comm::Operation;
 
-// Tries of an empty socket before sleeping. Only while every rank of this machine can have a processor: a rank
-// that spins on the processor which the awaited one needs makes both slower.
-constexpr int spins_with_room = 500;
-
 }  // namespace
 
 Communicator::Communicator(comm::Group group, double timeout_s, Limits limits)
@@ -36,11 +32,12 @@ Communicator::~Communicator() {
 void Communicator::start(Met met) {
     bell_.open();
     look_again_.open();
-    const int spins = met.neighbours <= usable_processors() ? spins_with_room : 0;
+    const Patience patience = Patience::for_ranks(met.neighbours, usable_processors());
     rings_.resize(met.links.size());
     is_unwatched_.resize(met.links.size());
-    exchange_.adopt(std::move(met.links), spins);
-    if (group_.rank == 0 && group_.size > 1) watcher_ = std::make_unique<std::thread>([this] { watch(); });
+    exchange_.adopt(std::move(met.links), patience);
+    is_watched_ = group_.rank == 0 && group_.size > 1;
+    if (is_watched_) watcher_ = std::make_unique<std::thread>([this] { watch(); });
 }
 
 void Communicator::begin(Call& call, Tag from_worker, Tag from_hub) {
@@ -203,14 +200,18 @@ comm::Statistics Communicator::statistics() const {
 void Communicator::close() noexcept {
     lifetime_.close();
     if (lifetime_.is_forked()) return;
-    bell_.ring();
     const std::lock_guard guard(door_);
+    bell_.ring();
     is_leaving_ = true;
     if (!is_busy_) leave();
 }
 
+// The caller holds `door_`.
 void Communicator::leave() noexcept {
     for (const auto& link : exchange_.links()) link->leave();
+    if (is_watched_) return;  // the watcher sleeps on the bells, and closes them when it goes
+    bell_.close();
+    look_again_.close();
 }
 
 }  // namespace cobre::tcp

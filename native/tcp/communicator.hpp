@@ -67,6 +67,7 @@ private:
     void leave() noexcept;
 
     void watch() noexcept;
+    void watch_until_closed();
     void examine_departed();
 
     comm::Group group_;
@@ -81,7 +82,8 @@ private:
     std::vector<bool> is_unwatched_;
 
     std::mutex calls_;  // one call, or the watcher, at a time
-    std::mutex door_;   // guards the next two, for an instant only
+    std::mutex door_;   // guards the next three, for an instant only
+    bool is_watched_ = false;
     bool is_busy_ = false;
     bool is_leaving_ = false;
     mutable std::mutex counting_;

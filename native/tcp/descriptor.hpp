@@ -37,6 +37,7 @@ public:
     void ring() const noexcept;
     // Makes it silent again.
     void hush() const noexcept;
+    void close() noexcept { event_.reset(); }
 
 private:
     Descriptor event_;

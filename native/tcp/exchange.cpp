@@ -16,8 +16,7 @@ using std::chrono::duration;
 
 // How long a rank whose timeout has run out gives rank 0 to say who is missing.
 constexpr double grace_s = 1.0;
-// A message that is under way arrives within so many looks at the socket.
-constexpr int tries_before_yielding = 10;
+constexpr std::chrono::milliseconds hearing_time{100};
 // With more connections than this a look at each would cost more than asking the kernel which are ready.
 constexpr std::size_t most_tried_blindly = 8;
 
@@ -78,9 +77,16 @@ bool Folding::advance() {
     return true;
 }
 
-void Exchange::adopt(Links links, int spins) {
+Patience Patience::for_ranks(int neighbours, int usable_processors) noexcept {
+    // Waking a sleeper takes some 50 us, so whoever sleeps after a shorter time sends the other to sleep as well,
+    // and both stay slow. Offering the processor costs nothing while nobody else wants it, and is what the awaited
+    // rank needs if it sits on the same one. With fewer processors than ranks nobody looks without offering.
+    return neighbours <= usable_processors ? Patience{10, 500} : Patience{0, 20};
+}
+
+void Exchange::adopt(Links links, Patience patience) {
     links_ = std::move(links);
-    spins_ = spins;
+    patience_ = patience;
     polled_.resize(links_.size() + 1);
 }
 
@@ -90,7 +96,7 @@ void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& call
     may_send_ = links_.size() == 1;  // between two ranks each compares; among more rank 0 must hear all first
     is_counting_ = is_in_grace_ = is_waiting_ = false;
     waited_s_ = 0.0;
-    spins_left_ = spins_;
+    looks_ = 0;
     for (const auto& link : links_) {
         link->may_write = true;
         link->may_read = links_.size() <= most_tried_blindly;
@@ -109,7 +115,7 @@ void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& call
             wait(caller);
             continue;
         }
-        spins_left_ = spins_;
+        looks_ = 0;
         is_counting_ = false;
         if (is_waiting_) {
             is_waiting_ = false;
@@ -206,9 +212,8 @@ void Exchange::wait(Caller& caller) {
         is_waiting_ = true;
         waiting_since_ = Clock::now();
     }
-    if (spins_left_ > 0) {
-        // The awaited rank may have to run on this very processor before anything can arrive.
-        if (--spins_left_ < spins_ - tries_before_yielding) ::sched_yield();
+    if (looks_ < patience_.looks + patience_.looks_with_yield) {
+        if (++looks_ > patience_.looks) ::sched_yield();
         for (const auto& link : links_) link->may_read = link->may_write = true;
         return;
     }
@@ -261,14 +266,27 @@ void Exchange::look_for_trouble(Caller& caller) {
                   "see what keeps it, or allow more time: COBRE_TCP_TIMEOUT_SECS or TcpConfig(timeout=…)"}};
 }
 
+// A report that knows everybody's call is worth a moment; those who come later learn of it all the same.
+void Exchange::hear_the_rest() {
+    const Clock::time_point until = Clock::now() + hearing_time;
+    for (const auto& link : links_) {
+        while (!link->inbox().has_call() && !link->is_lost()) {
+            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+            pollfd polled{link->fd(), POLLIN, 0};
+            if (left <= 0 || ::poll(&polled, 1, static_cast<int>(left)) <= 0) break;
+            if (link->receive(limits_.piece_bytes) != Link::Outcome::moved) break;
+            if (const News news = link->interpret(); news != News::none && news != News::call) break;
+        }
+    }
+}
+
 void Exchange::disagree() {
+    hear_the_rest();
     std::string said = "the ranks disagree: " + me() + " called " + call_->describe();
     std::string first;
     bool differs = false;
     for (const auto& link : links_) {
         const std::string who = "rank " + std::to_string(link->rank());
-        if (!link->inbox().has_call() && link->receive(limits_.piece_bytes) == Link::Outcome::moved)
-            static_cast<void>(link->interpret());
         const bool has_called = link->inbox().has_call();
         const std::string call = has_called ? link->inbox().call().describe() : "";
         differs |= has_called && differs_visibly(link->inbox().call(), *call_);

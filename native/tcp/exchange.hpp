@@ -22,8 +22,16 @@ namespace cobre::tcp {
 using Links = std::vector<std::unique_ptr<Link>>;
 
 struct Limits {
-    std::size_t piece_bytes = 128 * 1024;   // of payload in one frame
+    std::size_t piece_bytes = 256 * 1024;   // of payload in one frame
     std::size_t window_bytes = 512 * 1024;  // of one rank's numbers that wait to be folded
+};
+
+// Looks at silent sockets before sleeping: so many in a row, then with the processor offered to others in between.
+struct Patience {
+    int looks = 0;
+    int looks_with_yield = 0;
+
+    static Patience for_ranks(int neighbours, int usable_processors) noexcept;
 };
 
 // Why the group cannot go on.
@@ -73,7 +81,7 @@ public:
     Exchange(comm::Group group, double timeout_s, Limits limits, const comm::Lifetime& lifetime, const Bell& bell)
         : group_(group), timeout_s_(timeout_s), limits_(limits), lifetime_(lifetime), bell_(bell) {}
 
-    void adopt(Links links, int spins);
+    void adopt(Links links, Patience patience);
     Links& links() noexcept { return links_; }
 
     // Runs the step that all links have begun. Throws `Broken` or `Interrupted`.
@@ -92,6 +100,7 @@ private:
     void wait(Caller& caller);
     void sleep();
     void look_for_trouble(Caller& caller);
+    void hear_the_rest();
     [[noreturn]] void disagree();
     std::string missing() const;
     std::string me() const { return "rank " + std::to_string(group_.rank); }
@@ -103,12 +112,12 @@ private:
     const Bell& bell_;
     Links links_;
     std::vector<pollfd> polled_;
-    int spins_ = 0;
+    Patience patience_;
 
     const Call* call_ = nullptr;
     bool may_send_ = false;
     std::size_t calls_heard_ = 0;
-    int spins_left_ = 0;
+    int looks_ = 0;
     bool is_counting_ = false;
     bool is_in_grace_ = false;
     bool is_waiting_ = false;

@@ -95,24 +95,31 @@ void Communicator::watch() noexcept {
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);  // Python's handlers belong to the threads that Python knows
     try {
-        std::vector<pollfd> polled;
-        for (;;) {
-            polled.assign({{bell_.get(), POLLIN, 0}, {look_again_.get(), POLLIN, 0}});
-            {
-                const Turn turn(*this, "watch");
-                for (std::size_t i = 0; i < exchange_.links().size(); ++i) {
-                    const Link& link = *exchange_.links()[i];
-                    // Only the end of a stream wakes us; arriving data is none of our business.
-                    if (!link.is_lost() && !is_unwatched_[i]) polled.push_back({link.fd(), POLLRDHUP, 0});
-                }
-            }
-            if (::poll(polled.data(), polled.size(), -1) < 0) continue;
-            if (polled[0].revents != 0) return;
-            if (polled[1].revents != 0) look_again_.hush();
-            const Turn turn(*this, "watch");  // throws once the communicator is closed or has failed
-            examine_departed();
-        }
+        watch_until_closed();
     } catch (...) {  // closed or failed meanwhile: nothing is left to watch
+    }
+    const std::lock_guard guard(door_);
+    is_watched_ = false;
+    if (is_leaving_ && !is_busy_) leave();
+}
+
+void Communicator::watch_until_closed() {
+    std::vector<pollfd> polled;
+    for (;;) {
+        polled.assign({{bell_.get(), POLLIN, 0}, {look_again_.get(), POLLIN, 0}});
+        {
+            const Turn turn(*this, "watch");  // throws once the communicator is closed or has failed
+            for (std::size_t i = 0; i < exchange_.links().size(); ++i) {
+                const Link& link = *exchange_.links()[i];
+                // Only the end of a stream wakes us; arriving data is none of our business.
+                if (!link.is_lost() && !is_unwatched_[i]) polled.push_back({link.fd(), POLLRDHUP, 0});
+            }
+        }
+        if (::poll(polled.data(), polled.size(), -1) < 0) continue;
+        if (polled[0].revents != 0) return;
+        if (polled[1].revents != 0) look_again_.hush();
+        const Turn turn(*this, "watch");
+        examine_departed();
     }
 }
 

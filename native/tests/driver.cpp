@@ -16,6 +16,7 @@
 #include "comm/error.hpp"
 #include "comm/fold.hpp"
 #include "comm/local.hpp"
+#include "report.hpp"
 
 namespace {
 
@@ -23,23 +24,7 @@ using namespace cobre::comm;
 
 constexpr DType float64{Kind::floating, false, 8, 0};
 
-class Report {
-public:
-    void expect(bool holds, const char* promise) {
-        ++checked_;
-        if (holds) return;
-        ++failed_;
-        std::printf("FAILED: %s\n", promise);
-    }
-    int finish() const {
-        std::printf("%d passed, %d failed\n", checked_ - failed_, failed_);
-        return failed_ == 0 ? 0 : 1;
-    }
-
-private:
-    int checked_ = 0;
-    int failed_ = 0;
-};
+using cobre::tests::Report;
 
 template <class T>
 Buffer buffer_of(std::vector<T>& values, DType dtype) {

@@ -21,6 +21,8 @@ PAIRS = [
     (name, size) for name in available_backends() if name in BACKENDS for size in SIZES.get(name, EVERY_SIZE)
 ]
 
+LARGEST_SHRUNK = 3  # tiny pieces are slow, and every boundary is crossed with three ranks already
+
 DEADLINE_S = 100
 
 
@@ -46,7 +48,9 @@ def test_the_backend_keeps_the_contract(backend, size):
     _assert_passed(_kit(backend, size))
 
 
-@pytest.mark.parametrize(("backend", "size"), [pair for pair in PAIRS if get_backend(pair[0]).limits])
+@pytest.mark.parametrize(
+    ("backend", "size"), [pair for pair in PAIRS if get_backend(pair[0]).limits and pair[1] <= LARGEST_SHRUNK]
+)
 def test_it_keeps_the_contract_with_every_internal_limit_shrunk(backend, size):
     limits = get_backend(backend).limits
     shrunk = ",".join(f"{name}={min(value, 192)}" for name, value in limits.items())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKEND", "TcpCommunicator"]
 
-LIMITS = {"piece_bytes": 128 * 1024, "window_bytes": 512 * 1024}
+LIMITS = {"piece_bytes": 256 * 1024, "window_bytes": 512 * 1024}
 
 _log = logging.getLogger("cobre.comm")
 
@@ -54,15 +54,15 @@ class TcpCommunicator(_core.TcpCommunicator):
         meeting_at = (_host(config), config.port, config.secret or "", config.connect_timeout)
         try:
             if config.rank == 0:
-                comm.port = comm._listen(*meeting_at)
+                comm.port = comm.listen(*meeting_at)
                 _log.info("rank 0 listens at %s port %d", meeting_at[0], comm.port)
                 if on_listening is not None:
                     on_listening(comm.port)
-                comm._gather()
+                comm.gather()
             else:
-                comm._join(*meeting_at)
+                comm.join(*meeting_at)
         finally:
-            named, unnamed = comm._visitors()
+            named, unnamed = comm.visitors()
             for address, reason in named:
                 _log.warning("dropped a connection from %s: %s", address, reason)
             if unnamed:
@@ -86,7 +86,7 @@ class TcpCommunicator(_core.TcpCommunicator):
             region = HeapRegion(number, resolved)
         except AllocationFailed as error:
             refusal = error
-        unlucky = self._agree_on_region(min(number, 2**64 - 1), resolved, region is not None)
+        unlucky = self.agree_on_region(min(number, 2**64 - 1), resolved, region is not None)
         if region is not None and unlucky < 0:
             return region
         if refusal is not None:
@@ -99,7 +99,7 @@ class TcpCommunicator(_core.TcpCommunicator):
 
     def split_local(self) -> Communicator:
         """A communicator of this rank alone: nothing is shared between processes here."""
-        self._split()
+        self.split()
         from cobre.comm.selection import create_communicator  # backends know each other by name only
 
         return create_communicator("local")

@@ -1,0 +1,108 @@
+"""A byte-level proxy between a worker and rank 0 that delays, cuts up, stalls, halves and breaks what passes."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+import struct
+import threading
+import time
+
+
+class Proxy:
+    """Listens on ``port`` and passes every connection on to ``target``; used as a context.
+
+    ``largest`` is the most bytes passed on at once, ``pause_s`` what is waited for now and then between two.
+    """
+
+    def __init__(self, target, *, largest=65536, pause_s=0.0, seed=0):
+        self._target, self._largest, self._pause_s = target, largest, pause_s
+        self._random = random.Random(seed)
+        self._listener = socket.socket()
+        self._listener.bind(("127.0.0.1", 0))
+        self._listener.listen()
+        self.port = self._listener.getsockname()[1]
+        self._flows = threading.Event()
+        self._flows.set()
+        self._pairs, self._threads, self._is_closed = [], [], False
+        self._start(self._accept)
+
+    def _start(self, work, *arguments):
+        thread = threading.Thread(target=work, args=arguments)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            upstream = self._reach()
+            if upstream is None:
+                client.close()
+                continue
+            self._pairs.append((client, upstream))
+            for connection in (client, upstream):
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._start(self._pass_on, client, upstream)
+            self._start(self._pass_on, upstream, client)
+
+    def _reach(self):
+        """Rank 0, which may start later than the rank behind the proxy."""
+        end = time.monotonic() + 10
+        while time.monotonic() < end and not self._is_closed:
+            with contextlib.suppress(OSError):
+                return socket.create_connection(("127.0.0.1", self._target))
+            time.sleep(0.02)
+        return None
+
+    def _pass_on(self, source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                while data:
+                    self._flows.wait()
+                    count = self._random.randint(1, self._largest)
+                    if self._pause_s and self._random.random() < 0.05:
+                        time.sleep(self._pause_s)
+                    target.sendall(data[:count])
+                    data = data[count:]
+            target.shutdown(socket.SHUT_WR)
+
+    def freeze(self):
+        """Pass nothing on from now on, and close nothing."""
+        self._flows.clear()
+
+    def reset(self):
+        """Break both connections with a reset."""
+        for pair in self._pairs:
+            for connection in pair:
+                with contextlib.suppress(OSError):
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    connection.shutdown(socket.SHUT_RD)  # wakes the thread that reads
+                    connection.close()
+
+    def half_close(self):
+        """Say on both sides that nothing more will come, and go on reading."""
+        for pair in self._pairs:
+            for connection in pair:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_WR)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self._is_closed = True
+        self._flows.set()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for pair in self._pairs:
+            for connection in pair:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+                connection.close()
+        for thread in self._threads:
+            thread.join(15)

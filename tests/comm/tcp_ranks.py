@@ -1,0 +1,144 @@
+"""Ranks of the tcp backend in processes of their own, or in threads of the test."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from cobre.comm import TcpCommunicator, TcpConfig
+
+PREAMBLE = """\
+import os, signal, sys, time
+import numpy as np
+from cobre.comm import *
+
+def failure_of(call, *arguments):
+    started = time.monotonic()
+    try:
+        call(*arguments)
+    except CollectiveFailed as error:
+        print(f"{error.message} [{time.monotonic() - started:.2f} s]", flush=True)
+    except CobreError as error:
+        print(f"{type(error).__name__}: {error.message}", flush=True)
+    else:
+        print("no failure", flush=True)
+
+comm = create_communicator()
+rank, size = comm.rank, comm.size
+one, many, ones, places = np.ones(1), np.ones(size), [1] * size, range(size)
+big = np.ones(1_000_000)
+def say(word):
+    print(word, flush=True)
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Ranks:
+    """Started ranks; used as a context that leaves none running."""
+
+    def __init__(self, size, program, *, port=None, ports=None, timeout_s=2.0, directory=None, environ=None):
+        self.size, self.port = size, port or free_port()
+        self._script = Path(directory) / "program.py"
+        self._script.write_text(PREAMBLE + program)
+        self._directory = Path(directory)
+        self.processes = {}
+        self._environ = {
+            **os.environ,
+            "COBRE_COMM_BACKEND": "tcp",
+            "COBRE_TCP_COORDINATOR": "127.0.0.1",
+            "COBRE_TCP_SIZE": str(size),
+            "COBRE_TCP_TIMEOUT_SECS": str(timeout_s),
+            "COBRE_TCP_CONNECT_TIMEOUT_MS": "10000",
+            **(environ or {}),
+        }
+        self._ports = ports or {}
+
+    def start(self, *ranks, **environ):
+        for rank in ranks or range(self.size):
+            own = {"COBRE_TCP_RANK": str(rank), "COBRE_TCP_PORT": str(self._ports.get(rank, self.port))}
+            with (self._directory / f"out.{rank}").open("w") as output:
+                self.processes[rank] = subprocess.Popen(
+                    [sys.executable, str(self._script)],
+                    env={**self._environ, **own, **environ},
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                )
+        return self
+
+    def said(self, rank):
+        return (self._directory / f"out.{rank}").read_text()
+
+    def wait_for(self, rank, word, seconds=15.0):
+        end = time.monotonic() + seconds
+        while word not in self.said(rank):
+            assert time.monotonic() < end, f"rank {rank} never said {word!r}: {self.said(rank)}"
+            time.sleep(0.01)
+
+    def signal(self, rank, number):
+        self.processes[rank].send_signal(number)
+
+    def wait(self, *ranks, seconds=20.0):
+        end = time.monotonic() + seconds
+        for rank in ranks or self.processes:
+            self.processes[rank].wait(max(0.1, end - time.monotonic()))
+        return [self.said(rank) for rank in sorted(self.processes)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        for process in self.processes.values():
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                process.kill()
+            process.wait(10)
+
+
+def open_all(configs, delays=None):
+    """What ``connect`` returned or raised for each configuration, all at the same time."""
+    outcomes = [None] * len(configs)
+
+    def run(place):
+        time.sleep((delays or {}).get(place, 0))
+        try:
+            outcomes[place] = TcpCommunicator.connect(configs[place])
+        except Exception as error:
+            outcomes[place] = error
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(configs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    return outcomes
+
+
+def close_all(outcomes):
+    for outcome in outcomes:
+        if isinstance(outcome, TcpCommunicator):
+            outcome.close()
+
+
+def group_of(size, host="127.0.0.1", **settings):
+    settings = {"connect_timeout": 5.0, "timeout": 5.0, "port": free_port(), **settings}
+    return [TcpConfig(host, rank, size, **settings) for rank in range(size)]
+
+
+def barrier_on(comms):
+    threads = [threading.Thread(target=comm.barrier) for comm in comms]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert [comm.stats()["barrier"]["calls"] for comm in comms] == [1] * len(comms)

@@ -1,0 +1,261 @@
+"""Every way a rank can fail, in every collective: an exception on every other rank that names it, never a hang."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+
+import pytest
+
+from comm.tcp_ranks import Ranks
+
+SIZE = 3
+CALLS = {
+    "barrier": "comm.barrier",
+    "allreduce": "comm.allreduce, one, one.copy(), 'sum'",
+    "large allreduce": "comm.allreduce, big, big.copy(), 'sum'",
+    "allgatherv": "comm.allgatherv, one, many, ones, places",
+    "large allgatherv": "comm.allgatherv, big, np.ones(size * big.size), [big.size] * size,"
+    " [big.size * r for r in range(size)]",
+    "broadcast from 0": "comm.broadcast, big, 0",
+    "broadcast from 1": "comm.broadcast, big, 1",
+    "region": "comm.create_shared_region, 5",
+    "split": "comm.split_local",
+}
+SECONDS = re.compile(r"\[(\d+\.\d+) s\]")
+
+
+def seconds_of(said):
+    return [float(number) for number in SECONDS.findall(said)]
+
+
+@pytest.fixture
+def ranks(tmp_path):
+    def make(program, size=SIZE, **options):
+        return Ranks(size, program, directory=tmp_path, **options)
+
+    return make
+
+
+@pytest.mark.parametrize("victim", [0, 1, 2])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_killed_rank_is_named_at_once(ranks, call, victim):
+    program = f"""
+say("ready")
+if rank == {victim}: time.sleep(30)
+failure_of({CALLS[call]})
+failure_of(comm.barrier)
+"""
+    with ranks(program, timeout_s=10) as group:
+        group.start()
+        for rank in range(SIZE):
+            group.wait_for(rank, "ready")
+        group.signal(victim, signal.SIGKILL)
+        said = group.wait()
+        for rank in {0, 1, 2} - {victim}:
+            assert f"rank {victim} (" in said[rank], said
+            assert said[rank].count("has died or exited") == 2, said
+            assert max(seconds_of(said[rank])) < 5, said
+
+
+@pytest.mark.parametrize("victim", [1, 2])
+def test_a_death_reaches_the_others_while_rank_0_computes(ranks, victim):
+    program = f"""
+say("ready")
+if rank == 0: time.sleep(4)
+if rank == {victim}: time.sleep(30)
+failure_of(comm.barrier)
+"""
+    with ranks(program, timeout_s=10) as group:
+        group.start()
+        for rank in range(SIZE):
+            group.wait_for(rank, "ready")
+        group.signal(victim, signal.SIGKILL)
+        waiting = 3 - victim
+        group.wait(waiting, seconds=3)
+        assert f"rank {victim} (" in group.said(waiting)
+        assert seconds_of(group.said(waiting))[0] < 2
+        group.wait(0)
+        assert f"rank {victim} (" in group.said(0)
+
+
+@pytest.mark.parametrize("victim", [0, 1, 2])
+@pytest.mark.parametrize("call", ["barrier", "large allgatherv", "large allreduce", "broadcast from 1"])
+def test_a_stopped_rank_is_named_after_the_timeout(ranks, call, victim):
+    program = f"""
+say("ready")
+if rank == {victim}: time.sleep(30)
+failure_of({CALLS[call]})
+"""
+    with ranks(program, timeout_s=1) as group:
+        group.start()
+        for rank in range(SIZE):
+            group.wait_for(rank, "ready")
+        group.signal(victim, signal.SIGSTOP)
+        others = sorted({0, 1, 2} - {victim})
+        said = group.wait(*others)
+        for rank in others:
+            assert f"rank {victim}" in said[rank], said
+            assert max(seconds_of(said[rank])) < 4, said
+
+
+@pytest.mark.parametrize(
+    "how", ["sys.exit(3)", "raise ValueError('mine')", "comm.close(); time.sleep(3)", "os._exit(0)"]
+)
+@pytest.mark.parametrize("victim", [0, 2])
+def test_a_rank_that_leaves_is_named_at_once(ranks, how, victim):
+    program = f"""
+if rank == {victim}:
+    {how}
+else:
+    failure_of(comm.barrier)
+"""
+    with ranks(program, timeout_s=10) as group:
+        group.start()
+        said = group.wait()
+        for rank in {0, 1, 2} - {victim}:
+            assert f"rank {victim} (" in said[rank], said
+            assert max(seconds_of(said[rank])) < 3, said
+
+
+def test_a_rank_that_only_computes_is_not_disturbed_by_one_that_leaves(ranks):
+    program = """
+comm.barrier()
+if rank == 2: comm.close()
+time.sleep(0.5)
+say("undisturbed")
+"""
+    with ranks(program) as group:
+        said = group.start().wait()
+    assert all("undisturbed" in words and "Traceback" not in words for words in said), said
+
+
+MISMATCHES = {
+    "operation": ("comm.barrier", "comm.allreduce, one, one.copy(), 'sum'"),
+    "dtype": (
+        "comm.allreduce, one, one.copy(), 'sum'",
+        "comm.allreduce, one.astype('f4'), one.astype('f4'), 'sum'",
+    ),
+    "size": ("comm.allreduce, one, one.copy(), 'sum'", "comm.allreduce, many, many.copy(), 'sum'"),
+    "reduction": ("comm.allreduce, one, one.copy(), 'sum'", "comm.allreduce, one, one.copy(), 'max'"),
+    "root": ("comm.broadcast, big, 0", "comm.broadcast, big, 1"),
+    "broadcast size": ("comm.broadcast, big, 0", "comm.broadcast, many, 0"),
+    "broadcast dtype": ("comm.broadcast, one, 1", "comm.broadcast, one.astype('f4'), 1"),
+    "counts": (
+        "comm.allgatherv, one, np.ones(size + 1), ones, places",
+        "comm.allgatherv, one, np.ones(size + 1), [2, *ones[1:]] if rank else ones,"
+        " [0, *range(2, size + 1)] if rank else places",
+    ),
+    "large against small": (
+        "comm.allgatherv, big, np.ones(size * big.size), [big.size] * size, [big.size * r for r in range(size)]",
+        "comm.barrier",
+    ),
+    "region": ("comm.create_shared_region, 5", "comm.create_shared_region, 6"),
+}
+
+
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("odd", [0, 1])
+@pytest.mark.parametrize("what", MISMATCHES)
+def test_a_disagreement_is_reported_on_every_rank_and_repeated(ranks, what, odd, size):
+    usual, other = MISMATCHES[what]
+    if what == "counts" and odd == 0:
+        pytest.skip("rank 0 would refuse its own counts")
+    program = f"""
+failure_of(*({other},) if rank == {odd} else ({usual},))
+failure_of(comm.barrier)
+"""
+    with ranks(program, size, timeout_s=5) as group:
+        said = group.start().wait()
+    for words in said:
+        assert words.count("the ranks disagree") == 2, said
+        assert f"rank {odd} called" in words, said
+        assert words.count(" called ") >= 4, said  # somebody else's call is told, too
+        assert max(seconds_of(words)) < 4, said
+
+
+def test_an_exception_in_a_signal_handler_breaks_the_group_for_all(ranks):
+    program = """
+say("ready")
+if rank == 1:
+    def handler(*_): raise RuntimeError("stop")
+    signal.signal(signal.SIGUSR1, handler)
+    try: comm.barrier()
+    except RuntimeError: say("interrupted")
+    failure_of(comm.barrier)
+    time.sleep(3)
+elif rank == 0:
+    time.sleep(1.5)
+    failure_of(comm.barrier)
+else:
+    failure_of(comm.barrier)
+"""
+    with ranks(program, timeout_s=10) as group:
+        group.start()
+        for rank in range(SIZE):
+            group.wait_for(rank, "ready")
+        time.sleep(0.3)
+        group.signal(1, signal.SIGUSR1)
+        said = group.wait()
+    assert "interrupted" in said[1]
+    for words in said:
+        assert "rank 1 was interrupted by a signal in barrier()" in words, said
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_ctrl_c_ends_a_waiting_rank_at_once(ranks, victim):
+    program = f"""
+say("ready")
+if rank != {victim}: time.sleep(1.5)
+failure_of(comm.barrier)  # of two ranks the interrupted one had already contributed: this one may complete
+failure_of(comm.barrier)
+"""
+    with ranks(program, 2, timeout_s=10) as group:
+        group.start()
+        for rank in range(2):
+            group.wait_for(rank, "ready")
+        time.sleep(0.3)
+        group.signal(victim, signal.SIGINT)
+        group.wait(victim, seconds=1)
+        assert "KeyboardInterrupt" in group.said(victim)
+        said = group.wait()
+    assert f"rank {victim}" in said[1 - victim], said
+
+
+def test_a_forked_child_does_not_keep_a_dead_rank_alive(ranks):
+    program = """
+say("ready")
+if rank == 1:
+    child = os.fork()
+    if child == 0:
+        time.sleep(4)
+        os._exit(0)
+    say("forked")
+    time.sleep(30)
+failure_of(comm.barrier)
+"""
+    with ranks(program, timeout_s=10) as group:
+        group.start()
+        group.wait_for(1, "forked")
+        group.signal(1, signal.SIGKILL)
+        group.wait(0, 2, seconds=3)
+        assert "rank 1 (" in group.said(0)
+        time.sleep(3.5)  # until the child is gone, too
+
+
+def test_closing_from_another_thread_ends_a_waiting_call(ranks):
+    program = """
+import threading
+if rank == 0:
+    threading.Timer(0.3, comm.close).start()
+    failure_of(comm.barrier)
+else:
+    time.sleep(1.0)
+    failure_of(comm.barrier)
+    failure_of(comm.barrier)
+"""
+    with ranks(program, 2, timeout_s=10) as group:
+        said = group.start().wait()
+    assert "InvalidCommunicator" in said[0], said
+    assert "rank 0" in said[1], said
