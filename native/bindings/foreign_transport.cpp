@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "bindings/calls.hpp"
 #include "bindings/call_lock.hpp"
+#include "bindings/calls.hpp"
 #include "bindings/comm.hpp"
 #include "bindings/statistics.hpp"
 #include "comm/error.hpp"
