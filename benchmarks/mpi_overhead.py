@@ -38,7 +38,9 @@ def main() -> None:
             sys.exit(failure.output)
         found = json.loads(results[0].output.splitlines()[-1])
         library = found["library"]
-        figures |= {f"{name}, {size} rank{'s' * (size > 1)}": value for name, value in found["figures"].items()}
+        figures |= {
+            f"{name}, {size} rank{'s' * (size > 1)}": value for name, value in found["figures"].items()
+        }
     publish(f"mpi_overhead_{library}", "µs per call; ratios as such", figures)
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "BACKENDS",
     "ENTRY_POINT_GROUP",
     "BackendKind",
+    "all_backends",
     "available_backends",
     "create_communicator",
     "get_backend",
@@ -87,7 +88,7 @@ def create_communicator(backend: str | None = None, config: Any = None) -> Commu
 
 def available_backends() -> list[str]:
     """Names of the backends that can run here, best first."""
-    return [record.name for record in _records() if record.unavailable() is None]
+    return [record.name for record in all_backends() if record.unavailable() is None]
 
 
 def get_backend(name: str) -> Backend:
@@ -114,8 +115,8 @@ def _names() -> list[str]:
     return [*names, *_third_parties(), BackendKind.LOCAL.value]
 
 
-def _records() -> Iterator[Backend]:
-    """Every record that loads, in order of priority."""
+def all_backends() -> Iterator[Backend]:
+    """Every record that loads, available or not, in order of priority."""
     for name in _names():
         if name in BACKENDS:
             yield _builtin(name)
@@ -157,7 +158,7 @@ def _load(point: EntryPoint) -> Backend:
 
 def _detect(environ: Mapping[str, str]) -> Backend:
     """The first backend that the environment means."""
-    for record in _records():
+    for record in all_backends():
         detection = record.detect(environ)
         if detection.missing:
             raise MissingConfiguration(
@@ -178,7 +179,7 @@ def _configure(record: Backend, environ: Mapping[str, str]) -> Any:
 
 
 def _owner_of(config: Any) -> Backend:
-    for record in _records():
+    for record in all_backends():
         if record.config_type is not None and isinstance(config, record.config_type):
             return record
     raise TypeError(

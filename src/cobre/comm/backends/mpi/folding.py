@@ -46,7 +46,9 @@ class BlockwiseFold:
             share, first = counts[self._rank], displs[self._rank]
             slab = self._scratch(share * itemsize * self._size)
             shares, places = [share] * self._size, [share * rank for rank in range(self._size)]
-            self._alltoallv((source[start : start + step], counts, displs, kind), (slab, shares, places, kind))
+            self._alltoallv(
+                (source[start : start + step], counts, displs, kind), (slab, shares, places, kind)
+            )
             if share:
                 started = perf_counter()
                 fold_slab_in_rank_order(slab, self._size, piece[first : first + share], op)

@@ -21,9 +21,9 @@ from cobre.comm.memory import Available, available_memory
 from cobre.errors import InvalidCommunicator
 
 if TYPE_CHECKING:
-    from cobre.comm.backends.mpi.communicator import MpiCommunicator
-
     from numpy.typing import NDArray
+
+    from cobre.comm.backends.mpi.communicator import MpiCommunicator
 
 __all__ = ["MpiRegion", "Shelf", "Window", "available_for_sharing", "claim"]
 
