@@ -230,6 +230,16 @@ void bind_shm(nb::module_& m) {
         .def("close", &Shm::close)
         .def("require_usable", &Shm::require_usable, "operation"_a,
              "Raise InvalidCommunicator after close() and in a forked child.");
+    m.def(
+        "creator_of_segment",
+        [](const std::string& name) {
+            const shm::Creator creator = shm::creator_of(name);
+            return nb::make_tuple(creator.pid, creator.is_alive);
+        },
+        "name"_a, nb::sig("def creator_of_segment(name: str) -> tuple[int, bool]"),
+        "The process that made a segment which still has its name, and whether it lives.");
+    m.def("reclaim_segment", &shm::reclaim_orphan, "name"_a,
+          "Remove the name of a segment whose creator is dead; whether it did.");
 }
 
 }  // namespace cobre::bindings

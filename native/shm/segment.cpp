@@ -285,4 +285,21 @@ std::uint64_t fresh_nonce() {
     return nonce;
 }
 
+Creator creator_of(const std::string& name) {
+    FileDescriptor file = open_file(name);
+    if (!file)
+        refuse("cannot open " + quoted(name) + ": " + std::strerror(errno), "look at it as the user who made it");
+    const Found found(std::move(file), name);
+    return {found.header().creator.pid, !found.is_orphaned()};
+}
+
+bool reclaim_orphan(const std::string& name) {
+    FileDescriptor file = open_file(name);
+    if (!file) return false;
+    const Found found(std::move(file), name);
+    if (!found.is_orphaned()) return false;
+    found.reclaim(name);
+    return true;
+}
+
 }  // namespace cobre::shm

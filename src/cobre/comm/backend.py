@@ -84,12 +84,13 @@ class Finding(NamedTuple):
 
 
 class Leftover(NamedTuple):
-    """Something of ours that a run which was killed may have left on this machine."""
+    """Something of ours that a run may have left on this machine. ``remove()`` says whether it did."""
 
     path: str
     bytes: int
     is_in_use: bool
     owner: str
+    remove: Callable[[], bool]
 
 
 def _always_available() -> Unavailable | None:

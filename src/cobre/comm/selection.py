@@ -30,6 +30,7 @@ __all__ = [
     "BACKENDS",
     "ENTRY_POINT_GROUP",
     "BackendKind",
+    "all_backends",
     "available_backends",
     "create_communicator",
     "get_backend",
@@ -86,7 +87,7 @@ def create_communicator(backend: str | None = None, config: Any = None) -> Group
 
 def available_backends() -> list[str]:
     """Names of the backends that can run here, best first."""
-    return [record.name for record in _records() if _asked(record, record.unavailable, _BROKEN) is None]
+    return [record.name for record in all_backends() if _asked(record, record.unavailable, _BROKEN) is None]
 
 
 def get_backend(name: str) -> Backend:
@@ -117,8 +118,8 @@ def _names() -> list[str]:
     return [*names, *_third_parties(), BackendKind.LOCAL.value]
 
 
-def _records() -> Iterator[Backend]:
-    """Every record that loads, in order of priority."""
+def all_backends() -> Iterator[Backend]:
+    """Every record that loads, available or not, in order of priority."""
     for name in _names():
         if name in BACKENDS:
             yield _builtin(name)
@@ -178,7 +179,7 @@ def _detection(record: Backend, environ: Mapping[str, str]) -> Detection:
 
 def _detect(environ: Mapping[str, str]) -> Backend:
     """The first backend that the environment means."""
-    for record in _records():
+    for record in all_backends():
         detection = _asked(record, partial(_detection, record, environ), Detection(fits=False))
         if detection.missing:
             raise MissingConfiguration(
@@ -200,7 +201,7 @@ def _from_environment(name: str) -> GroupMember:
 
 
 def _owner_of(config: Any) -> Backend:
-    for record in _records():
+    for record in all_backends():
         if record.config_type is not None and isinstance(config, record.config_type):
             return record
     raise TypeError(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from operator import index
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cobre._native import comm as _core
-from cobre.comm.backend import Backend, Detection, RankCommand, Unavailable, refuse
+from cobre.comm.backend import Backend, Detection, Finding, Leftover, RankCommand, Unavailable, refuse
 from cobre.comm.config import ShmConfig, missing_if_begun, shm_config_from
 from cobre.comm.limits import read_limits
 from cobre.comm.memory import available_memory
@@ -32,6 +34,11 @@ LIMITS = {
     "slice_bytes": 32 << 10,
     "vm_read_bytes": 16 << 20,
 }
+
+DIRECTORY = Path("/dev/shm")  # noqa: S108 - where POSIX shared memory lives, no temporary file
+PREFIX = "cobre_comm_"
+MIB = 1 << 20
+SMALLEST_ROOM = 16 * MIB  # a group of a few dozen ranks
 
 LARGEST_COUNT = 2**63 - 1  # more than any memory holds, and what the core counts with
 
@@ -165,7 +172,7 @@ class ShmRegion:
 def _unavailable() -> Unavailable | None:
     if sys.platform != "linux":
         return Unavailable(f"it needs Linux, and this is {sys.platform}", "use tcp or mpi")
-    if not Path("/dev/shm").is_dir():  # noqa: S108 - where POSIX shared memory lives, no temporary file
+    if not DIRECTORY.is_dir():
         return Unavailable("there is no /dev/shm", "mount a tmpfs at /dev/shm, or use tcp or mpi")
     return None
 
@@ -178,7 +185,7 @@ def _detect(environ: Mapping[str, str]) -> Detection:
 
 
 def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
-    name = f"/cobre_comm_{secrets.token_hex(8)}"
+    name = f"/{PREFIX}{secrets.token_hex(8)}"
     return [
         RankCommand(
             tuple(argv),
@@ -189,10 +196,45 @@ def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
                 "COBRE_SHM_SIZE": str(size),
             },
             rank,
-            leaves=(f"/dev/shm{name}",),  # noqa: S108
+            leaves=(f"{DIRECTORY}{name}",),
         )
         for rank in range(size)
     ]
+
+
+def _leftovers() -> list[Leftover]:
+    """Segments that still have their name: of groups that are just meeting, or were killed before they had met."""
+    found = []
+    for path in sorted(DIRECTORY.glob(f"{PREFIX}*")):
+        name = f"/{path.name}"
+        try:
+            pid, is_alive = _core.creator_of_segment(name)
+            owner, size = f"pid {pid}, {'alive' if is_alive else 'dead'}", path.stat().st_size
+        except (
+            InitializationFailed,
+            OSError,
+        ) as error:  # gone meanwhile, another user's, or no segment at all
+            if not path.exists():
+                continue
+            text = error.message if isinstance(error, InitializationFailed) else str(error)
+            is_alive, owner, size = True, text, path.stat().st_size
+        found.append(Leftover(str(path), size, is_alive, owner, partial(_core.reclaim_segment, name)))
+    return found
+
+
+def _diagnose() -> list[Finding]:
+    if _unavailable() is not None:
+        return []
+    usage = shutil.disk_usage(DIRECTORY)
+    text = f"{DIRECTORY}: {usage.free / MIB:,.0f} of {usage.total / MIB:,.0f} MiB are free"
+    findings = [Finding("ok", "shm", text)]
+    if usage.free < SMALLEST_ROOM:
+        remedy = "remove what fills it, or mount it larger (docker run --shm-size=1g)"
+        findings = [Finding("problem", "shm", text, remedy)]
+    if not os.access(DIRECTORY, os.W_OK):
+        remedy = f"let this user write to {DIRECTORY} (chmod 1777)"
+        findings.append(Finding("problem", "shm", f"{DIRECTORY} cannot be written", remedy))
+    return findings
 
 
 BACKEND = Backend(
@@ -204,4 +246,6 @@ BACKEND = Backend(
     unavailable=_unavailable,
     config_type=ShmConfig,
     limits=LIMITS,
+    leftovers=_leftovers,
+    diagnose=_diagnose,
 )

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from cobre.comm.backend import Backend
 from cobre.comm.launch.group import Group
-from cobre.comm.launch.output import Console, Nowhere
+from cobre.comm.launch.output import Console, Nowhere, Output
 from cobre.comm.launch.threads import thread_settings
 from cobre.comm.launch.verdict import RankResult, first_failure, result_of
 from cobre.comm.selection import get_backend
@@ -32,11 +32,13 @@ def run_ranks(
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
     echo: bool = True,
+    output: Output | None = None,
 ) -> list[RankResult]:
     """Run ``size`` ranks of the command ``argv`` and return how they ended, in rank order.
 
     A ``*.py`` file and ``-m module`` run with this interpreter. ``env`` is added to this process's
-    environment. With ``echo`` every line appears on stdout as it comes, behind its rank.
+    environment. With ``echo`` every line appears on stdout as it comes, behind its rank; an ``output`` gets
+    them instead.
 
     When a rank fails the others get a short grace, then SIGTERM, then SIGKILL; it is for the caller to
     look at the exit codes (`first_failure`). Past ``timeout`` seconds all are killed and `WorkerError`
@@ -49,7 +51,8 @@ def run_ranks(
     record = get_backend(backend) if isinstance(backend, str) else backend
     environ = {**os.environ, **(env or {})}
     deadline = time.monotonic() + timeout if timeout is not None else math.inf
-    output = Console(is_split=False) if echo else Nowhere()
+    if output is None:
+        output = Console(is_split=False) if echo else Nowhere()
     with Group(record.rank_commands(runnable(argv), size), output) as group:
         group.start(record.name, {**environ, **thread_settings(size, environ)})
         if not group.wait(deadline):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from cobre.comm.backend import Backend, Detection, RankCommand, Unavailable
+from cobre.comm.backend import Backend, Detection, Finding, RankCommand, Unavailable
 from cobre.comm.limits import read_limits
 
 if TYPE_CHECKING:
@@ -94,6 +94,14 @@ def _option_commands(argv: Sequence[str], size: int, options: Sequence[str]) -> 
     return [mpiexec_command(argv, size, os.environ, options)]
 
 
+def _diagnose() -> list[Finding]:
+    if _unavailable() is not None:
+        return []
+    from cobre.comm.backends.mpi.diagnosis import diagnose
+
+    return diagnose(os.environ)
+
+
 def __getattr__(name: str) -> object:
     if name == "MpiCommunicator":
         from cobre.comm.backends.mpi.communicator import MpiCommunicator
@@ -109,6 +117,7 @@ BACKEND = Backend(
     open=_open,
     rank_commands=_rank_commands,
     option_commands=_option_commands,
+    diagnose=_diagnose,
     unavailable=lambda: _unavailable(),
     limits=LIMITS,
 )

@@ -1,0 +1,190 @@
+"""``cobre bench``: the collectives' latency and bandwidth on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from cobre.cli.parser import Parser, positive_float, positive_int
+from cobre.comm.backend import Backend
+from cobre.comm.bench import Plan, Report, Row, choose, measure
+from cobre.comm.bench.plan import DEFAULT_SIZES, OPERATIONS, UNITS, human_size
+from cobre.comm.launch.threads import usable_cpus
+from cobre.errors import CobreError
+
+__all__ = ["main", "parse_size"]
+
+DESCRIPTION = """\
+Measure the collectives of every backend that runs here. Each size is verified before and after it is timed, so this
+is also the smoke test on a new machine.
+
+  cobre bench                                       all backends, a few sizes
+  cobre bench -n 4 --backend shm,tcp --sizes 8,64K,16M
+  cobre bench --peers --plot bench.png              beside mpi4py and Gloo, if they are installed
+"""
+
+EPILOG = """\
+columns
+  size      bytes that each rank holds afterwards
+  p50, p99  microseconds of one call, as the slowest rank saw it
+  GB/s      size divided by p50
+  of limit  of what one process here copies with memcpy (shm, mpi) or sends to itself through 127.0.0.1 (tcp),
+            measured in the same run; from 64 KiB on
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Parse, measure, show; 1 if something that was asked for failed."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    plan = Plan(options.ranks, tuple(options.op), tuple(options.sizes), options.seconds)
+    names = options.backend.split(",") if options.backend else None
+    records, unavailable = choose(names, options.ranks, peers=options.peers)
+    if not records:
+        raise CobreError(
+            f"nothing to measure: {'; '.join(f'{name}: {why}' for name, why in unavailable.items())}",
+            suggestion="see cobre doctor",
+        )
+    report = _measure(records, plan, options)
+    failed = dict(report.skipped)
+    report.skipped = {**unavailable, **failed}
+    if options.json:
+        sys.stdout.write(json.dumps(_document(report), indent=2) + "\n")
+    else:
+        _show(report)
+    if options.plot is not None:
+        from cobre.comm.bench.plot import plot
+
+        plot(report, options.plot)
+        sys.stderr.write(f"wrote {options.plot}\n")
+    return int(bool(failed) or bool(names and unavailable))
+
+
+def parse_size(text: str) -> int:
+    """``8``, ``64K``, ``16M``: bytes, a multiple of eight.
+
+    >>> parse_size("64K")
+    65536
+    """
+    factor = UNITS.get(text[-1:].upper(), 1)
+    digits = text[:-1] if factor > 1 else text
+    if not digits.isdecimal() or int(digits) < 1 or int(digits) * factor % 8:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a size like 8, 64K or 16M, in whole eights of bytes"
+        )
+    return int(digits) * factor
+
+
+def _measure(records: Sequence[Backend], plan: Plan, options: argparse.Namespace) -> Report:
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with console.status("starting …") as status:
+
+        def tell(row: Row) -> None:
+            status.update(f"{row.backend}: {row.operation} of {human_size(row.bytes)}")
+
+        return measure(records, plan, timeout=options.timeout, on_row=tell)
+
+
+def _document(report: Report) -> dict[str, object]:
+    rows = [{**asdict(row), "percent": row.percent} for row in report.rows]
+    return {"ranks": report.ranks, "rows": rows, "skipped": report.skipped}
+
+
+def _show(report: Report) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for operation in dict.fromkeys(row.operation for row in report.rows):
+        table = Table(
+            title=f"{operation}, {report.ranks} ranks", title_justify="left", box=None, pad_edge=False
+        )
+        for name, justify in (("size", "right"), ("backend", "left")):
+            table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+        for name in ("p50 µs", "p99 µs", "GB/s", "of limit"):
+            table.add_column(name, justify="right", no_wrap=True)
+        rows = [row for row in report.rows if row.operation == operation]
+        size = None
+        for row in sorted(rows, key=lambda row: row.bytes):
+            table.add_row(
+                human_size(row.bytes) if row.bytes != size and row.bytes else "", row.backend, *_cells(row)
+            )
+            size = row.bytes
+        console.print(table)
+        console.print()
+    for name, why in report.skipped.items():
+        console.print(Text(f"not measured: {name}: {why}", style="yellow"))
+
+
+def _cells(row: Row) -> tuple[str, str, str, str]:
+    speed = "" if row.gb_per_s is None else f"{row.gb_per_s:.3f}"
+    percent = "" if row.percent is None else f"{row.percent:.0f} %"
+    return f"{row.p50_us:,.1f}", f"{row.p99_us:,.1f}", speed, percent
+
+
+def _parser() -> Parser:
+    parser = Parser("cobre bench", DESCRIPTION, EPILOG)
+    add = parser.add_argument
+    ranks = min(max(usable_cpus(), 2), 4)
+    add(
+        "-n",
+        type=positive_int,
+        default=ranks,
+        metavar="N",
+        dest="ranks",
+        help=f"ranks (default {ranks}: the CPUs, 2 to 4)",
+    )
+    add("--backend", metavar="NAME[,NAME]", help="these instead of all that run here")
+    add(
+        "--op",
+        type=_operations,
+        default=OPERATIONS,
+        metavar="OP[,OP]",
+        help=f"of {', '.join(OPERATIONS)} (default: all)",
+    )
+    add(
+        "--sizes",
+        type=_sizes,
+        default=DEFAULT_SIZES,
+        metavar="S[,S]",
+        help="message sizes (default 8,1K,64K,1M,16M)",
+    )
+    add(
+        "--seconds",
+        type=positive_float,
+        default=0.2,
+        metavar="S",
+        help="spend about S on each measurement (default 0.2)",
+    )
+    add(
+        "--timeout",
+        type=positive_float,
+        default=300.0,
+        metavar="S",
+        help="give up on a backend after S (default 300)",
+    )
+    add("--peers", action="store_true", help="also measure mpi4py and Gloo (PyTorch), if installed")
+    add("--json", action="store_true", help="everything as JSON on stdout")
+    add(
+        "--plot", type=Path, metavar="FILE", help="latency and bandwidth over size: .png, .svg, .pdf or .html"
+    )
+    return parser
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(parse_size(part) for part in text.split(","))
+
+
+def _operations(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    for name in names:
+        if name not in OPERATIONS:
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(OPERATIONS)}")
+    return names

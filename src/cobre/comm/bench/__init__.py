@@ -1,0 +1,91 @@
+"""How fast the collectives are here: latency, bandwidth, and how close that is to what the machine can do.
+
+`measure` starts ranks of each backend from its record, so nothing here knows any backend. Every size is verified
+before it is timed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from cobre.comm.backend import Backend
+from cobre.comm.bench.peers import PEERS
+from cobre.comm.bench.plan import MARK, Plan, Row
+from cobre.comm.launch import first_failure, run_ranks
+from cobre.comm.launch.output import Nowhere
+from cobre.comm.selection import all_backends, get_backend
+from cobre.errors import CobreError
+
+__all__ = ["Plan", "Report", "Row", "choose", "measure"]
+
+MEMBER = "cobre.comm.bench.member"
+
+
+@dataclass
+class Report:
+    """What was measured, and why something was not."""
+
+    ranks: int
+    rows: list[Row] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+def choose(
+    names: Sequence[str] | None, ranks: int, *, peers: bool = False
+) -> tuple[list[Backend], dict[str, str]]:
+    """The records to measure, and reasons for those that cannot be. ``None``: every backend for so many ranks."""
+    if names is None:
+        records = [record for record in all_backends() if (record.name == "local") == (ranks == 1)]
+    else:
+        records = [get_backend(name) for name in names]
+    records += PEERS if peers else []
+    refusals = {record.name: record.unavailable() for record in records}
+    skipped = {name: refusal.reason for name, refusal in refusals.items() if refusal is not None}
+    return [record for record in records if record.name not in skipped], skipped
+
+
+def measure(
+    records: Sequence[Backend],
+    plan: Plan,
+    *,
+    timeout: float,
+    on_row: Callable[[Row], None] = lambda row: None,
+) -> Report:
+    """Measure each record in turn; a failure of one is reported, the others go on."""
+    report = Report(plan.ranks)
+    for record in records:
+        output = _Rows(on_row)
+        argv = [
+            "-m",
+            MEMBER,
+            plan.to_json(peer=record.name if record in PEERS else "", limit=record.speed_limit),
+        ]
+        try:
+            failure = first_failure(run_ranks(record, plan.ranks, argv, timeout=timeout, output=output))
+        except CobreError as error:
+            report.skipped[record.name] = error.message
+        else:
+            if failure is not None:
+                said = failure.output.strip().splitlines() or [
+                    f"{failure.who} ended with {failure.exit_code}"
+                ]
+                report.skipped[record.name] = said[-1]
+        report.rows += output.rows
+    return report
+
+
+class _Rows(Nowhere):
+    """Picks the rows out of what rank 0 prints."""
+
+    def __init__(self, on_row: Callable[[Row], None]) -> None:
+        self.rows: list[Row] = []
+        self._on_row = on_row
+
+    def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
+        for line in lines:
+            if line.startswith(MARK):
+                row = Row(**json.loads(line[len(MARK) :]))
+                self.rows.append(row)
+                self._on_row(row)

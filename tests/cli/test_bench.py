@@ -1,0 +1,157 @@
+"""``cobre bench``: what is measured is right, and shown to people and programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cobre.cli.bench import parse_size
+from cobre.comm import LocalCommunicator
+from cobre.comm.bench import member
+from cobre.comm.bench.ceiling import limit_gb_per_s
+
+MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
+QUICK = ["--seconds", "0.01", "--sizes", "8,64K"]
+
+
+def test_every_backend_is_measured_at_every_size(cobre):
+    done = cobre("bench", "-n", 2, "--backend", "shm,tcp,sockets", *QUICK, "--json", check=0)
+    report = json.loads(done.stdout)
+    assert report["ranks"] == 2
+    assert report["skipped"] == {}
+    wanted = {
+        (backend, operation, size)
+        for backend in ("shm", "tcp", "sockets")
+        for operation in ("allgatherv", "allreduce", "broadcast", "barrier")
+        for size in ((0,) if operation == "barrier" else (8, 65536))
+    }
+    assert {(row["backend"], row["operation"], row["bytes"]) for row in report["rows"]} == wanted
+    for row in report["rows"]:
+        assert 0 < row["p50_us"] <= row["p99_us"]
+        assert row["calls"] >= 10
+        if row["bytes"] == 65536:
+            assert row["gb_per_s"] == pytest.approx(65536 / row["p50_us"] / 1e3)
+            assert row["percent"] == pytest.approx(100 * row["gb_per_s"] / row["limit_gb_per_s"])
+        else:
+            assert row["percent"] is None
+    limits = {row["backend"]: row["limit"] for row in report["rows"] if row["bytes"]}
+    assert limits == {"shm": "memcpy", "tcp": "loopback", "sockets": "loopback"}
+
+
+def test_people_get_a_table_per_operation(cobre):
+    done = cobre("bench", "-n", 2, "--backend", "shm", "--op", "allreduce,barrier", *QUICK, check=0)
+    assert re.search(r"allreduce, 2 ranks\s+size +backend +p50 µs +p99 µs +GB/s +of limit", done.stdout)
+    assert re.search(r"64 KiB +shm +[\d,.]+ +[\d,.]+ +[\d.]+ +\d+ %", done.stdout)
+    assert "allgatherv" not in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_it_fits_a_narrow_terminal(terminal):
+    shell = terminal("bench", "-n", 2, "--backend", "shm", "--op", "allreduce", *QUICK, columns=60)
+    assert shell.wait() == 0
+    tables = shell.text[shell.text.index("allreduce, 2 ranks") :]
+    assert max(len(re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line)) for line in tables.splitlines()) <= 60
+
+
+def test_one_rank_measures_local(cobre):
+    report = json.loads(cobre("bench", "-n", 1, *QUICK, "--json", check=0).stdout)
+    assert {row["backend"] for row in report["rows"]} == {"local"}
+
+
+def test_odd_numbers_of_ranks_work(cobre):
+    report = json.loads(
+        cobre("bench", "-n", 3, "--backend", "shm", "--sizes", "8,1K", "--seconds", "0.01", "--json").stdout
+    )
+    assert len(report["rows"]) == 7
+
+
+def test_what_cannot_be_measured_is_said(cobre, environ, tmp_path):
+    done = cobre("bench", "-n", 2, "--peers", "--backend", "shm", "--op", "barrier", "--seconds", "0.01")
+    assert "not measured: gloo: PyTorch is not installed" in done.stdout or "gloo" in done.stdout
+    done = cobre("bench", "-n", 2, "--backend", "local", check=1)
+    assert "one rank" in done.stdout
+    done = cobre("bench", "--backend", "pigeon", check=4)
+    assert "pigeon" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--sizes", "7"], ["--sizes", "8X"], ["--op", "dance"], ["-n", "0"], ["--seconds", "-1"], ["extra"]],
+)
+def test_wrong_options_are_refused(cobre, arguments):
+    done = cobre("bench", *arguments, check=4)
+    assert "fix: see cobre bench --help" in done.stderr
+
+
+@pytest.mark.parametrize(("text", "number"), [("8", 8), ("64k", 65536), ("16M", 16 << 20), ("1G", 1 << 30)])
+def test_sizes_are_written_as_people_do(text, number):
+    assert parse_size(text) == number
+
+
+def test_a_wrong_result_is_noticed():
+    class Forgetful(LocalCommunicator):
+        def allreduce(self, send, recv, op):
+            recv[:] = 0
+
+    call, verify = member._prepare(Forgetful(), "allreduce", 64)
+    call()
+    with pytest.raises(AssertionError, match="allreduce delivered 0.0 instead of 1.0 at element 1"):
+        verify()
+
+
+@pytest.mark.parametrize("operation", ["allgatherv", "allreduce", "broadcast", "barrier"])
+def test_a_right_result_passes(operation):
+    call, verify = member._prepare(LocalCommunicator(), operation, 80)
+    call()
+    verify()
+    assert np.all(member._time(LocalCommunicator(), call, 0.001) > 0)
+
+
+@pytest.mark.parametrize("kind", ["memcpy", "loopback"])
+def test_the_machine_s_limit_is_a_plausible_speed(kind):
+    assert 0.001 < limit_gb_per_s(kind, 1 << 20) < 10_000
+
+
+def test_a_picture_is_written(cobre, tmp_path):
+    path = tmp_path / "bench.png"
+    done = cobre("bench", "-n", 2, "--backend", "shm", *QUICK, "--plot", path, check=0)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert f"wrote {path}" in done.stderr
+
+
+def test_a_page_needs_no_network(cobre, tmp_path):
+    path = tmp_path / "bench.html"
+    cobre("bench", "-n", 2, "--backend", "shm", *QUICK, "--plot", path, check=0)
+    page = path.read_text()
+    assert "<svg" in page
+    assert "<td>allreduce</td><td>shm</td><td>65,536</td>" in page
+    assert not re.search(r"""(src|href)=["'](?!#)|@import|url\((?!#)""", page)
+
+
+def test_without_matplotlib_a_plot_says_what_to_install(cobre, tmp_path):
+    (tmp_path / "matplotlib.py").write_text("raise ImportError('not here')")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    arguments = ["-n", 1, "--op", "broadcast", *QUICK, "--plot", tmp_path / "x.png"]
+    done = cobre("bench", *arguments, PYTHONPATH=path, check=4)
+    assert "pip install 'pycobre[plot]'" in done.stderr
+
+
+@pytest.mark.skipif(not MPI_ENVIRONMENTS, reason="needs the MPI environments of make test")
+def test_mpi4py_is_a_peer_where_it_is_installed():
+    python = Path(MPI_ENVIRONMENTS) / "mpich" / "bin" / "python"
+    code = """
+    import json
+    from cobre.comm.bench import Plan, choose, measure
+    records, skipped = choose(["mpi"], 2, peers=True)
+    report = measure(records, Plan(2, sizes=(8, 1024), seconds=0.01), timeout=60)
+    print(json.dumps([sorted({row.backend for row in report.rows}), len(report.rows), report.skipped]))
+    """
+    program = "\n".join(line.strip() for line in code.strip().splitlines())
+    done = subprocess.run([python, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert json.loads(done.stdout) == [["mpi", "mpi4py"], 14, {}]

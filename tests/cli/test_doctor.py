@@ -1,0 +1,164 @@
+"""``cobre doctor``: findings with remedies, and cleaning that never touches what lives."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cobre.comm import doctor
+from cobre.comm.backend import Finding
+
+MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
+SEGMENT = Path("/dev/shm/cobre_comm_doctor_test")
+
+# Rank 0 of a group that never completes: its segment keeps the name.
+WAITING_CREATOR = f"""
+from cobre.comm import ShmCommunicator, ShmConfig
+ShmCommunicator.attach(ShmConfig("/{SEGMENT.name}", 0, 2, connect_timeout=60))
+"""
+
+
+@pytest.fixture
+def creator():
+    process = subprocess.Popen([sys.executable, "-c", WAITING_CREATOR])
+    end = time.monotonic() + 20
+    while not SEGMENT.exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    yield process
+    process.kill()
+    process.wait()
+    SEGMENT.unlink(missing_ok=True)
+
+
+def findings_of(done) -> list[Finding]:
+    return [Finding(**each) for each in json.loads(done.stdout)["findings"]]
+
+
+def test_everything_is_looked_at(cobre):
+    findings = findings_of(cobre("doctor", "--json"))
+    subjects = {finding.subject for finding in findings}
+    wanted = {"versions", "cpus", "memory", "limits", "ports", "mpi", "tcp", "shm", "local", "leftovers"}
+    assert wanted <= subjects
+    assert {finding.level for finding in findings} <= {"ok", "note", "problem"}
+    assert all(finding.remedy for finding in findings if finding.level != "ok")
+
+
+def test_a_person_reads_the_same(cobre):
+    done = cobre("doctor", COLUMNS="100")
+    assert "versions" in done.stdout
+    assert re.search(r"^\d+ problems?$", done.stdout, re.MULTILINE)
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_a_terminal_gets_colours_and_fits_its_width(terminal):
+    shell = terminal("doctor", columns=60)
+    shell.wait()
+    assert "\x1b[32mok" in shell.text
+    assert max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in shell.text.splitlines()) <= 60
+
+
+def test_the_segment_of_a_live_creator_is_left_alone(cobre, creator):
+    done = cobre("doctor", "--clean", "--json", check=0)
+    assert json.loads(done.stdout)["removed"] == []
+    [finding] = [each for each in findings_of(done) if SEGMENT.name in each.text]
+    assert finding.level == "ok"
+    assert f"pid {creator.pid}, alive" in finding.text
+    assert SEGMENT.exists()
+
+
+def test_the_segment_of_a_dead_creator_is_a_problem_until_it_is_cleaned(cobre, creator):
+    creator.send_signal(signal.SIGKILL)
+    creator.wait()
+    done = cobre("doctor", "--json", check=1)
+    [finding] = [each for each in findings_of(done) if SEGMENT.name in each.text]
+    assert (finding.level, finding.remedy) == ("problem", "cobre doctor --clean removes it")
+    assert f"pid {creator.pid}, dead" in finding.text
+    done = cobre("doctor", "--clean", "--json", check=0)
+    assert json.loads(done.stdout)["removed"] == [str(SEGMENT)]
+    assert not SEGMENT.exists()
+
+
+def test_a_file_that_is_no_segment_is_left_alone(cobre):
+    SEGMENT.write_bytes(b"mine")
+    try:
+        done = cobre("doctor", "--clean", "--json")
+        assert SEGMENT.read_bytes() == b"mine"
+    finally:
+        SEGMENT.unlink()
+    [finding] = [each for each in findings_of(done) if SEGMENT.name in each.text]
+    assert "not a Cobre segment" in finding.text
+
+
+def test_a_half_set_environment_is_a_problem(cobre):
+    done = cobre("doctor", "--json", COBRE_TCP_RANK="1", COBRE_TCP_SECRET="hush", check=1)
+    problems = [each for each in findings_of(done) if each.level == "problem"]
+    assert any("COBRE_TCP_COORDINATOR" in each.text and "unset" in each.remedy for each in problems)
+    assert "hush" not in done.stdout
+
+
+def test_an_unknown_backend_in_the_environment_is_a_problem(cobre):
+    done = cobre("doctor", "--json", COBRE_COMM_BACKEND="pigeon", check=1)
+    assert any("pigeon" in each.text for each in findings_of(done) if each.level == "problem")
+
+
+def test_few_open_files_are_a_problem(environ):
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -n 100; {sys.executable} -m cobre doctor"],
+        env={**environ, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "open files: 100" in done.stdout
+    assert "ulimit -n" in done.stdout
+
+
+def test_a_port_in_use_is_noted():
+    with socket.socket() as holder:
+        try:
+            holder.bind(("127.0.0.1", doctor.DEFAULT_PORT))
+            holder.listen()
+        except OSError:
+            pass  # somebody else has it, which is as good
+        [finding, _] = list(doctor._ports())
+    assert finding.level == "note"
+    assert "COBRE_TCP_PORT" in finding.remedy
+
+
+@pytest.mark.parametrize(("quota", "level"), [(0.5, "note"), (10_000.0, "ok"), (None, "ok")])
+def test_a_quota_below_the_cpus_is_noted(monkeypatch, quota, level):
+    monkeypatch.setattr(doctor, "cpu_quota", lambda: quota)
+    [finding] = list(doctor._cpus())
+    assert finding.level == level
+
+
+def test_scarce_memory_is_a_problem(monkeypatch):
+    monkeypatch.setattr(doctor, "available_memory", lambda: (1 << 20, "cgroup limit"))
+    [finding] = list(doctor._memory())
+    assert finding.level == "problem"
+    assert "cgroup limit" in finding.text
+
+
+@pytest.mark.skipif(not MPI_ENVIRONMENTS, reason="needs the MPI environments of make test")
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_the_mpi_library_and_its_launcher_are_named(library):
+    folder = Path(MPI_ENVIRONMENTS) / library / "bin"
+    code = "from cobre.comm.doctor import examine; print(*[f.text for f in examine() if f.subject == 'mpi'], sep='\\n')"
+    done = subprocess.run(
+        [folder / "python", "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert {"openmpi": "Open MPI", "mpich": "MPICH"}[library] in done.stdout
+    assert str(folder / "mpiexec") in done.stdout

@@ -1,0 +1,174 @@
+"""Kill any process of a run at any moment: nothing is left, and the message names the cause.
+
+A few trials of each kind run with the suite; ``make soak`` runs a hundred (COBRE_SOAK_TRIALS).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from cobre.comm import available_backends
+
+TRIALS = int(os.environ.get("COBRE_SOAK_TRIALS", "2"))
+SIZE = 3
+LATEST_KILL_S = 1.5
+ENDED_WITHIN_S = 15.0
+
+LOOP = """
+import time
+import numpy as np
+
+def loop(comm):
+    a, b = np.ones(5000), np.empty(5000)
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        comm.allreduce(a, b, "sum")
+        comm.barrier()
+        time.sleep(0.002)
+"""
+LAUNCHED = (
+    LOOP
+    + """
+from cobre.comm import create_communicator
+with create_communicator() as comm:
+    loop(comm)
+"""
+)
+PARENT = (
+    LOOP
+    + """
+import sys
+from cobre.comm import run
+run(loop, num_workers=int(sys.argv[1]), backend=sys.argv[2])
+"""
+)
+
+
+class Trial:
+    """One run in processes that carry a mark of their own, so that nobody else's are looked at."""
+
+    def __init__(self, kind: str, backend: str, folder: Path) -> None:
+        self._mark = f"COBRE_KILL_TRIAL={uuid.uuid4().hex}".encode()
+        program = folder / "program.py"
+        program.write_text(LAUNCHED if kind == "launch" else PARENT)
+        start = ["-m", "cobre", "launch", "-n", str(SIZE), "--backend", backend, str(program)]
+        command = start if kind == "launch" else [str(program), str(SIZE), backend]
+        name, _, value = self._mark.decode().partition("=")
+        self.root = subprocess.Popen(
+            [sys.executable, *command],
+            env={**os.environ, name: value},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def environments(self) -> dict[int, dict[str, str]]:
+        """Of every process of this trial that runs now."""
+        found = {}
+        for entry in Path("/proc").iterdir():
+            try:
+                variables = (entry / "environ").read_bytes().split(b"\0") if entry.name.isdigit() else []
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0] if variables else "Z"
+            except OSError:
+                continue
+            if self._mark in variables and state != "Z":
+                pairs = (each.decode(errors="replace").partition("=") for each in variables)
+                found[int(entry.name)] = {name: value for name, _, value in pairs}
+        return found
+
+    def guard(self) -> list[int]:
+        """The process that watches over the ranks: it carries no mark, but it is a child of the root."""
+        children = Path(f"/proc/{self.root.pid}/task/{self.root.pid}/children")
+        try:
+            pids = [int(word) for word in children.read_text().split()]
+            return [pid for pid in pids if b"cobre-guard" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        except OSError:
+            return []
+
+
+def rank_in(variables: dict[str, str], backend: str) -> int | None:
+    if "COBRE_LAUNCH_ID" not in variables:
+        return None
+    return int(variables[f"COBRE_{backend.upper()}_RANK"])
+
+
+@pytest.mark.timeout(60 + 20 * TRIALS)
+@pytest.mark.parametrize("backend", ["shm", "tcp"])
+@pytest.mark.parametrize("kind", ["launch", "run"])
+@pytest.mark.parametrize("victim", ["root", "rank", "guard"])
+def test_killing_anything_leaves_nothing(kind, victim, backend, tmp_path):
+    if backend not in available_backends():
+        pytest.skip(f"{backend} is not available here")
+    for number in range(TRIALS):
+        seed = f"{kind} {victim} {backend} {number}"
+        one_trial(kind, victim, backend, tmp_path, random.Random(seed))
+
+
+def one_trial(kind: str, victim: str, backend: str, folder: Path, choice: random.Random) -> None:
+    trial = Trial(kind, backend, folder)
+    delay = choice.uniform(0.0, LATEST_KILL_S)
+    names: set[Path] = set()
+    ports: set[int] = set()
+    end = time.monotonic() + delay
+    killed = None
+    while killed is None:
+        running = trial.environments()
+        names |= {
+            Path("/dev/shm" + env["COBRE_SHM_NAME"]) for env in running.values() if "COBRE_SHM_NAME" in env
+        }
+        ports |= {int(env["COBRE_TCP_PORT"]) for env in running.values() if "COBRE_TCP_PORT" in env}
+        if time.monotonic() >= end:
+            killed = kill_one(trial, victim, running, backend, choice)
+        time.sleep(0.01)
+        assert time.monotonic() < end + ENDED_WITHIN_S, "there was nothing to kill"
+    if victim == "guard":
+        time.sleep(choice.uniform(0.0, 0.3))
+        os.kill(trial.root.pid, signal.SIGKILL)  # its successor must do what it would have done
+    _, said = trial.root.communicate(timeout=ENDED_WITHIN_S)
+    wait_until(lambda: not trial.environments(), f"{victim} killed after {delay:.2f} s; still running")
+    wait_until(lambda: not any(map(Path.exists, names)), f"{victim} killed after {delay:.2f} s; left {names}")
+    for port in ports:
+        with socket.socket() as probe:
+            assert probe.connect_ex(("127.0.0.1", port)) != 0, f"port {port} is still open"
+    if victim == "rank":
+        assert trial.root.returncode == (137 if kind == "launch" else 1), said
+        pattern = rf"rank {killed} (of {SIZE} )?failed( first, with| with)?:? signal 9"
+        assert re.search(pattern, said), said
+    else:
+        assert trial.root.returncode == -signal.SIGKILL
+
+
+def kill_one(trial: Trial, victim: str, running, backend: str, choice: random.Random) -> int | None:
+    """Kill the victim if it exists by now; a number that says which it was."""
+    if victim == "root":
+        pids = [trial.root.pid]
+    elif victim == "guard":
+        pids = trial.guard()
+    else:
+        pids = [pid for pid, variables in running.items() if rank_in(variables, backend) is not None]
+    if not pids:
+        return None
+    pid = choice.choice(sorted(pids))
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return None
+    return rank_in(running.get(pid, {}), backend) or 0
+
+
+def wait_until(condition, message: str) -> None:
+    end = time.monotonic() + ENDED_WITHIN_S
+    while not condition():
+        assert time.monotonic() < end, message
+        time.sleep(0.02)
