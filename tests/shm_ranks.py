@@ -62,7 +62,9 @@ class Rank:
 class Ranks:
     """``size`` ranks that run ``body``; all are gone when the ``with`` block is left."""
 
-    def __init__(self, size: int, body: str, *, name: str | None = None, prefix: tuple[str, ...] = (), **env: str):
+    def __init__(
+        self, size: int, body: str, *, name: str | None = None, prefix: tuple[str, ...] = (), **env: str
+    ):
         self.name = name or fresh_name()
         self.ranks: list[Rank] = []
         for rank in range(size):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from shm_ranks import Ranks, run
 
 TIMEOUT_S = 2.0
@@ -93,7 +94,12 @@ for _ in range(100):
 
 
 DISAGREEMENTS = {
-    "operation": ("comm.barrier()", "comm.allreduce(np.ones(4), np.empty(4), 'sum')", "barrier()", "allreduce"),
+    "operation": (
+        "comm.barrier()",
+        "comm.allreduce(np.ones(4), np.empty(4), 'sum')",
+        "barrier()",
+        "allreduce",
+    ),
     "dtype": (
         "comm.broadcast(np.ones(4), 0)",
         "comm.broadcast(np.ones(4, 'i8'), 0)",
@@ -127,7 +133,12 @@ DISAGREEMENTS = {
     ),
     "region": ("comm.create_shared_region(10)", "comm.create_shared_region(11)", "10 x", "11 x"),
     "fence": ("region.fence()", "other.fence()", "fence(region 1)", "fence(region 2)"),
-    "region or barrier": ("comm.create_shared_region(10)", "comm.barrier()", "create_shared_region", "barrier()"),
+    "region or barrier": (
+        "comm.create_shared_region(10)",
+        "comm.barrier()",
+        "create_shared_region",
+        "barrier()",
+    ),
     "split or barrier": ("comm.split_local()", "comm.barrier()", "split_local()", "barrier()"),
 }
 

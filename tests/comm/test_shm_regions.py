@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from shm_ranks import PRELUDE, run
 
 
@@ -18,7 +19,9 @@ def _can_mount() -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-needs_mount = pytest.mark.skipif(not _can_mount(), reason="needs root and unshare for a small /dev/shm of its own")
+needs_mount = pytest.mark.skipif(
+    not _can_mount(), reason="needs root and unshare for a small /dev/shm of its own"
+)
 
 
 def run_with_small_shm(size, body, megabytes):

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from shm_ranks import Ranks, run
 
 IS_LONG = bool(os.environ.get("COBRE_TEST_SOAK"))
@@ -51,7 +52,8 @@ import random
 comm = ShmCommunicator.attach(config(timeout=30))
 shared = random.Random(7)
 for step in range({rounds}):
-    what, n, root = shared.randrange(4), shared.choice([1, 6, 7, 100, 5000, 17_000, 70_000, 300_000]), shared.randrange(size)
+    what, root = shared.randrange(4), shared.randrange(size)
+    n = shared.choice([1, 6, 7, 100, 5000, 17_000, 70_000, 300_000])
     n += shared.randrange(n)
     if what == 0:
         comm.barrier()
@@ -105,8 +107,10 @@ except CobreError as error:
                 if number != victim:
                     told = rank.said[-1]
                     # Killed before it came, it is known to the others only as the rank that never did.
-                    assert f"rank {victim}" in told["text"] or "not come" in told["text"] or "rank 0 has not" in (
-                        told["text"]
+                    assert (
+                        f"rank {victim}" in told["text"]
+                        or "not come" in told["text"]
+                        or "rank 0 has not" in (told["text"])
                     ), rank.output
             if ranks.ranks[victim].said or all(r.said[0].get("started") for r in ranks.ranks if r.said):
                 assert time.monotonic() - begin < 25

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from shm_ranks import PRELUDE, Ranks, fresh_name, run
 
 from cobre.comm import InitializationFailed, ShmCommunicator, ShmConfig
+from shm_ranks import PRELUDE, Ranks, fresh_name, run
 
 ATTACH = "attempt(lambda: ShmCommunicator.attach(config()))"
 FOLDER = Path("/dev/shm")
@@ -110,7 +110,14 @@ if rank == 1:
 
 def test_a_dead_creators_segment_is_reclaimed():
     name = fresh_name()
-    command = [sys.executable, "-c", PRELUDE + "ShmCommunicator.attach(config(connect_timeout=30))", "0", "2", name]
+    command = [
+        sys.executable,
+        "-c",
+        PRELUDE + "ShmCommunicator.attach(config(connect_timeout=30))",
+        "0",
+        "2",
+        name,
+    ]
     creator = subprocess.Popen(command)
     path = FOLDER / name[1:]
     deadline = time.monotonic() + 10
