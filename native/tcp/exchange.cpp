@@ -208,7 +208,8 @@ bool Exchange::is_complete(const Folding* folding) const noexcept {
 }
 
 void Exchange::wait(Caller& caller) {
-    if (!is_waiting_) {
+    // Reading the clock costs more than the first few looks, so a wait that ends with them is not timed.
+    if (!is_waiting_ && looks_ >= patience_.looks) {
         is_waiting_ = true;
         waiting_since_ = Clock::now();
     }

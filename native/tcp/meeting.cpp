@@ -145,9 +145,8 @@ bool Meeting::hear(Candidate& candidate) {
     const ssize_t count = ::recv(candidate.socket.get(), room.data(), room.size(), MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (count <= 0) {
-        visitors_.add(candidate.address, count == 0
-                                             ? "it closed the connection without proving anything"
-                                             : std::string("its connection broke: ") + std::strerror(errno));
+        visitors_.add(candidate.address, std::string("it left without proving anything") +
+                                             (count == 0 ? "" : std::string(": ") + std::strerror(errno)));
         return true;
     }
     candidate.door.vestibule().received(static_cast<std::size_t>(count));

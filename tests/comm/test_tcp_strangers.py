@@ -100,11 +100,11 @@ def talkative(connection):
 
 
 REASONS = {
-    port_scanner: "closed the connection",
+    port_scanner: "left without proving",
     http_client: "does not speak this protocol: it said 'GET / HTTP/1.1",
     oversized_length: "does not speak this protocol",
     empty_frame: "does not speak this protocol",
-    truncated_proof: "closed the connection",
+    truncated_proof: "left without proving",
     wrong_secret: "its secret is not rank 0's",
     handshake_without_proof: "does not speak this protocol",
     another_version: "version 9",
