@@ -6,7 +6,7 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src -type f ! -name '*.pyi' ! -path '*/__pycache__/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-4gib check lint types layers fmt bench asan tsan clean
+.PHONY: help setup run test test-4gib check lint types layers fmt soak bench asan tsan clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,13 +44,8 @@ build/mpi/%/.package: build/mpi/%/.tools build/wheel/.built
 
 .PRECIOUS: build/mpi/%/.tools
 
-run: build/plugin/.installed ## run a distributed example on 4 ranks and show what each did
-	PYTHONPATH=build/plugin $(BIN)/cobre launch -n 4 --backend sockets examples/distributed_mean.py
-
-# Beside .venv, not in it: the suite must not depend on whether somebody ran the example.
-build/plugin/.installed: $(VENV)/.package $(shell find examples/backend_plugin -type f ! -path '*/__pycache__/*')
-	$(BIN)/python -m pip install --quiet --upgrade --no-deps --no-build-isolation --no-index --target build/plugin examples/backend_plugin
-	touch $@
+run: setup       ## run a distributed example on 4 ranks and show what each did
+	$(BIN)/cobre launch -n 4 examples/distributed_mean.py
 
 test: setup $(MPI_READY) ## run the whole suite
 	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python -m pytest
@@ -80,7 +75,11 @@ fmt: setup       ## format Python and C++
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard native)
 
-bench: setup     ## measure call overhead and import time on this machine
+soak: setup      ## kill processes of a run at random moments, 102 times on shm and on tcp
+	COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
+
+bench: setup     ## measure the collectives, call overhead and import time on this machine
+	$(BIN)/cobre bench
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
 
