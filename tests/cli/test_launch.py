@@ -433,28 +433,44 @@ def test_mpi_runs_through_its_own_mpiexec(mpi_python, program):
     path = program(MEET + "comm.barrier()\nprint(f'{comm.backend} {comm.rank} of {comm.size}')")
     done = mpi_launch(mpi_python, "-n", 3, path)
     assert done.returncode == 0, done.stderr
-    assert sorted(re.findall(r"mpi \d of 3", done.stdout)) == [f"mpi {rank} of 3" for rank in range(3)]
+    assert sorted(done.stdout.splitlines()) == [f"[{rank}] mpi {rank} of 3" for rank in range(3)]
+
+
+def test_ranks_of_mpi_print_whole_lines_and_have_their_own_logs(mpi_python, program, tmp_path):
+    code = "for i in range(100): sys.stdout.write(f'{i} '); print(str(comm.rank) * 500)\nprint('e', file=sys.stderr)"
+    done = mpi_launch(mpi_python, "-n", 3, "--log-dir", tmp_path / "logs", program(MEET + code))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 300
+    assert all(re.fullmatch(r"\[(\d)\] \d+ \1{500}", line) for line in lines)
+    assert sorted(done.stderr.splitlines()) == ["[0] e", "[1] e", "[2] e"]
+    assert {log.name: len(log.read_text().splitlines()) for log in (tmp_path / "logs").iterdir()} == {
+        f"rank{rank}.log": 101 for rank in range(3)
+    }
 
 
 def test_unknown_options_are_passed_on_to_mpiexec(mpi_python, tmp_path):
     done = mpi_launch(mpi_python, "-n", 2, "-wdir", tmp_path, "--", "pwd")
-    assert done.stdout == f"{tmp_path}\n" * 2, done.stderr
+    assert sorted(done.stdout.splitlines()) == [f"[{rank}] {tmp_path}" for rank in range(2)], done.stderr
 
 
-def test_an_exception_under_mpi_is_seen_and_ends_the_job(mpi_python, program):
+def test_the_culprit_under_mpi_is_named_and_its_traceback_is_shown(mpi_python, program):
     path = program(
         MEET + "comm.barrier()\nif comm.rank == 1: raise ValueError('rank 1 is ill')\ncomm.barrier()"
     )
     done = mpi_launch(mpi_python, "-n", 3, path)
     assert done.returncode not in (0, None)
-    assert "ValueError: rank 1 is ill" in done.stdout + done.stderr
+    assert "[1] ValueError: rank 1 is ill\n" in done.stderr
+    assert "cobre launch: rank 1 of 3 failed" in done.stderr.splitlines()[-1] or done.stderr.endswith(
+        "\nValueError: rank 1 is ill\n"
+    )
 
 
 def test_ranks_of_mpi_end_with_their_launcher(mpi_python, program):
     path = program(MEET + "print(os.getpid(), flush=True)\ncomm.barrier()\ntime.sleep(60)")
     command = [mpi_python, "-m", "cobre", "launch", "--backend", "mpi", "-n", "2", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as launcher:
-        pids = [int(launcher.stdout.readline()) for _ in range(2)]
+        pids = [int(launcher.stdout.readline()[4:]) for _ in range(2)]
         launcher.kill()
     end = time.monotonic() + 10
     while any(map(is_alive, pids)):
