@@ -7,7 +7,7 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-4gib check lint types layers fmt bench bench-mpi asan tsan fuzz clean
+.PHONY: help setup run test test-4gib check lint types layers fmt soak bench bench-mpi asan tsan fuzz clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,7 +76,11 @@ fmt: setup       ## format Python and C++
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard native)
 
-bench: setup     ## measure call overhead and import time on this machine
+soak: setup      ## kill processes of a run at random moments, 102 times on shm and on tcp
+	COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
+
+bench: setup     ## measure the collectives, call overhead and import time on this machine
+	$(BIN)/cobre bench
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
 

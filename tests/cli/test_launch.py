@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
 SOCKETS = ["--backend", "sockets", "--timeout", "40"]
 MEET = "from cobre.comm import create_communicator\ncomm = create_communicator()\n"
 
@@ -372,3 +374,110 @@ def test_the_front_door_lists_its_commands(cobre):
     assert cobre(check=4).stdout == overview
     assert "no command 'fly'" in cobre("fly", check=4).stderr
     assert re.fullmatch(r"cobre \d+\.\d+.*\n", cobre("--version", check=0).stdout)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_two_launchers_make_one_group(environ, program):
+    """Both on this machine, as two machines would."""
+    path = program(
+        MEET + "import numpy as np\nall_ranks = np.empty(comm.size)\n"
+        "comm.allgatherv(np.array([float(comm.rank)]), all_ranks, [1] * comm.size, range(comm.size))\n"
+        "print(comm.rank, all_ranks.astype(int).tolist())"
+    )
+    common = ["-n", 5, "--backend", "tcp", "--nodes", 2, "--coordinator", f"127.0.0.1:{free_port()}"]
+    launchers = [start(environ, *common, "--node-rank", node, path) for node in range(2)]
+    outputs = [launcher.communicate(timeout=60) for launcher in launchers]
+    assert [launcher.returncode for launcher in launchers] == [0, 0], outputs
+    shown = [sorted(out.splitlines()) for out, _ in outputs]
+    assert shown[0] == [f"[{rank}] {rank} [0, 1, 2, 3, 4]" for rank in (0, 1, 2)]
+    assert shown[1] == [f"[{rank}] {rank} [0, 1, 2, 3, 4]" for rank in (3, 4)]
+
+
+def test_another_machine_needs_a_secret_before_anything_starts(cobre):
+    nodes = ["--nodes", "2", "--node-rank", "0", "--coordinator", "far.example:29500"]
+    done = cobre("launch", "-n", 4, "--backend", "tcp", *nodes, "echo", "started", check=4)
+    assert "COBRE_TCP_SECRET" in done.stderr
+    assert done.stdout == ""
+
+
+def test_shm_stays_on_one_machine(cobre):
+    nodes = ["--nodes", "2", "--node-rank", "0", "--coordinator", "127.0.0.1"]
+    done = cobre("launch", "-n", 4, *nodes, "echo", check=4)
+    assert "--backend tcp" in done.stderr
+
+
+@pytest.fixture(params=["openmpi", "mpich"])
+def mpi_python(request):
+    if not MPI_ENVIRONMENTS:
+        pytest.skip("needs the MPI environments of make test")
+    return str(Path(MPI_ENVIRONMENTS) / request.param / "bin" / "python")
+
+
+def mpi_launch(python, *arguments, **variables):
+    return subprocess.run(
+        [python, "-m", "cobre", "launch", "--backend", "mpi", *map(str, arguments)],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+
+def test_mpi_runs_through_its_own_mpiexec(mpi_python, program):
+    path = program(MEET + "comm.barrier()\nprint(f'{comm.backend} {comm.rank} of {comm.size}')")
+    done = mpi_launch(mpi_python, "-n", 3, path)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == [f"[{rank}] mpi {rank} of 3" for rank in range(3)]
+
+
+def test_ranks_of_mpi_print_whole_lines_and_have_their_own_logs(mpi_python, program, tmp_path):
+    code = "for i in range(100): sys.stdout.write(f'{i} '); print(str(comm.rank) * 500)\nprint('e', file=sys.stderr)"
+    done = mpi_launch(mpi_python, "-n", 3, "--log-dir", tmp_path / "logs", program(MEET + code))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 300
+    assert all(re.fullmatch(r"\[(\d)\] \d+ \1{500}", line) for line in lines)
+    assert sorted(done.stderr.splitlines()) == ["[0] e", "[1] e", "[2] e"]
+    assert {log.name: len(log.read_text().splitlines()) for log in (tmp_path / "logs").iterdir()} == {
+        f"rank{rank}.log": 101 for rank in range(3)
+    }
+
+
+def test_unknown_options_are_passed_on_to_mpiexec(mpi_python, tmp_path):
+    done = mpi_launch(mpi_python, "-n", 2, "-wdir", tmp_path, "--", "pwd")
+    assert sorted(done.stdout.splitlines()) == [f"[{rank}] {tmp_path}" for rank in range(2)], done.stderr
+
+
+def test_the_culprit_under_mpi_is_named_and_its_traceback_is_shown(mpi_python, program):
+    path = program(
+        MEET + "comm.barrier()\nif comm.rank == 1: raise ValueError('rank 1 is ill')\ncomm.barrier()"
+    )
+    done = mpi_launch(mpi_python, "-n", 3, path)
+    assert done.returncode not in (0, None)
+    assert "[1] ValueError: rank 1 is ill\n" in done.stderr
+    assert "cobre launch: rank 1 of 3 failed" in done.stderr.splitlines()[-1] or done.stderr.endswith(
+        "\nValueError: rank 1 is ill\n"
+    )
+
+
+def test_ranks_of_mpi_end_with_their_launcher(mpi_python, program):
+    path = program(MEET + "print(os.getpid(), flush=True)\ncomm.barrier()\ntime.sleep(60)")
+    command = [mpi_python, "-m", "cobre", "launch", "--backend", "mpi", "-n", "2", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as launcher:
+        pids = [int(launcher.stdout.readline()[4:]) for _ in range(2)]
+        launcher.kill()
+    end = time.monotonic() + 10
+    while any(map(is_alive, pids)):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_the_default_backend_is_shm(cobre, program):
+    done = cobre("launch", "-n", 2, program(MEET + "print(comm.backend)"), check=0)
+    assert sorted(done.stdout.splitlines()) == ["[0] shm", "[1] shm"]

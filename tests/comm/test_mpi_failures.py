@@ -117,7 +117,8 @@ def test_no_rank_outlives_its_launcher(ranks, tmp_path):
     command = [
         python_of(ranks.library),
         "-m",
-        "cobre.comm.launch",
+        "cobre",
+        "launch",
         "-n",
         "3",
         "--backend",

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DISTRIBUTED_MEAN = EXAMPLES / "distributed_mean.py"
 
@@ -32,8 +33,8 @@ def expected_lines(size: int) -> list[str]:
     ]
 
 
-def output_of(arguments, **environ: str) -> list[str]:
-    command = [sys.executable, *map(str, arguments)]
+def output_of(arguments, python=sys.executable, **environ: str) -> list[str]:
+    command = [python, *map(str, arguments)]
     done = subprocess.run(
         command, env={**os.environ, **environ}, capture_output=True, text=True, timeout=60, check=False
     )
@@ -41,14 +42,48 @@ def output_of(arguments, **environ: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.fixture(params=["shm", "tcp", "sockets", "openmpi", "mpich"])
+def launched(request, sockets_path):
+    """What rank 0 of an example prints, on each backend that is here."""
+    python, backend = sys.executable, request.param
+    if backend in ("openmpi", "mpich"):
+        if not MPI_ENVIRONMENTS:
+            pytest.skip("needs the MPI environments of make test")
+        python, backend = str(Path(MPI_ENVIRONMENTS) / backend / "bin" / "python"), "mpi"
+
+    def run(program: Path, size: int) -> list[str]:
+        launch = ["-m", "cobre", "launch", "-n", size, "--backend", backend, "--no-prefix", "--timeout", "50"]
+        return output_of([*launch, program], python, PYTHONPATH=sockets_path)
+
+    return run
+
+
 def test_distributed_mean_runs_on_one_rank():
     assert output_of([DISTRIBUTED_MEAN]) == expected_lines(1)
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_distributed_mean_runs_on_several_ranks(sockets_path, size):
-    launch = ["-m", "cobre", "launch", "-n", size, "--backend", "sockets", "--timeout", "30", "--"]
-    lines = output_of([*launch, DISTRIBUTED_MEAN], PYTHONPATH=sockets_path)
-    *blocks, mean, same_mean = expected_lines(size)
+def test_distributed_mean_runs_on_several_ranks(launched, size):
+    assert sorted(launched(DISTRIBUTED_MEAN, size)) == sorted(expected_lines(size))
+
+
+def test_ranks_are_shown_in_front_of_their_lines():
+    launch = ["-m", "cobre", "launch", "-n", "2", "--timeout", "50"]
+    lines = output_of([*launch, DISTRIBUTED_MEAN])
+    *blocks, mean, same_mean = expected_lines(2)
     assert sorted(lines[:-2]) == [f"[{rank}] {line}" for rank, line in enumerate(blocks)]
     assert lines[-2:] == [f"[0] {mean}", f"[0] {same_mean}"]
+
+
+@pytest.mark.parametrize("name", ["power_iteration.py", "shared_table.py"])
+def test_an_example_prints_the_same_on_every_backend_and_size(launched, name):
+    alone = output_of([EXAMPLES / name])
+    assert alone
+    assert launched(EXAMPLES / name, 3) == alone
+
+
+def test_the_power_iteration_finds_the_largest_eigenvalue():
+    i = np.arange(60)
+    matrix = 1.0 / (1.0 + abs(i[:, None] - i[None, :]))
+    found = float(output_of([EXAMPLES / "power_iteration.py"])[0].rpartition(" ")[2])
+    assert found == pytest.approx(np.linalg.eigvalsh(matrix)[-1], rel=1e-12)

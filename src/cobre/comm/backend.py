@@ -130,6 +130,9 @@ class Backend:
     option_commands: Callable[[Sequence[str], int, Sequence[str]], list[RankCommand]] | None = None
     """As ``rank_commands``, with options for the starter that it uses (``mpiexec``); ``None`` if it uses none."""
 
+    rank_variables: tuple[str, ...] = ()
+    """Of a backend with a starter of its own: where a rank finds its number, the first that is set."""
+
     node_commands: Callable[[Sequence[str], Nodes], list[RankCommand]] | None = None
     """This machine's ranks of a launch over several machines; ``None`` if it stays on one."""
 

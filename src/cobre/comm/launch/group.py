@@ -20,6 +20,8 @@ from cobre.comm.backend import RankCommand
 from cobre.comm.launch.guard import Guard
 from cobre.comm.launch.output import Output
 from cobre.comm.launch.process import RankProcess, Stream
+from cobre.comm.launch.report import Inbox
+from cobre.comm.launch.visitors import Visitor, Visitors
 from cobre.errors import InitializationFailed
 
 __all__ = ["GRACE_S", "Group"]
@@ -29,6 +31,8 @@ GRACE_S = 2.0
 
 PROMPT_S = 0.15
 """How long an unfinished line may wait for its end before somebody at a terminal sees it."""
+
+LAST_WORDS_S = 2.0
 
 MARK = "COBRE_LAUNCH_ID"
 
@@ -49,6 +53,7 @@ class Group:
         *,
         grace_s: float | None = None,
         keep_lines: int | None = None,
+        visitors: Visitors | None = None,
     ) -> None:
         self.ranks: list[RankProcess] = []
         self.running: list[RankProcess] = []
@@ -61,8 +66,11 @@ class Group:
         self._mark = f"{MARK}={secrets.token_hex(16)}"
         self._leaves = [path for command in commands for path in command.leaves]
         self._selector = selectors.DefaultSelector()
+        self.visitors = visitors
         self._guard = Guard(self._mark, self._leaves)
         self.on_readable(self._guard, self._restart_guard)
+        if visitors is not None:
+            self.on_readable(visitors, lambda: visitors.accept(self._watch_stream, self._watch_inbox))
 
     def start(
         self,
@@ -75,7 +83,8 @@ class Group:
         """Start every command; ``stdin`` is for rank 0, or for the one command that is all ranks."""
         name, _, mark = self._mark.partition("=")
         # Unbuffered, or what a Python rank printed before it was killed would be lost with its buffer.
-        common = {"PYTHONUNBUFFERED": "1", **environ, "COBRE_COMM_BACKEND": backend, name: mark}
+        visits = self.visitors.environ if self.visitors is not None else {}
+        common = {"PYTHONUNBUFFERED": "1", **environ, **visits, "COBRE_COMM_BACKEND": backend, name: mark}
         for command in self._commands:
             try:
                 rank = RankProcess(
@@ -129,17 +138,26 @@ class Group:
         self._selector.register(rank.end, selectors.EVENT_READ, lambda: self._finish(rank))
         self._selector.register(rank.inbox, selectors.EVENT_READ, lambda: self._read_report(rank))
         for stream in rank.streams:
-            self._selector.register(stream, selectors.EVENT_READ, self._reader(rank, stream))
+            self._watch_stream(rank, stream)
 
-    def _reader(self, rank: RankProcess, stream: Stream) -> Callable[[], None]:
+    def _watch_stream(self, rank: RankProcess | Visitor, stream: Stream) -> None:
         def read() -> None:
             lines = stream.read_lines()
             if lines is None:
                 self._selector.unregister(stream)
-            else:
-                self._show(rank, stream, lines)
+                lines = stream.read_lines(is_last=True) or []
+            self._show(rank, stream, lines)
 
-        return read
+        self._selector.register(stream, selectors.EVENT_READ, read)
+
+    def _watch_inbox(self, visitor: Visitor, inbox: Inbox) -> None:
+        def read() -> None:
+            if not inbox.read():
+                self._selector.unregister(inbox)
+            if self.visitors is not None:
+                self.visitors.note_report(visitor)
+
+        self._selector.register(inbox, selectors.EVENT_READ, read)
 
     def _handle_events(self, seconds: float) -> None:
         waits_for_end_of_line = self._output.is_interactive and self._unshown()
@@ -157,8 +175,9 @@ class Group:
                 )
                 stream.shown = len(stream.partial)
 
-    def _unshown(self) -> list[tuple[RankProcess, Stream]]:
-        streams = [(rank, stream) for rank in self.running for stream in rank.streams]
+    def _unshown(self) -> list[tuple[RankProcess | Visitor, Stream]]:
+        visitors = self.visitors.ranks.values() if self.visitors is not None else ()
+        streams = [(rank, stream) for rank in (*self.running, *visitors) for stream in rank.streams]
         return [(rank, stream) for rank, stream in streams if len(stream.partial) > stream.shown]
 
     def _read_report(self, rank: RankProcess) -> None:
@@ -181,8 +200,20 @@ class Group:
         for stream, lines in last:
             self._show(rank, stream, lines)
         self.on_report(rank)
+        if self.visitors is not None and not self.running:
+            self._hear_visitors_out()
 
-    def _show(self, rank: RankProcess, stream: Stream, lines: list[bytes]) -> None:
+    def _hear_visitors_out(self) -> None:
+        """Whoever started them is gone, and so are they: what they said is all there."""
+        end = time.monotonic() + LAST_WORDS_S
+        while time.monotonic() < end:
+            events = self._selector.select(0)
+            if not events:
+                break
+            for key, _ in events:
+                key.data()
+
+    def _show(self, rank: RankProcess | Visitor, stream: Stream, lines: list[bytes]) -> None:
         rank.tail.extend(lines)
         if lines and stream.shown:
             lines = [lines[0][stream.shown :], *lines[1:]]
@@ -215,6 +246,8 @@ class Group:
             _remove(Path(path))
         self._guard.dismiss()
         self._selector.close()
+        if self.visitors is not None:
+            self.visitors.close()
         self._output.close()
 
 

@@ -17,7 +17,8 @@ from cobre.comm.launch.group import Group
 from cobre.comm.launch.output import Output
 from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
-from cobre.comm.launch.verdict import RankResult, first_failure, result_of
+from cobre.comm.launch.verdict import RankResult, first_failure, result_of, text_of
+from cobre.comm.launch.visitors import Visitors
 from cobre.comm.selection import DEFAULT_FOR_MANY, get_backend
 from cobre.comm.trace import merging, summary
 from cobre.errors import CobreError
@@ -66,12 +67,17 @@ def launch(request: Request, output: Output) -> Ending:
     Past the timeout all ranks are killed and `WorkerError` names those that still ran.
     """
     record = get_backend(request.backend)
-    commands = _commands(record, request)
+    visitors = None
+    argv = runnable(request.argv)
+    if record.rank_variables:
+        visitors = Visitors(record.rank_variables, is_split=output.is_split, keep_lines=KEPT_LINES)
+        argv = visitors.wrap(argv)
+    commands = _commands(record, request, argv)
     deadline = time.monotonic() + request.timeout if request.timeout is not None else math.inf
     environ = {**os.environ, **thread_settings(_local_size(request), os.environ)}
     with (
         merging(environ) as traces,
-        Group(commands, output, grace_s=request.grace_s, keep_lines=KEPT_LINES) as group,
+        Group(commands, output, grace_s=request.grace_s, keep_lines=KEPT_LINES, visitors=visitors) as group,
         SignalRelay(group) as relay,
     ):
         group.start(record.name, environ, stdin=_stdin())
@@ -79,14 +85,33 @@ def launch(request: Request, output: Output) -> Ending:
         if not group.wait(deadline):
             raise still_running(group, request.timeout)
     results = [result_of(rank, group.started_at) for rank in group.ranks]
+    if visitors is not None:
+        results = [_attributed(result, visitors, group.started_at) for result in results]
     return Ending(results, relay.asked_to_end, summary(traces) if traces else "")
 
 
-def _commands(record: Backend, request: Request) -> list[RankCommand]:
+def _attributed(result: RankResult, visitors: Visitors, started_at: float) -> RankResult:
+    """The failure of a command that is all ranks, as that of the rank which reported one by itself first."""
+    if not result.exit_code:
+        return result
+    told = [
+        RankResult(
+            rank=visitor.rank,
+            exit_code=result.exit_code,
+            output=text_of(visitor.tail),
+            ended_after_s=visitor.reported_at - started_at,
+            failure=visitor.inbox.failure,
+        )
+        for visitor in visitors.ranks.values()
+        if visitor.inbox is not None and visitor.inbox.failure is not None
+    ]
+    return first_failure(told) or result
+
+
+def _commands(record: Backend, request: Request, argv: Sequence[str]) -> list[RankCommand]:
     refusal = record.unavailable()
     if refusal is not None:
         refuse(record.name, refusal)
-    argv = runnable(request.argv)
     if request.nodes is not None:
         if record.node_commands is None:
             raise CobreError(

@@ -113,6 +113,8 @@ class LogFiles:
         self._files: dict[int | None, IO[bytes]] = {}
 
     def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
+        if rank is None and not lines:  # the command that starts the ranks has nothing to say itself
+            return
         if rank not in self._files:
             name = "ranks.log" if rank is None else f"rank{rank}.log"
             self._files[rank] = (self._directory / name).open("wb", buffering=0)

@@ -40,6 +40,10 @@ class Stream:
             data = os.read(self._pipe.fileno(), READ_BYTES)
         except BlockingIOError:
             data = b""
+        except ConnectionResetError:  # a socket whose other end was killed
+            data = b""
+            if not is_last:
+                return None
         else:
             if not data and not is_last:
                 return None

@@ -79,8 +79,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 class Inbox:
     """The starter's end: reads whole messages as they come."""
 
-    def __init__(self) -> None:
-        self.read_end, self.write_end = os.pipe()
+    def __init__(self, read_end: int | None = None) -> None:
+        self.read_end, self.write_end = os.pipe() if read_end is None else (read_end, -1)
         os.set_blocking(self.read_end, False)
         self.messages: list[Message] = []
         self._data = bytearray()
@@ -110,6 +110,8 @@ class Inbox:
                 data = os.read(self.read_end, READ_BYTES)
             except BlockingIOError:
                 return True
+            except ConnectionResetError:
+                return False
             if not data:
                 return False
             self._data += data

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from cobre.comm.launch.process import RankProcess
 from cobre.comm.launch.report import Failure
 
-__all__ = ["RankResult", "first_failure", "result_of"]
+__all__ = ["RankResult", "first_failure", "result_of", "text_of"]
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,17 @@ class RankResult:
         return 128 - self.exit_code if self.exit_code < 0 else self.exit_code
 
 
+def text_of(lines: Iterable[bytes]) -> str:
+    """Lines as they came, decoded."""
+    return "".join(f"{line.decode(errors='replace')}\n" for line in lines)
+
+
 def result_of(rank: RankProcess, started_at: float) -> RankResult:
     """The result of a process that has ended."""
     return RankResult(
         rank=rank.rank,
         exit_code=rank.exit_code or 0,
-        output="".join(f"{line.decode(errors='replace')}\n" for line in rank.tail),
+        output=text_of(rank.tail),
         ended_after_s=rank.ended_at - started_at,
         was_ended=rank.was_ended,
         failure=rank.inbox.failure,

@@ -117,6 +117,7 @@ BACKEND = Backend(
     open=_open,
     rank_commands=_rank_commands,
     option_commands=_option_commands,
+    rank_variables=("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"),
     diagnose=_diagnose,
     unavailable=lambda: _unavailable(),
     limits=LIMITS,

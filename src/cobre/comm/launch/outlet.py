@@ -1,0 +1,51 @@
+"""Stands in front of a rank that ``mpiexec`` starts: gives it a way of its own to the launcher, then becomes it.
+
+Run as a file by ``python -S -E``: it imports nothing of Cobre, because it runs once per rank and must be quick. What
+mpiexec forwards may be cut and mixed in the middle of lines, and nobody can tell whose it is; over its own connection
+each rank's lines stay whole. Where the launcher cannot be reached (another machine) the rank simply runs.
+"""
+
+import contextlib
+import os
+import socket
+import struct
+import sys
+
+VARIABLE = "COBRE_LAUNCH_OUTLET"
+HEADER = struct.Struct("!iB")
+OUTPUT, ERRORS, REPORT = range(3)
+
+
+def _connect(address: str, rank: int, purpose: int) -> int:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect("\0" + address)
+    connection.sendall(HEADER.pack(rank, purpose))
+    return connection.detach()
+
+
+def main() -> None:
+    """``outlet.py RANK_VARIABLE,… IS_SPLIT program arguments…``."""
+    names, is_split, program = sys.argv[1].split(","), sys.argv[2] == "1", sys.argv[3:]
+    address = os.environ.pop(VARIABLE, "")
+    rank = next((int(os.environ[name]) for name in names if os.environ.get(name, "").isdecimal()), None)
+    if address and rank is not None:
+        with contextlib.suppress(OSError):
+            output = _connect(address, rank, OUTPUT)
+            errors = _connect(address, rank, ERRORS) if is_split else output
+            report = _connect(address, rank, REPORT)
+            for standard in (1, 2):  # kept, or mpiexec would take their end for the end of the rank
+                os.set_inheritable(os.dup(standard), True)
+            os.dup2(output, 1)
+            os.dup2(errors, 2)
+            for descriptor in {output, errors}:
+                os.close(descriptor)
+            os.set_inheritable(report, True)
+            os.environ["COBRE_LAUNCH_REPORT"] = f"{report}:{os.fstat(report).st_ino}"
+    try:
+        os.execvp(program[0], program)  # noqa: S606 - the user's own command, without a shell on purpose
+    except OSError as error:
+        sys.exit(f"cannot start {program[0]!r}: {error.strerror}")
+
+
+if __name__ == "__main__":
+    main()
