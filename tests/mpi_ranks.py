@@ -78,7 +78,7 @@ def _is_mapped(path: Path) -> bool:
 
 def launch(library: str, size: int, program: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     """``size`` ranks of a program, by our launcher and so by the library's own mpiexec."""
-    options = ["-n", size, "--backend", "mpi", "--timeout", DEADLINE_S - 10]
+    options = ["-n", size, "--backend", "mpi", "--no-prefix", "--timeout", DEADLINE_S - 10]
     return run(python_of(library), "-m", "cobre", "launch", *options, "--", program, **environ)
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 PRELUDE = """
@@ -39,7 +40,12 @@ def attempt(call, *arguments):
 
 
 def fresh_name() -> str:
-    return f"/cobre_test_{secrets.token_hex(6)}"
+    return f"/cobre_test_{os.getpid()}_{secrets.token_hex(6)}"
+
+
+def own_segments() -> list[Path]:
+    """What tests of this process have left in /dev/shm; other processes may be testing, too."""
+    return list(Path("/dev/shm").glob(f"cobre_test_{os.getpid()}_*"))
 
 
 @dataclass

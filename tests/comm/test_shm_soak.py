@@ -10,11 +10,10 @@ import os
 import random
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
-from shm_ranks import Ranks, run
+from shm_ranks import Ranks, own_segments, run
 
 IS_LONG = bool(os.environ.get("COBRE_TEST_SOAK"))
 pytestmark = pytest.mark.timeout(1800 if IS_LONG else 120)
@@ -114,7 +113,7 @@ except CobreError as error:
                     ), rank.output
             if ranks.ranks[victim].said or all(r.said[0].get("started") for r in ranks.ranks if r.said):
                 assert time.monotonic() - begin < 25
-        assert not list(Path("/dev/shm").glob("cobre_*"))
+        assert not own_segments()
 
 
 def test_two_groups_side_by_side_do_not_disturb_each_other():
@@ -134,4 +133,4 @@ say(done=True)
 
 def test_run_leaves_no_segment():
     run(2, "ShmCommunicator.attach(config())")
-    assert not list(Path("/dev/shm").glob("cobre_*"))
+    assert not own_segments()
