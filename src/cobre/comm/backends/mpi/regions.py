@@ -11,14 +11,13 @@ import ctypes
 import errno
 import os
 import weakref
-from operator import index
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from cobre.comm.memory import Available, available_memory
-from cobre.errors import InvalidCommunicator
+from cobre.comm.regions import checked_block, closed_region
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -186,13 +185,8 @@ class MpiRegion:
         return whole if self._comm.is_leader else np.empty(0, self._dtype)
 
     def as_mut_block(self, start: int, count: int) -> NDArray[Any]:
-        whole, start, count = self._whole("as_mut_block"), index(start), index(count)
-        if start < 0 or count < 0 or start + count > self._count:
-            raise IndexError(
-                f"elements {start} to {start + count} are not inside a region of {self._count}\n"
-                "  fix: pass 0 <= start and start + count <= region.count; contiguous_block() gives such blocks"
-            )
-        return whole[start : start + count]
+        whole = self._whole("as_mut_block")
+        return whole[checked_block(start, count, self._count)]
 
     def fence(self) -> None:
         self._require_open("fence")
@@ -213,9 +207,7 @@ class MpiRegion:
     def _require_open(self, operation: str) -> None:
         self._comm.require_usable(operation)
         if self._is_closed or self._window.is_freed:
-            raise InvalidCommunicator(
-                "the region is closed", suggestion="take views and call fence() before close()"
-            )
+            raise closed_region()
 
     def __enter__(self) -> Self:
         return self
