@@ -14,7 +14,7 @@ import pytest
 from cobre.cli.bench import parse_size
 from cobre.comm import LocalCommunicator
 from cobre.comm.bench import member
-from cobre.comm.bench.ceiling import limit_gb_per_s
+from cobre.comm.bench.ceiling import limits_gb_per_s
 
 MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
 QUICK = ["--seconds", "0.01", "--sizes", "8,64K"]
@@ -115,7 +115,9 @@ def test_a_right_result_passes(operation):
 
 @pytest.mark.parametrize("kind", ["memcpy", "loopback"])
 def test_the_machine_s_limit_is_a_plausible_speed(kind):
-    assert 0.001 < limit_gb_per_s(kind, 1 << 20) < 10_000
+    limits = limits_gb_per_s(kind, [64 << 10, 1 << 20])
+    assert list(limits) == [64 << 10, 1 << 20]
+    assert all(0.001 < speed < 10_000 for speed in limits.values())
 
 
 def test_a_picture_is_written(cobre, tmp_path):

@@ -32,8 +32,8 @@ columns
   size      bytes that each rank holds afterwards
   p50, p99  microseconds of one call, as the slowest rank saw it
   GB/s      size divided by p50
-  of limit  of what one process here copies with memcpy (shm, mpi) or sends to itself through 127.0.0.1 (tcp),
-            measured in the same run; from 64 KiB on
+  of limit  of what one process here copies with memcpy (shm, mpi) or one connection through 127.0.0.1 sustains
+            (tcp), measured in the same run; from 64 KiB on
 """
 
 

@@ -51,6 +51,7 @@ environment
 """
 
 LAST_LINES = 30
+TRACEBACK = "Traceback (most recent call last)"
 
 VALUED = {"-n", "--backend", "--log-dir", "--timeout", "--grace", "--nodes", "--node-rank", "--coordinator"}
 FLAGS = {"--no-prefix", "-q", "--quiet", "-h", "--help"}
@@ -93,20 +94,29 @@ def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> N
         return
     who = "the command" if culprit.rank is None else f"rank {culprit.rank} of {options.size}"
     how = f"signal {-culprit.exit_code}" if culprit.exit_code < 0 else f"exit status {culprit.exit_code}"
+    words = _last_words(culprit)
     if ending.asked_to_end:
         sys.stderr.write(f"cobre launch: ended by {ending.asked_to_end[0].name}\n")
-    elif options.quiet or console.last_shown != culprit.rank:
-        words = _last_words(culprit)
+    elif options.quiet or not _is_last_on_display(console, culprit, words):
         colon = ", its last words:" if words else ""
-        sys.stderr.write(f"cobre launch: {who} failed first, with {how}{colon}\n{words}")
+        sys.stderr.write(f"cobre launch: {who} failed first, with {how}{colon}\n{''.join(words)}")
     else:
         sys.stderr.write(f"cobre launch: {who} failed with {how}\n")
 
 
-def _last_words(culprit: RankResult) -> str:
+def _last_words(culprit: RankResult) -> list[str]:
+    """Its traceback if it has one, else its last lines."""
     if culprit.failure is not None:
-        return culprit.failure.traceback
-    return "".join(culprit.output.splitlines(keepends=True)[-LAST_LINES:])
+        return culprit.failure.traceback.splitlines(keepends=True)
+    lines = culprit.output.splitlines(keepends=True)
+    starts = [number for number, line in enumerate(lines) if line.startswith(TRACEBACK)]
+    return lines[starts[-1] :] if starts else lines[-LAST_LINES:]
+
+
+def _is_last_on_display(console: Console, culprit: RankResult, words: Sequence[str]) -> bool:
+    """Whether they can be read where they stand: whole, if they are a traceback, and with nothing behind them."""
+    needed = len(words) if words and words[0].startswith(TRACEBACK) else 1
+    return console.last_shown == culprit.rank and console.lines_in_a_row >= needed
 
 
 def _output(options: argparse.Namespace, console: Console) -> Output:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cobre.comm.bench.ceiling import limit_gb_per_s
+from cobre.comm.bench.ceiling import limits_gb_per_s
 from cobre.comm.bench.peers import open_peer
 from cobre.comm.bench.plan import MARK, SMALLEST_FOR_BANDWIDTH, Row
 from cobre.comm.partition import block_layout
@@ -33,7 +33,9 @@ def main() -> int:
     plan = json.loads(sys.argv[1])
     comm: Any = open_peer(plan["peer"]) if plan["peer"] else create_communicator()
     try:
-        limits: dict[int, float] = {}
+        large = [size for size in plan["sizes"] if size >= SMALLEST_FOR_BANDWIDTH]
+        limits = limits_gb_per_s(plan["limit"], large) if comm.rank == 0 else {}
+        comm.barrier()
         for operation in plan["operations"]:
             for size in [0] if operation == "barrier" else plan["sizes"]:
                 call, verify = _prepare(comm, operation, size)
@@ -105,11 +107,7 @@ def _row(backend: str, operation: str, size: int, times: Any, limit: str, limits
     p50, p99 = (float(np.percentile(times, q)) for q in (50, 99))
     if size == 0:
         return Row(backend, operation, size, len(times), p50, p99)
-    ceiling = None
-    if size >= SMALLEST_FOR_BANDWIDTH:
-        ceiling = limits.setdefault(size, 0.0) or limit_gb_per_s(limit, size)
-        limits[size] = ceiling
-    return Row(backend, operation, size, len(times), p50, p99, size / p50 / 1e3, ceiling, limit)
+    return Row(backend, operation, size, len(times), p50, p99, size / p50 / 1e3, limits.get(size), limit)
 
 
 def _print(row: Row) -> None:

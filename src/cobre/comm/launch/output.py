@@ -62,6 +62,7 @@ class Console:
         self._width = width
         self._open_line: tuple[int | None, bool] | None = None
         self.last_shown: int | None = None
+        self.lines_in_a_row = 0
         self.is_split = not _is_same_file(sys.stdout, sys.stderr) if is_split is None else is_split
         self.is_interactive = sys.stdout.isatty()
 
@@ -72,6 +73,7 @@ class Console:
         text = f"\n{prefix}".join(line.decode(errors="replace") for line in lines)
         self._write(f"{self._begin(rank, is_error)}{text}\n", is_error=is_error)
         self._open_line = None
+        self.lines_in_a_row = len(lines) + (self.lines_in_a_row if self.last_shown == rank else 0)
         self.last_shown = rank
 
     def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
