@@ -22,4 +22,7 @@ NB_MODULE(_native, m) {
     cobre::bindings::bind_trace(comm);
     cobre::bindings::bind_shm(comm);
     cobre::bindings::bind_tcp(comm);
+
+    nb::module_ noise = m.def_submodule("noise", "Seeds, generator, normal numbers, sampling and correlation.");
+    cobre::bindings::bind_noise(noise);
 }
