@@ -169,10 +169,15 @@ def lhs_probabilities(base: int, stage_id: int, rows: int, columns: int) -> np.n
     return out
 
 
-def stage(id: int, start: str, end: str, season_id: int | None = None, **more) -> Stage:
+def stage(stage_id: int, start: str, end: str, season_id: int | None = None, **more) -> Stage:
     settings = {"n_openings": 1, **more}
     return Stage(
-        id, dt.date.fromisoformat(start), dt.date.fromisoformat(end), (), season_id=season_id, **settings
+        stage_id,
+        dt.date.fromisoformat(start),
+        dt.date.fromisoformat(end),
+        (),
+        season_id=season_id,
+        **settings,
     )
 
 

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from noise_recipe import months, stage
-
 from cobre.stochastic import noise_groups, noise_sources
+from noise_recipe import months, stage
 
 
 def test_stages_of_one_season_and_year_form_a_group():

@@ -4,10 +4,10 @@ import math
 import random
 from statistics import NormalDist
 
-import noise_recipe as recipe
 import numpy as np
 import pytest
 
+import noise_recipe as recipe
 from cobre._native import noise
 
 PROBABILITIES = [

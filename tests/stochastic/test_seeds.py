@@ -6,10 +6,10 @@ import random
 import subprocess
 import sys
 
-import noise_recipe as recipe
 import numpy as np
 import pytest
 
+import noise_recipe as recipe
 from cobre._native import noise
 from cobre.stochastic import (
     external_scenario,

@@ -3,15 +3,15 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 
-import noise_recipe as recipe
 import numpy as np
 import pytest
-from noise_recipe import months, stage
 
+import noise_recipe as recipe
 from cobre.comm import contiguous_block
 from cobre.core.scenarios import Correlation, CorrelationGroup, GivenOpenings
 from cobre.errors import ValidationError
 from cobre.stochastic import Correlator, NoiseEntities, TreeLayout, generate_tree, tree_from_rows
+from noise_recipe import months, stage
 
 GOLDEN = [  # seed 42, stage 0, three openings of two entities, as the public program pins them
     [4.0098936496495646e-1, 2.2792558815859804e-1],
