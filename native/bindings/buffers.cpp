@@ -55,6 +55,7 @@ PyObject* array_over(PyObject* object) {
 }
 
 const char* fix_for(PyArray_Descr* descr) {
+    if (PyTypeNum_ISUSERDEF(descr->type_num)) return "send its bytes: a.view('uint8')";
     switch (descr->kind) {
         case 'M':
         case 'm': return "send its numbers: a.view('int64')";
@@ -72,11 +73,11 @@ bool read_dtype(PyArray_Descr* descr, comm::DType& dtype) {
     dtype.itemsize = static_cast<std::uint32_t>(PyDataType_ELSIZE(descr));
     dtype.swapped = PyDataType_ISBYTESWAPPED(descr) != 0;
     switch (descr->kind) {
-        case 'b': dtype.kind = comm::Kind::boolean; return true;
-        case 'i': dtype.kind = comm::Kind::signed_int; return true;
-        case 'u': dtype.kind = comm::Kind::unsigned_int; return true;
-        case 'f': dtype.kind = comm::Kind::floating; return true;
-        case 'c': dtype.kind = comm::Kind::complex; return true;
+        case 'b': dtype.kind = comm::Kind::boolean; return is_numpy_number(descr);
+        case 'i': dtype.kind = comm::Kind::signed_int; return is_numpy_number(descr);
+        case 'u': dtype.kind = comm::Kind::unsigned_int; return is_numpy_number(descr);
+        case 'f': dtype.kind = comm::Kind::floating; return is_numpy_number(descr);
+        case 'c': dtype.kind = comm::Kind::complex; return is_numpy_number(descr);
         case 'V': dtype.kind = comm::Kind::record; break;
         default: return false;
     }
@@ -97,7 +98,9 @@ comm::DType dtype_of(PyArray_Descr* descr, const char* operation, const char* ar
 
 BorrowedBuffer::BorrowedBuffer(PyObject* object, const comm::Where& where, const char* argument) {
     if (PyArray_Check(object)) [[likely]] {
-        if (!PyArray_CheckExact(object) && PyObject_HasAttrString(object, "mask") != 0)
+        // Asked of the class: the records of a recarray may well have a field of that name.
+        if (!PyArray_CheckExact(object) &&
+            PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "mask") != 0)
             wrong_type(where.text(), argument, "is a masked array, whose mask would be lost",
                        "send a.filled(value), and the mask as an array of its own if it is needed");
         Py_INCREF(object);
@@ -189,6 +192,10 @@ void IntegerList::read_sequence(PyObject* object, const comm::Where& where, cons
 std::int64_t integer_of(PyObject* object, const comm::Where& where, const char* argument) {
     nb::object number = nb::borrow(object);
     if (!PyLong_CheckExact(object)) {
+        // NumPy 1 still lets its bool be an index, and only warns.
+        if (PyArray_IsScalar(object, Bool))
+            wrong_type(where.text(), argument, "holds " + utf8(PyObject_Repr(object)) + ", not a whole number",
+                       "pass ints, e.g. int(x)");
         const nb::object held = nb::borrow(object);  // its __index__ may drop every other reference to it
         number = nb::steal(PyNumber_Index(object));
         if (!number.is_valid()) {

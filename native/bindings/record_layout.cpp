@@ -54,10 +54,15 @@ bool add_type(PyArray_Descr* descr, Hash& hash) {
     hash.add(static_cast<std::uint64_t>(kind));
     hash.add(static_cast<std::uint64_t>(PyDataType_ISBYTESWAPPED(descr)));
     if (kind == 'V') return add_fields(descr, hash);
-    return kind == 'b' || kind == 'i' || kind == 'u' || kind == 'f' || kind == 'c';
+    return (kind == 'b' || kind == 'i' || kind == 'u' || kind == 'f' || kind == 'c') && is_numpy_number(descr);
 }
 
 }  // namespace
+
+bool is_numpy_number(PyArray_Descr* descr) noexcept {
+    const int number = descr->type_num;
+    return number == NPY_HALF || (number >= NPY_BOOL && number <= NPY_CLONGDOUBLE);
+}
 
 bool hash_record_layout(PyArray_Descr* descr, std::uint64_t& result) {
     Hash hash;

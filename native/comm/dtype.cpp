@@ -1,5 +1,8 @@
 #include "comm/dtype.hpp"
 
+#include <algorithm>
+#include <initializer_list>
+
 namespace cobre::comm {
 
 namespace {
@@ -16,6 +19,10 @@ const char* word_for(Kind kind) noexcept {
     return "record";
 }
 
+bool is_one_of(std::uint32_t width, std::initializer_list<std::uint32_t> widths) noexcept {
+    return std::find(widths.begin(), widths.end(), width) != widths.end();
+}
+
 }  // namespace
 
 std::string name_of(const DType& dtype) {
@@ -30,9 +37,9 @@ bool is_summable(const DType& dtype) noexcept {
     switch (dtype.kind) {
         case Kind::boolean: return true;
         case Kind::signed_int:
-        case Kind::unsigned_int: return dtype.itemsize <= 8;
-        case Kind::floating: return dtype.itemsize <= 8;
-        case Kind::complex: return dtype.itemsize <= 16;
+        case Kind::unsigned_int: return is_one_of(dtype.itemsize, {1, 2, 4, 8});
+        case Kind::floating: return is_one_of(dtype.itemsize, {2, 4, 8});
+        case Kind::complex: return is_one_of(dtype.itemsize, {8, 16});
         case Kind::record: return false;
     }
     return false;

@@ -7,6 +7,7 @@ import ctypes
 import mmap
 import sys
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -246,6 +247,25 @@ def test_the_length_of_counts_is_asked_for_before_they_are_read():
 def test_a_masked_array_is_refused_because_its_mask_would_be_lost():
     with pytest.raises(TypeError, match=r"mask(.|\n)*filled"):
         check_broadcast(np.ma.masked_array([1.0, 2.0], mask=[True, False]), 0, 0, 1)
+
+
+def test_records_with_a_field_called_mask_are_no_masked_array():
+    records = np.rec.array([(1, 2.0)], dtype=[("mask", "i4"), ("value", "f8")])
+    assert check_broadcast(records, 0, 0, 1) == 0
+
+
+@pytest.mark.parametrize(
+    "dtype", [ml_dtypes.float8_e5m2, ml_dtypes.bfloat16, [("x", ml_dtypes.float8_e5m2)]], ids=str
+)
+def test_another_library_s_numbers_are_refused_whatever_their_kind(dtype):
+    """float8_e5m2 has NumPy's kind 'f' in a single byte: folded as float64 it would write far behind ``out``."""
+    memory = np.full(1024, 9, np.uint8)
+    parts = [np.ones(64, np.uint8).view(dtype) for _ in range(2)]
+    with pytest.raises(TypeError, match="cannot be sent(.|\n)*fix: "):
+        fold_in_rank_order(parts, memory[128:192].view(dtype), "sum")
+    with pytest.raises(TypeError, match="cannot be sent(.|\n)*fix: "):
+        check_broadcast(parts[0], 0, 0, 1)
+    assert (memory == 9).all()
 
 
 @pytest.mark.parametrize("dtype", [[("a", "i4"), ("b", "f8")], ">f8" if sys.byteorder == "little" else "<f8"])
