@@ -49,7 +49,7 @@ run: setup       ## run a distributed example on 4 ranks and show what each did
 	$(BIN)/cobre launch -n 4 examples/distributed_mean.py
 
 test: setup $(MPI_READY) ## run the whole suite
-	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python -m pytest
+	COBRE_TEST_MPI="$(abspath build/mpi)" $(BIN)/python -m pytest
 
 test-4gib: setup ## one run of the conformance kit with payloads over 4 GiB
 	$(BIN)/python -m cobre.comm.testing --huge --deadline 600
@@ -60,12 +60,12 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard native)
-	$(CMAKE) -B build/strict -DCOBRE_STRICT=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
-	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
+	$(CMAKE) -B build/strict -DCOBRE_STRICT=ON -DPython_EXECUTABLE="$(abspath $(BIN)/python)" \
+	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)" >/dev/null
 	$(BIN)/cmake --build build/strict --target _native core_driver noise_driver shm_driver tcp_driver tcp_fuzz
 
 types: setup
-	rm -rf src/cobre/_native && cp -r $$($(BIN)/python -c 'import cobre._native as n, pathlib; print(pathlib.Path(n.__file__).parent / "_native")') src/cobre/_native
+	rm -rf src/cobre/_native && cp -r "$$($(BIN)/python -c 'import cobre._native as n, pathlib; print(pathlib.Path(n.__file__).parent / "_native")')" src/cobre/_native
 	$(BIN)/mypy
 
 layers: setup
