@@ -11,6 +11,7 @@ import pytest
 
 import cobre
 from cobre import errors
+from cobre.comm import BackendKind
 
 DOCS = Path(__file__).parent.parent / "docs" / "errors.md"
 
@@ -97,6 +98,30 @@ def test_only_the_part_that_cannot_travel_becomes_text():
     assert kept[0] == 1
     assert "lock" in kept[1]
     assert kept[2] == {"deep": 2}
+
+
+def test_values_of_a_class_that_cannot_travel_become_text():
+    class Count(int):
+        pass
+
+    class Word(str):
+        pass
+
+    class LocalError(errors.CobreError):
+        pass
+
+    context = {"count": Count(3), "word": Word("w"), "error": LocalError("inner"), "kind": BackendKind.SHM}
+    copy = pickle.loads(pickle.dumps(errors.CobreError("x", context=context)))
+    assert (copy.context["count"], copy.context["word"]) == ("3", "'w'")
+    assert "inner" in str(copy.context["error"])
+    assert copy.context["kind"] is BackendKind.SHM
+
+
+def test_a_context_that_holds_itself_is_json_all_the_same():
+    items = [1]
+    items.append(items)
+    error = errors.CobreError("x", context={"items": items, "twice": [items, items]})
+    assert json.loads(json.dumps(error.to_dict()))["context"]["items"] == [1, "…"]
 
 
 def test_numbers_stay_numbers_in_json():

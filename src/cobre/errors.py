@@ -127,7 +127,9 @@ def _picklable(value: Any, inside: set[int]) -> Any:
 
     ``inside`` holds the containers being looked through: one that contains itself is left to text.
     """
-    if value is None or isinstance(value, CobreError | str | int | float | bytes):
+    if value is None or type(value) in (str, int, float, bool, bytes):
+        return value
+    if isinstance(value, CobreError) and _can_travel(type(value)):
         return value
     if isinstance(value, dict | list | tuple):
         if id(value) in inside:
@@ -137,24 +139,32 @@ def _picklable(value: Any, inside: set[int]) -> Any:
             return {_picklable(key, inside): _picklable(item, inside) for key, item in value.items()}
         items = [_picklable(item, inside) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
-    try:
-        pickle.loads(pickle.dumps(value))  # noqa: S301 - our own bytes, made in this line
-    except Exception:  # whatever a foreign object raises here, the report must still arrive
+    if not _can_travel(value):
         return RuntimeError(repr(value)) if isinstance(value, BaseException) else repr(value)
     return value
 
 
-def _plain(value: Any) -> Any:
+def _can_travel(value: Any) -> bool:
+    try:
+        pickle.loads(pickle.dumps(value))  # noqa: S301 - our own bytes, made in this line
+    except Exception:  # whatever a foreign object raises here, the report must still arrive
+        return False
+    return True
+
+
+def _plain(value: Any, inside: frozenset[int] = frozenset()) -> Any:
+    if id(value) in inside:
+        return "…"  # a container that contains itself
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)  # JSON has no word for the others
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _plain(item, inside | {id(value)}) for key, item in value.items()}
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a NumPy scalar
         return _plain(value.item())
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(item) for item in value]
+        return [_plain(item, inside | {id(value)}) for item in value]
     return str(value) or type(value).__name__
 
 
