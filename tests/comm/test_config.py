@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 
+import numpy as np
 import pytest
 
 from cobre.comm import InitializationFailed, MissingConfiguration, ShmConfig, TcpConfig
@@ -150,12 +151,38 @@ def test_the_coordinator_may_carry_a_port_which_then_wins(text, host, port):
     ("variable", "value"),
     [("COBRE_TCP_PORT", "0"), ("COBRE_TCP_PORT", "70000"), ("COBRE_TCP_PORT", "http"), ("COBRE_TCP_RANK", "4"),
      ("COBRE_TCP_COORDINATOR", "127.0.0.1:"), ("COBRE_TCP_COORDINATOR", ":77"), ("COBRE_TCP_TIMEOUT_SECS", "inf"),
-     ("COBRE_TCP_CONNECT_TIMEOUT_MS", "soon")],
+     ("COBRE_TCP_CONNECT_TIMEOUT_MS", "soon"), ("COBRE_TCP_SIZE", "1_0"), ("COBRE_TCP_SIZE", "\u0668"),
+     ("COBRE_TCP_TIMEOUT_SECS", "1_0"), ("COBRE_TCP_SIZE", "1000000000000"), ("COBRE_TCP_RANK", "9" * 5000)],
 )  # fmt: skip
 def test_malformed_tcp_variables_are_refused(variable, value):
     with pytest.raises(InitializationFailed) as caught:
         tcp_config_from(TCP | {variable: value})
     assert value.strip(":") in str(caught.value)
+
+
+def test_a_host_that_is_none_is_listed_beside_everything_else():
+    environ = {"COBRE_TCP_COORDINATOR": "a:b:c", "COBRE_TCP_BIND_ADDR": "1:2", "COBRE_TCP_PORT": "99999"}
+    with pytest.raises(InitializationFailed) as caught:
+        tcp_config_from(TCP | environ)
+    assert all(word in str(caught.value) for word in ("a:b:c", "1:2", "99999"))
+
+
+@pytest.mark.parametrize("seconds", [3, 2.5, np.float32(2.5), np.int64(3)], ids=repr)
+def test_any_positive_number_is_a_timeout(seconds):
+    assert ShmConfig("/x", 0, 1, timeout=seconds).timeout == seconds
+
+
+@pytest.mark.parametrize(
+    "seconds", [10**400, -1, 0, np.float32("inf"), "3", None, 1j], ids=lambda s: str(s)[:9]
+)
+def test_anything_else_is_none(seconds):
+    with pytest.raises(InitializationFailed, match="timeout"):
+        ShmConfig("/x", 0, 1, timeout=seconds)
+
+
+def test_an_array_is_no_rank():
+    with pytest.raises(InitializationFailed, match="rank"):
+        ShmConfig("/x", np.array([0, 1]), 2)
 
 
 def test_a_worker_far_away_without_a_secret_is_told_before_it_connects():
@@ -170,7 +197,9 @@ def test_limits_change_only_what_a_backend_has():
     assert read_limits("x", defaults, {}) == defaults
 
 
-@pytest.mark.parametrize("text", ["chunk_bytes", "chunk_bytes=0", "chunk_bytes=-4", "chunk_bytes=many"])
+@pytest.mark.parametrize(
+    "text", ["chunk_bytes", "chunk_bytes=0", "chunk_bytes=-4", "chunk_bytes=many", "chunk_bytes=" + "9" * 26]
+)
 def test_malformed_limits_are_refused(text):
     with pytest.raises(InitializationFailed, match="COBRE_COMM_LIMITS"):
         read_limits("x", {"chunk_bytes": 1}, {"COBRE_COMM_LIMITS": text})

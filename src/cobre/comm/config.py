@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from numbers import Real
 from operator import index
 from typing import Any
 
@@ -25,6 +26,7 @@ __all__ = [
 
 DEFAULT_PORT = 29500
 LONGEST_SHM_NAME = 255
+MOST_RANKS = 2**31 - 1
 
 # Stands for a variable that is missing or malformed and whose problem is listed already.
 _COMPLAINED_ABOUT: Any = object()
@@ -97,6 +99,9 @@ def tcp_config_from(environ: Mapping[str, str]) -> TcpConfig:
         **read.timeouts("COBRE_TCP"),
     }
     problems = [*_group_problems(_View(fields)), *_integer_problems("port", fields["port"], 1, 65535)]
+    problems += _host_problems("coordinator", host)
+    if bind_addr is not None:
+        problems += _host_problems("bind_addr", bind_addr)
     read.refuse(problems)
     return TcpConfig(**fields)
 
@@ -151,7 +156,7 @@ class _Reader:
         if text is None:
             return _COMPLAINED_ABOUT if default is None else default
         try:
-            return int(text)
+            return int(_plain_digits(text))
         except ValueError:
             self.problems.append(f"{variable}={text!r} is not a whole number")
             return _COMPLAINED_ABOUT
@@ -161,7 +166,7 @@ class _Reader:
         if text is None:
             return default
         try:
-            value = float(text) * unit
+            value = float(_plain_digits(text)) * unit
         except ValueError:
             value = math.nan
         if math.isfinite(value) and value > 0:
@@ -188,6 +193,13 @@ class _Reader:
         _refuse(self.backend, [*self.problems, *problems])
 
 
+def _plain_digits(text: str) -> str:
+    """``text``, unless it holds what Python reads as a number and nobody else does: ``1_0``, foreign digits."""
+    if not text.isascii() or "_" in text:
+        raise ValueError(text)
+    return text
+
+
 class _View:
     """Attribute access to fields that are not a config yet."""
 
@@ -206,7 +218,7 @@ def _refuse(backend: str, problems: Sequence[str]) -> None:
         )
 
 
-def _integer_problems(name: str, value: Any, low: int, high: float) -> list[str]:
+def _integer_problems(name: str, value: Any, low: int, high: int) -> list[str]:
     if value is _COMPLAINED_ABOUT:
         return []
     try:
@@ -219,16 +231,24 @@ def _integer_problems(name: str, value: Any, low: int, high: float) -> list[str]
 
 
 def _group_problems(config: Any) -> list[str]:
-    problems = _integer_problems("size", config.size, 1, math.inf)
-    problems += _integer_problems("rank", config.rank, 0, math.inf)
-    known = _COMPLAINED_ABOUT not in (config.rank, config.size)
+    problems = _integer_problems("size", config.size, 1, MOST_RANKS)
+    problems += _integer_problems("rank", config.rank, 0, MOST_RANKS)
+    known = config.rank is not _COMPLAINED_ABOUT and config.size is not _COMPLAINED_ABOUT
     if not problems and known and config.rank >= config.size:
         problems.append(f"rank={config.rank} is not below size={config.size}")
     for name in ("connect_timeout", "timeout"):
         value = getattr(config, name)
-        if not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        if not _is_positive(value):
             problems.append(f"{name}={value!r} is not a positive number of seconds")
     return problems
+
+
+def _is_positive(value: Any) -> bool:
+    """Whether ``value`` is a number of Python's or NumPy's, finite and above zero."""
+    try:
+        return isinstance(value, Real) and 0 < float(value) < math.inf
+    except OverflowError:  # an int beyond every float
+        return False
 
 
 def _name_problems(name: Any) -> list[str]:
@@ -251,6 +271,8 @@ def _addresses(config: TcpConfig) -> list[str]:
 
 
 def _host_problems(name: str, host: Any) -> list[str]:
+    if host is _COMPLAINED_ABOUT:
+        return []
     if not isinstance(host, str) or not host.strip():
         return [f"{name}={host!r} is no host name or address"]
     if ":" in host and not _is_address(host):
@@ -266,7 +288,7 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _split_port(text: str, problems: list[str]) -> tuple[str, int | None]:
+def _split_port(text: str, problems: list[str]) -> tuple[Any, int | None]:
     """``host``, ``host:port``, ``[v6]:port`` or a bare v6 address."""
     host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not host.endswith("]")):
@@ -274,4 +296,4 @@ def _split_port(text: str, problems: list[str]) -> tuple[str, int | None]:
     if port.isascii() and port.isdigit() and host:
         return host.strip("[]"), int(port)
     problems.append(f"COBRE_TCP_COORDINATOR={text!r} is not host, host:port or [v6]:port")
-    return host or text, None
+    return _COMPLAINED_ABOUT, None

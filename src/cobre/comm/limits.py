@@ -13,6 +13,7 @@ from cobre.errors import InitializationFailed
 __all__ = ["VARIABLE", "read_limits"]
 
 VARIABLE = "COBRE_COMM_LIMITS"
+MOST_DIGITS = 18  # what surely fits the core's 64 bits
 
 
 def read_limits(backend: str, defaults: Mapping[str, int], environ: Mapping[str, str]) -> dict[str, int]:
@@ -20,8 +21,10 @@ def read_limits(backend: str, defaults: Mapping[str, int], environ: Mapping[str,
     limits, problems = dict(defaults), []
     for item in filter(None, environ.get(VARIABLE, "").split(",")):
         name, _, text = (part.strip() for part in item.partition("="))
-        if not text.isascii() or not text.isdigit() or int(text) < 1:
-            problems.append(f"{item.strip()!r} is not name=bytes with at least 1 byte")
+        if not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS or int(text) < 1:
+            problems.append(
+                f"{item.strip()!r} is not name=bytes with at least 1 byte and {MOST_DIGITS} digits"
+            )
         elif name in limits:
             limits[name] = int(text)
     if problems:
