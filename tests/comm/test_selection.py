@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib.metadata
 import logging
 import os
+import sys
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -270,7 +271,10 @@ class TestThirdParties:
         [
             {"detect": lambda environ: 1 / 0},
             {"detect": lambda environ: None},
+            {"detect": lambda environ: sys.exit(3)},
             {"unavailable": lambda: 1 / 0},
+            {"unavailable": lambda: sys.exit(3)},
+            {"unavailable": lambda: "no token ring card"},
         ],
     )
     def test_one_that_cannot_be_asked_is_passed_over(self, plug_in, caplog, changes):
@@ -278,6 +282,29 @@ class TestThirdParties:
         assert comm.create_communicator().backend == "local"
         assert comm.available_backends()[-1] == "local"
         assert "passed over" in caplog.text
+
+    @pytest.mark.parametrize("answer", ["no token ring card", True])
+    def test_one_whose_refusal_is_no_refusal_is_not_available(self, plug_in, answer):
+        plug_in(_ring(unavailable=lambda: answer))
+        with pytest.raises(comm.BackendNotAvailable, match="repair or uninstall"):
+            comm.create_communicator("ring", RingConfig())
+
+    @pytest.mark.parametrize("config_type", ["RingConfig", (RingConfig,)], ids=repr)
+    def test_one_whose_configuration_is_no_class_disturbs_nobody_else_s(self, plug_in, config_type):
+        plug_in(_ring(config_type=config_type), _ring(name="token"))
+        assert comm.create_communicator(config=RingConfig()).backend == "ring"  # opened by token's record
+        with pytest.raises(comm.BackendNotAvailable, match="config_type(.|\n)*not a class"):
+            comm.create_communicator("ring", RingConfig())
+
+    def test_a_damaged_package_of_anybody_does_not_end_a_plain_run(self, tmp_path, monkeypatch, caplog):
+        metadata = tmp_path / "damaged-1.0.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: damaged\nVersion: 1.0\n")
+        (metadata / "entry_points.txt").write_bytes(b"[console_scripts]\n\xff\xfe")
+        monkeypatch.syspath_prepend(tmp_path)
+        assert comm.create_communicator().backend == "local"
+        assert comm.available_backends()[-1] == "local"
+        assert "cannot be searched" in caplog.text
 
     def test_one_that_exits_when_it_is_imported_does_not_end_the_program(self, plug_in):
         plug_in(SystemExit(0), names=["ring"])

@@ -87,7 +87,7 @@ def create_communicator(backend: str | None = None, config: Any = None) -> Group
 
 def available_backends() -> list[str]:
     """Names of the backends that can run here, best first."""
-    return [record.name for record in all_backends() if _asked(record, record.unavailable, _BROKEN) is None]
+    return [record.name for record in all_backends() if _refusal(record) is None]
 
 
 def get_backend(name: str) -> Backend:
@@ -139,7 +139,12 @@ def _third_parties() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points  # slow to import, and not needed for a built-in by name
 
     found: dict[str, EntryPoint] = {}
-    for point in entry_points(group=ENTRY_POINT_GROUP):
+    try:
+        points = entry_points(group=ENTRY_POINT_GROUP)
+    except Exception:  # one damaged package, of anybody, makes Python's own search fail
+        _log.warning("installed packages cannot be searched for backends", exc_info=True)
+        return found
+    for point in points:
         name = point.name.lower()
         if name in BACKENDS or name == BackendKind.AUTO:
             _log.warning("%s may not take the built-in name %r and is passed over", point.value, name)
@@ -156,6 +161,8 @@ def _load(point: EntryPoint) -> Backend:
         raise TypeError(f"{point.value} is a {type(record).__name__}, not a cobre.comm.backend.Backend")
     if record.name != point.name.lower():
         raise ValueError(f"{point.value} calls itself {record.name!r} but is registered as {point.name!r}")
+    if record.config_type is not None and not isinstance(record.config_type, type):
+        raise TypeError(f"config_type of {point.value} is {record.config_type!r}, not a class")
     return record
 
 
@@ -163,11 +170,25 @@ def _asked(record: Backend, question: Callable[[], _T], otherwise: _T) -> _T:
     """A record's answer; a stranger's that raises is passed over, one of ours is a bug to see."""
     try:
         return question()
-    except Exception:
+    except (Exception, SystemExit):
         if record.name in BACKENDS:
             raise
         _log.warning("the backend %r cannot be asked and is passed over", record.name, exc_info=True)
         return otherwise
+
+
+def _refusal(record: Backend) -> Unavailable | None:
+    """Why a backend cannot run here, or ``None``."""
+
+    def ask() -> Unavailable | None:
+        refusal = record.unavailable()
+        if refusal is not None and not isinstance(refusal, Unavailable):
+            raise TypeError(
+                f"unavailable() of {record.name!r} returned a {type(refusal).__name__}, not an Unavailable"
+            )
+        return refusal
+
+    return _asked(record, ask, _BROKEN)
 
 
 def _detection(record: Backend, environ: Mapping[str, str]) -> Detection:
@@ -234,7 +255,7 @@ def _require_matching(record: Backend, config: Any) -> None:
 
 
 def _require_available(record: Backend) -> None:
-    refusal = _asked(record, record.unavailable, _BROKEN)
+    refusal = _refusal(record)
     if refusal is not None:
         refuse(record.name, refusal)
 
