@@ -51,6 +51,7 @@ def rich_case(constraints, stages=1, hours=(0.5 * H, 0.5 * H)):
                     "withdrawal_above": 25.0,
                     "withdrawal_below": 25.0,
                     "spillage": 0.1,
+                    "diversion": 0.2,
                 },
             ),
             HydroSpec(
@@ -120,7 +121,7 @@ PINNED = [
     ("hydro_withdrawal", 0, 1.5),
     ("hydro_turbined", 0, 7.0),
     ("hydro_spillage", 0, 3.0),
-    ("hydro_diversion", 0, 15.0),
+    ("hydro_diversion", 0, 18.0),
     ("hydro_outflow", 0, 23.0),
     ("hydro_generation", 0, 9.0),
     ("hydro_generation", 1, 11.0),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,38 @@ def test_cuts_see_end_storage_then_this_inflow_then_older_ones():
     ]
 
 
+@dataclass
+class Weeks:
+    """Two stages share a season: the first gathers a quarter of it, the second closes it and begins the next."""
+
+    source = np.array([[0, 1, 2], [2, 0, -1]])
+    weight = np.array([[0.0, 0.0, 0.25], [0.75, 0.0, 0.125]])
+
+
+@pytest.mark.parametrize("stage", [0, 1])
+def test_cuts_see_what_the_lag_transition_hands_on(stage):
+    lags = np.array([[4.0, 6.0], [2.0, 8.0], [1.0, 3.0]])
+    given = {"psi": PSI[:, :2], "lags": lags, "inflow": [1.0, 2.0], "transition": Weeks()}
+    problem, found = solve_stage(cascade(), stage, **given)
+    z = np.array([1.0 + 0.5 * 4 + 0.2 * 2, 2.0 + 0.3 * 6])
+    assert found.value(problem.columns.state.inflow) == pytest.approx(z)
+    expected = [
+        [lags[0], lags[1], lags[2] + 0.25 * z],
+        [lags[2] + 0.75 * z, lags[0], 0.125 * z],
+    ][stage]
+    assert found.value(problem.template.cut_columns)[2:] == pytest.approx(np.ravel(expected))
+    assert problem.parameters.state_dimension == 8
+
+
+def test_a_lag_that_starts_anew_goes_out_as_zero():
+    class Closing:
+        source = np.array([[2, 0, -1]] * 2)
+        weight = np.array([[0.5, 0.0, 0.0]] * 2)
+
+    problem, found = solve_stage(cascade(), psi=PSI[:, :2], lags=LAGS, transition=Closing())
+    assert found.value(problem.template.cut_columns)[-2:].tolist() == [0.0, 0.0]
+
+
 def test_without_lags_the_state_is_storage_alone():
     problem, found = solve_stage(cascade())
     assert problem.template.cut_columns.tolist() == problem.columns.state.storage.tolist()
@@ -164,10 +198,10 @@ def test_earnings_without_limit_are_refused_by_name():
 
 def test_one_stage_can_be_built_alone():
     case = cascade()
-    together = build_stage_problems(case, Lags(PSI))[0]
-    alone = build_stage_problem(case, Lags(PSI), 0)
+    together = build_stage_problems(case, Lags(PSI, 2))[0]
+    alone = build_stage_problem(case, Lags(PSI, 2), 0)
     assert np.array_equal(together.template.values, alone.template.values)
-    assert together.template.column_names() == alone.template.column_names()
+    assert list(together.template.column_names) == list(alone.template.column_names)
 
 
 def test_a_system_without_hydros_has_an_empty_state():
