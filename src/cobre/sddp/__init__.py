@@ -1,0 +1,1 @@
+"""Stochastic dual dynamic programming for hydrothermal dispatch."""
