@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from cobre.io.loading import load, validate
+from cobre.io.loading import load, load_with_report, validate
 from cobre.io.problems import ProblemReport, ValidationReport
 
-__all__ = ["ProblemReport", "ValidationReport", "load", "validate"]
+__all__ = ["ProblemReport", "ValidationReport", "load", "load_with_report", "validate"]

@@ -11,10 +11,10 @@ from cobre.core.case import Case
 from cobre.errors import IOError
 from cobre.io.assemble import assemble
 from cobre.io.problems import Problems, ValidationReport, raise_if_invalid
-from cobre.io.read import CaseFiles, read_case
-from cobre.io.validate import check
+from cobre.io.read import CaseFiles
+from cobre.io.validate import check_case
 
-__all__ = ["load", "validate"]
+__all__ = ["load", "load_with_report", "validate"]
 
 
 def load(path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None) -> Case:
@@ -24,9 +24,16 @@ def load(path: str | PathLike[str], config_overrides: Mapping[str, Any] | None =
     `cobre.errors.ValidationError` that carries all problems, or `cobre.errors.IOError` if there is no such folder or it
     may not be read.
     """
+    return load_with_report(path, config_overrides)[0]
+
+
+def load_with_report(
+    path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None
+) -> tuple[Case, ValidationReport]:
+    """Like `load`, with the warnings."""
     files, report = _examine(path, config_overrides)
     raise_if_invalid(report, str(path))
-    return assemble(files)
+    return assemble(files), report
 
 
 def validate(
@@ -54,5 +61,5 @@ def _examine(
             suggestion=f"give yourself permission: chmod u+rx {path}",
         ) from error
     problems = Problems()
-    files = read_case(folder, problems, config_overrides)
-    return files, problems.report(check(files, problems))
+    files, layers = check_case(folder, problems, config_overrides)
+    return files, problems.report(layers)

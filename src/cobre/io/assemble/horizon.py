@@ -60,12 +60,12 @@ def _build_risk(record: StageRecord) -> RiskMeasure:
 
 
 def _build_seasons(record: SeasonDefinitionsRecord | None) -> SeasonDefinitions | None:
-    """Seasons keep the order of the file: where they overlap, the first listed wins."""
+    """Custom seasons keep the order of the file: where they overlap, the first listed wins."""
     if record is None:
         return None
+    is_custom = record.cycle_type == "custom"
+    seasons = record.seasons if is_custom else sorted(record.seasons, key=lambda season: season.id)
     return SeasonDefinitions(
         record.cycle_type,
-        tuple(
-            Season(s.id, s.label, s.month_start, s.day_start, s.month_end, s.day_end) for s in record.seasons
-        ),
+        tuple(Season(s.id, s.label, s.month_start, s.day_start, s.month_end, s.day_end) for s in seasons),
     )

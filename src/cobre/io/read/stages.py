@@ -46,13 +46,19 @@ class SeasonDefinitionsRecord(Record):
     seasons: tuple[SeasonRecord, ...]
 
 
-class PreStudyStageRecord(Record):
-    """A stage before the study, for the statistics that lags refer to."""
+class Period(Record):
+    """Days from the first to before the last, and the season they belong to."""
 
-    id: Annotated[int, Field(lt=0, ge=-(2**31))]
+    id: Id
     start_date: IsoDate
     end_date: IsoDate
     season_id: Id | None = None
+
+
+class PreStudyStageRecord(Period):
+    """A stage before the study, for the statistics that lags refer to."""
+
+    id: Annotated[int, Field(lt=0, ge=-(2**31))]
 
 
 class BlockRecord(Record):
@@ -95,13 +101,10 @@ def _refuse_old_location(value: Any) -> Any:
     )
 
 
-class StageRecord(Record):
+class StageRecord(Period):
     """One decision period."""
 
     id: StageId
-    start_date: IsoDate
-    end_date: IsoDate
-    season_id: Id | None = None
     blocks: Annotated[tuple[BlockRecord, ...], Field(min_length=1)]
     block_mode: Literal["parallel", "chronological"] = "parallel"
     state_variables: StateVariablesRecord = StateVariablesRecord()
