@@ -21,9 +21,11 @@ if TYPE_CHECKING:
         ValidationError,
         WorkerError,
     )
+    from cobre.study import CaseLoader, load_case, validate
 
 __all__ = [
     "BackendError",
+    "CaseLoader",
     "CobreError",
     "CommError",
     "IOError",
@@ -32,14 +34,19 @@ __all__ = [
     "WorkerError",
     "comm",
     "errors",
+    "load_case",
+    "validate",
 ]
 
 _SUBMODULES = ("comm", "errors")
+_STUDY = ("CaseLoader", "load_case", "validate")
 
 
 def __getattr__(name: str) -> object:
     if name in _SUBMODULES:
         return import_module(f"{__name__}.{name}")
+    if name in _STUDY:
+        return getattr(import_module("cobre.study"), name)
     if name in __all__:
         return getattr(import_module("cobre.errors"), name)
     if name == "__version__":
