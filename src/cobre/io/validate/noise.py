@@ -102,7 +102,9 @@ def _check_stats_row(
     files: CaseFiles, stats: set[tuple[int, int]], pair: tuple[int, int], file: str, problems: Problems
 ) -> None:
     source = "scenarios/inflow_seasonal_stats.parquet"
-    if pair in stats or source in files.damaged:
+    hydros, stages = files.known_ids["hydro"], files.known_ids["any stage"]
+    is_known = hydros is not None and pair[0] in hydros and stages is not None and pair[1] in stages
+    if pair in stats or source in files.damaged or not is_known:
         return
     problems.error(
         "CoverageMismatch",
