@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
 from cobre.core.case import Case, InitialState
 from cobre.core.config import Config, NonNegativity, TrainingConfig
 from cobre.core.entities import (
@@ -101,8 +102,8 @@ class HydroSpec:
     """A reservoir with turbines; ``costs`` holds prices of :class:`HydroCosts` that are not zero.
 
     ``planes`` are rows (constant, per mean hm3, per turbined m3/s, per spilled m3/s), the same in all stages
-    or one list per stage in a tuple; they replace ``productivity`` where there are any. ``lags`` are standardised coefficients
-    from lag 1 on, the same in all stages.
+    or one list per stage in a tuple; they replace ``productivity`` where there are any.
+    ``lags`` are standardised coefficients from lag 1 on, the same in all stages.
     """
 
     bus: int = 0

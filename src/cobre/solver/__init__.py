@@ -1,0 +1,1 @@
+"""LP templates and their solves."""
