@@ -28,9 +28,11 @@ class StageCuts:
     intercepts: Floats
     coefficients: Floats
     active: NDArray[np.bool_]
+    floor: float = 0.0
+    """The future costs no less, with or without cuts; below 0 only where something can earn money."""
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StageCuts) and all(
+        return isinstance(other, StageCuts) and self.floor == other.floor and all(
             a.shape == b.shape and a.tobytes() == b.tobytes()
             for a, b in (
                 (self.intercepts, other.intercepts),
@@ -54,10 +56,13 @@ class Policy:
     state_names: tuple[str, ...] = ()
 
     @classmethod
-    def from_pools(cls, pools: Sequence[CutPool], state_names: Sequence[str]) -> Self:
+    def from_pools(
+        cls, pools: Sequence[CutPool], state_names: Sequence[str], floors: Sequence[float]
+    ) -> Self:
         """A policy of its own memory from the pools of a training run."""
         stages = tuple(
-            StageCuts(pool.intercepts.copy(), pool.coefficients.copy(), pool.active.copy()) for pool in pools
+            StageCuts(pool.intercepts.copy(), pool.coefficients.copy(), pool.active.copy(), floor)
+            for pool, floor in zip(pools, floors, strict=True)
         )
         return cls(stages, len(state_names), tuple(state_names))
 
@@ -88,7 +93,7 @@ class Policy:
     def evaluate(self, stage: int, state: ArrayLike) -> float:
         """Expected cost of all stages after ``stage`` when it ends in ``state``, as the policy believes.
 
-        The largest of the active cuts, at least 0, valued at the stage that follows.
+        The largest of the active cuts, in money of the stage that follows; at least 0 unless something earns money.
         """
         cuts = self._stage(stage)
         point = np.asarray(state, dtype=np.float64)
@@ -100,7 +105,7 @@ class Policy:
         values = cuts.intercepts[cuts.active].copy()
         for j, value in enumerate(point):
             values += cuts.coefficients[cuts.active, j] * value
-        return max(0.0, float(values.max())) if len(values) else 0.0
+        return max(cuts.floor, float(values.max())) if len(values) else cuts.floor
 
     def save(self, path: str | Path) -> None:
         """Write the policy into the folder ``path``. Atomic: a reader finds the old file or the new one."""
@@ -119,6 +124,7 @@ class Policy:
             "state_dimension": self.state_dimension,
             "state_names": list(self.state_names),
         }
+        arrays["floors"] = np.array([cuts.floor for cuts in self.stages])
         return encode(MAGIC, VERSION, facts, arrays)
 
     @classmethod
@@ -135,6 +141,7 @@ class Policy:
                 arrays[f"{stage}/intercepts"],
                 arrays[f"{stage}/coefficients"],
                 arrays[f"{stage}/active"].astype(np.bool_),
+                float(arrays["floors"][stage]),
             )
             for stage in range(facts["stages"])
         )
