@@ -34,3 +34,5 @@ class Case:
     scenarios: Scenarios
     initial: InitialState
     config: Config
+    folder: str | None = None
+    """Where it was read from, if it was."""

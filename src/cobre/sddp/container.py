@@ -7,13 +7,9 @@ SHA-256 over all that. The same arrays give the same bytes.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import json
-import os
 import struct
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.errors import IOError, ValidationError
+from cobre.errors import ValidationError
 
 PREFIX = struct.Struct("<8sII")
 DIGEST_BYTES = 32
@@ -86,38 +82,3 @@ def decode(
         arrays[entry["name"]] = flat.reshape(entry["shape"]).astype(dtype.newbyteorder("="))
     del facts["bytes"]
     return facts, arrays
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Make ``path`` hold exactly ``data``: readers see the old file or the new one, never half of it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            os.fchmod(file.fileno(), 0o666 & ~_umask())
-        Path(name).replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise _unwritable(path, error) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-def _unwritable(path: Path, error: OSError) -> IOError:
-    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return IOError(
-        str(path),
-        f"cannot write {path}: {error.strerror or error}",
-        suggestion="free some space on that disk" if is_full else "choose a folder that may be written to",
-    )

@@ -10,8 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cobre.core.files import write_atomically
 from cobre.errors import IOError, ValidationError
-from cobre.sddp.container import decode, encode, write_atomically
+from cobre.sddp.container import decode, encode
 from cobre.sddp.cuts import CutPool
 
 FILE_NAME = "policy.cobre"
