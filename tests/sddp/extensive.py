@@ -28,9 +28,14 @@ class Rows:
 
 
 class Tree:
-    def __init__(self, case: Case, problems: list[StageProblem], values: list[np.ndarray], state: np.ndarray):
-        """``values[stage][opening]`` are the parameters after the state; ``state`` is where the study starts."""
-        self.case, self.problems, self.values, self.state = case, problems, values, state
+    def __init__(self, case, problems, values, state, advance):
+        """``values[stage][opening]`` are the parameters after the state; ``state`` is where the study starts.
+
+        ``advance(stage, lags, inflow)`` gives the lags of the next stage, which no decision can change.
+        """
+        self.case: Case = case
+        self.problems: list[StageProblem] = problems
+        self.values, self.state, self.advance = values, state, advance
         self.lower: list[float] = []
         self.upper: list[float] = []
         self.rows = Rows()
@@ -97,7 +102,7 @@ class Tree:
                 terms[columns[column]] = -float(price)
         if stage + 1 < len(self.problems):
             outgoing = [columns[c] for c in template.cut_columns]
-            following = self._shifted(layout, state, inflow)
+            following = self._shifted(stage, layout, state, inflow)
             future = self._risk_of_children(stage + 1, outgoing, following)
             terms[future] = -float(template.column_cost[theta])
         self.rows.add(0.0, 0.0, terms)
@@ -131,13 +136,11 @@ class Tree:
         part = slice(layout.inflow.start - layout.state_dimension, layout.inflow.stop - layout.state_dimension)
         return np.ptp(self.values[problem.stage][:, part], axis=0)
 
-    @staticmethod
-    def _shifted(layout, state: np.ndarray, inflow: np.ndarray) -> np.ndarray:
+    def _shifted(self, stage: int, layout, state: np.ndarray, inflow: np.ndarray) -> np.ndarray:
         """Where the lags of the next stage stand; storages are left to the LP."""
         following = state.copy()
         lags = state[layout.lags].reshape(layout.n_lags, layout.n_hydros)
-        if layout.n_lags:
-            following[layout.lags] = np.concatenate([inflow[None, :], lags[:-1]]).ravel()
+        following[layout.lags] = self.advance(stage, lags, inflow).ravel()
         return following
 
     def _solve(self, objective: int) -> float:

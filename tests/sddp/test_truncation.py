@@ -65,7 +65,12 @@ def test_an_inflow_without_noise_is_never_raised():
 def test_what_inflows_can_be_follows_the_tree():
     psi = [np.array([[0.5, -0.5]])] * 3
     noise = [np.array([[-2.0], [4.0]])] * 3
-    first, second, third = truncations(psi, [np.array([True])] * 3, noise, np.array([[2.0], [0.0]]))
+
+    def shift(stage, lags, inflow):
+        return np.concatenate([inflow[None], lags[:-1]])
+
+    random = [np.array([True])] * 3
+    first, second, third = truncations(psi, random, noise, np.array([[2.0], [0.0]]), shift)
     assert first.lowest_m3s.ravel().tolist() == [-1.0, 5.0]
     assert second.lowest_m3s.ravel().tolist() == [-2 + 0.5 * 0 - 0.5 * 2, 4 - 1.0]
     assert second.highest_m3s.ravel().tolist() == [-2 + 0.5 * 5 - 0.5 * 2, 4 + 2.5 - 1]

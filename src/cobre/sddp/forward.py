@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import Communicator, contiguous_block
+from cobre.sddp.nature import Forecast
 from cobre.sddp.stage import StageModel
 
 Floats = NDArray[np.float64]
-
-
-class Nature(Protocol):
-    """Where trajectories take their noise from."""
-
-    def start_iteration(self, iteration: int, first_scenario: int, n_scenarios: int) -> None:
-        """Draw what these scenarios of an iteration need; the same whoever draws."""
-
-    def values(self, stage: int, states: Floats) -> Floats:
-        """``[scenario, value]``: inflow terms, loads and available powers of ``stage`` for incoming ``states``."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +31,7 @@ class Trajectories:
 def forward_pass(
     comm: Communicator,
     models: Sequence[StageModel],
-    nature: Nature,
+    forecast: Forecast,
     discounts: Floats,
     initial_state: Floats,
     n_scenarios: int,
@@ -57,11 +47,11 @@ def forward_pass(
     states: list[Floats] = []
     incoming = np.repeat(initial_state[np.newaxis, :], n, axis=0)
     if n:
-        nature.start_iteration(iteration, first, n)
+        forecast.start_iteration(iteration, first, n)
     for model, discount in zip(models, discounts, strict=True):
         if n:
             batch = model.solve(
-                model.parameters(incoming, nature.values(model.index, incoming)),
+                model.parameters(incoming, forecast.values(model.index)),
                 iteration,
                 first,
                 start_bases=model.bases,

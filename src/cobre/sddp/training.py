@@ -67,7 +67,7 @@ class _Training:
         n = self.settings.forward_passes
         work = self.work
         trajectories = forward_pass(
-            self.comm, work.models, work.nature, work.discounts, work.initial_state, n, iteration
+            self.comm, work.models, work.forecast, work.discounts, work.initial_state, n, iteration
         )
         costs = aggregate_statistics(self.comm, trajectories.costs, n)
         self._archive(trajectories)

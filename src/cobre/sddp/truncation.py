@@ -10,7 +10,7 @@ and its greatest one. The lower bound then is one; it stays below the optimum by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,17 +77,20 @@ def truncations(
     is_random: Sequence[NDArray[np.bool_]],
     noise_m3s: Sequence[Floats],
     first_lags: Floats,
+    advance: Callable[[int, Floats, Floats], Floats],
 ) -> list[Truncation]:
-    """The clamps of all stages; ``first_lags [lag, hydro]`` are the inflows before the study."""
+    """The clamps of all stages; ``first_lags [lag, hydro]`` are the inflows before the study.
+
+    ``advance(stage, lags, inflow)`` gives the lags of the next stage. It must not fall where they or the inflow grow.
+    """
     low, high = first_lags.copy(), first_lags.copy()
     found = []
-    for psi, random, noise in zip(lag_coefficients, is_random, noise_m3s, strict=True):
+    for stage, (psi, random, noise) in enumerate(zip(lag_coefficients, is_random, noise_m3s, strict=True)):
         upward, downward = np.maximum(psi, 0.0), np.minimum(psi, 0.0)
         lowest = noise + (lag_terms(upward, low) + lag_terms(downward, high))
         highest = noise + (lag_terms(upward, high) + lag_terms(downward, low))
         found.append(Truncation(psi, random, noise, lowest, highest))
         least = np.where(random, np.maximum(lowest, 0.0), lowest).min(axis=0)
         most = np.where(random, np.maximum(highest, 0.0), highest).max(axis=0)
-        low, high = np.concatenate([least[None], low[:-1]]), np.concatenate([most[None], high[:-1]])
-        low, high = low[: len(first_lags)], high[: len(first_lags)]
+        low, high = advance(stage, low, least), advance(stage, high, most)
     return found
