@@ -45,7 +45,7 @@ class StageCuts:
     __hash__ = None  # type: ignore[assignment]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Policy:
     """What training learned. Stages are counted from 0; the last one has no future and no cuts.
 
@@ -66,6 +66,10 @@ class Policy:
             for pool, floor in zip(pools, floors, strict=True)
         )
         return cls(stages, len(state_names), tuple(state_names))
+
+    def __repr__(self) -> str:
+        counts = self.summary()
+        return f"<Policy of {counts['stages']} stages, {counts['total_cuts']} cuts>"
 
     @property
     def n_stages(self) -> int:

@@ -165,6 +165,7 @@ class _Training:
             work.state_names,
             [model.future_cost_floor for model in work.models],
         )
+        timings = time_split(self.clock, work.models, self.comm)
         elapsed_ms = 1000.0 * (time.perf_counter() - self.clock.began)
         times = gather_rows(self.comm, np.array([elapsed_ms]), self.comm.size)
         workers = [WorkerInfo(rank, float(ms), self.comm.backend) for rank, ms in enumerate(times)]
@@ -179,5 +180,5 @@ class _Training:
             total_cuts=sum(model.pool.size for model in work.models),
             workers=workers if self.comm.size > 1 else None,
             stop_signal=signal,
-            timings=time_split(self.clock, work.models, self.comm),
+            timings=timings,
         )
