@@ -6,6 +6,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <cstring>
 #include <mutex>
@@ -168,7 +169,7 @@ public:
         solver_.clear_cuts();
     }
 
-    nb::tuple solve(const Matrix<double>& parameters, std::size_t chain_length,
+    std::tuple<int, std::size_t, int> solve(const Matrix<double>& parameters, std::size_t chain_length,
                     const std::optional<Matrix<std::uint8_t>>& start_bases, std::int64_t basis_of,
                     const VectorOut<double>& objective, const MatrixOut<double>& observed_primal,
                     const MatrixOut<double>& observed_dual, const std::optional<MatrixOut<double>>& cut_dual,
@@ -220,7 +221,7 @@ public:
             });
         }
         if (outcome.status == lp::Status::interrupted) throw nb::python_error();
-        return nb::make_tuple(static_cast<int>(outcome.status), outcome.solved, outcome.attempts);
+        return {static_cast<int>(outcome.status), outcome.solved, outcome.attempts};
     }
 
     nb::dict patched() {
@@ -235,7 +236,7 @@ public:
         return arrays;
     }
 
-    nb::dict cuts() {
+    nb::tuple cuts() {
         const Turn turn(busy_);
         const lp::CutPool& pool = solver_.cuts();
         std::vector<double> intercepts, coefficients;
@@ -246,11 +247,8 @@ public:
             coefficients.insert(coefficients.end(), row.begin(), row.end());
             active.push_back(pool.is_active(slot) ? 1 : 0);
         }
-        nb::dict arrays;
-        arrays["intercepts"] = owned_copy<double>(intercepts);
-        arrays["coefficients"] = owned_copy<double>(coefficients);
-        arrays["active"] = owned_copy<std::uint8_t>(active);
-        return arrays;
+        return nb::make_tuple(owned_copy<double>(intercepts), owned_copy<double>(coefficients),
+                              owned_copy<std::uint8_t>(active));
     }
 
     nb::dict counters() {
@@ -355,8 +353,9 @@ void bind_lp(nb::module_& m) {
              "cut_dual"_a.noconvert().none(), "primal"_a.noconvert().none(), "dual"_a.noconvert().none(),
              "reduced_cost"_a.noconvert().none(), "iterations"_a.noconvert().none(), "bases"_a.noconvert().none(),
              "Return (status, solves done, attempts of the last one). The GIL is released.")
-        .def("patched", &BoundSolver::patched, nb::sig("def patched(self) -> dict[str, Any]"))
-        .def("cuts", &BoundSolver::cuts, nb::sig("def cuts(self) -> dict[str, Any]"))
+        .def("patched", &BoundSolver::patched, nb::sig("def patched(self) -> dict[str, NDArray[numpy.float64]]"))
+        .def("cuts", &BoundSolver::cuts, 
+             nb::sig("def cuts(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.uint8]]"))
         .def("counters", &BoundSolver::counters, nb::sig("def counters(self) -> dict[str, int]"))
         .def("reset_counters", &BoundSolver::reset_counters)
         .def_prop_ro("n_slots", &BoundSolver::slots)

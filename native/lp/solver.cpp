@@ -363,7 +363,7 @@ void Solver::extract(std::size_t index, const BatchOutput& output) {
                          dual_.data());
     double objective = 0.0;
     for (std::size_t j = 0; j < n; ++j) {
-        primal_[j] *= scaling_.column[j];
+        primal_[j] = primal_[j] * scaling_.column[j] + 0.0;  // a zero of either sign is the same answer
         objective += current_.cost[j] * primal_[j];
     }
     output.objective[index] = objective;
@@ -373,20 +373,20 @@ void Solver::extract(std::size_t index, const BatchOutput& output) {
     double* dual = output.observed_dual.data() + index * observation_.rows.size();
     for (const std::int32_t row : observation_.rows) {
         const auto i = static_cast<std::size_t>(row);
-        *dual++ = dual_[i] * scaling_.row[i] * per_cost;
+        *dual++ = dual_[i] * scaling_.row[i] * per_cost + 0.0;
     }
     if (!output.cut_dual.empty()) {
         double* all = output.cut_dual.data() + index * cuts_.slots();
         std::fill_n(all, cuts_.slots(), 0.0);
         for (std::size_t k = 0; k < rows_of_cuts_.size(); ++k)
-            all[rows_of_cuts_[k]] = dual_[m + k] * cut_scale_[k] * per_cost;
+            all[rows_of_cuts_[k]] = dual_[m + k] * cut_scale_[k] * per_cost + 0.0;
     }
     if (!output.primal.empty()) std::copy_n(primal_.data(), n, output.primal.data() + index * n);
     if (!output.dual.empty())
-        for (std::size_t i = 0; i < m; ++i) output.dual[index * m + i] = dual_[i] * scaling_.row[i] * per_cost;
+        for (std::size_t i = 0; i < m; ++i) output.dual[index * m + i] = dual_[i] * scaling_.row[i] * per_cost + 0.0;
     if (wants_reduced)
         for (std::size_t j = 0; j < n; ++j)
-            output.reduced_cost[index * n + j] = reduced_cost_[j] / scaling_.column[j] * per_cost;
+            output.reduced_cost[index * n + j] = reduced_cost_[j] / scaling_.column[j] * per_cost + 0.0;
     HighsInt iterations = 0;
     highs_->get_int_info(instance_, "simplex_iteration_count", &iterations);
     counters_.iterations += iterations;

@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf
 from pathlib import Path
 
@@ -48,7 +49,7 @@ class ModelData:
         starts = template.row_starts
         rows = [
             (template.column_indices[a:b], template.values[a:b])
-            for a, b in zip(starts[:-1], starts[1:], strict=True)
+            for a, b in pairwise(starts.tolist())
         ]
         slots = np.flatnonzero(active)
         theta = np.array([template.future_cost_column], np.int32)

@@ -106,9 +106,9 @@ class LpSolver:
 
     def cuts(self) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Copies of intercepts ``[slots]``, coefficients ``[slots, d]`` and the active mask, in slot order."""
-        arrays = self._native.cuts()
-        shape = (self.n_slots, len(self.template.cut_columns))
-        return arrays["intercepts"], arrays["coefficients"].reshape(shape), arrays["active"].astype(np.bool_)
+        intercepts, coefficients, active = self._native.cuts()
+        shape = (len(intercepts), len(self.template.cut_columns))
+        return intercepts, coefficients.reshape(shape), active.astype(np.bool_)
 
     def allocate(
         self,

@@ -9,21 +9,20 @@ import numpy as np
 
 from cobre.core.case import Case
 from cobre.sddp.subproblem import StageProblem, build_stage_problems
-from cobre.solver.template import LpTemplate, PatchTarget
+from cobre.solver import LpTemplate, Target
 
 
 @dataclass
 class Lags:
-    """An inflow model of given lag coefficients ``[hydro, lag]``, the same in all stages."""
+    """An inflow model of given lag coefficients ``[hydro, lag]``, the same in all of ``n_stages``."""
 
-    psi: np.ndarray
+    coefficients: np.ndarray
+    n_stages: int
 
     @property
-    def n_lags(self) -> int:
-        return self.psi.shape[1]
-
-    def lag_coefficients(self, stage: int) -> np.ndarray:
-        return self.psi
+    def psi(self) -> np.ndarray:
+        """``[stage, lag, hydro]``."""
+        return np.repeat(np.asarray(self.coefficients, dtype=float).T[None], self.n_stages, axis=0)
 
 
 @dataclass
@@ -44,35 +43,37 @@ class Solution:
 
 
 def no_lags(case: Case) -> Lags:
-    return Lags(np.zeros((len(case.system.hydros), 0)))
+    return Lags(np.zeros((len(case.system.hydros), 0)), case.horizon.n_stages)
 
 
-def stage_problem(case: Case, stage: int = 0, psi: np.ndarray | None = None) -> StageProblem:
-    return build_stage_problems(case, no_lags(case) if psi is None else Lags(np.asarray(psi, dtype=float)))[
-        stage
-    ]
+def stage_problem(case: Case, stage: int = 0, psi=None, transition=None) -> StageProblem:
+    lags = no_lags(case) if psi is None else Lags(psi, case.horizon.n_stages)
+    return build_stage_problems(case, lags, transition)[stage]
 
 
-def parameters_of(
-    case: Case, problem: StageProblem, *, storage=None, lags=None, inflow=None, load=None, available=None
-):
-    """The parameter vector of the case's initial storage and mean values, except for what is given."""
-    layout, stage, tables = problem.parameters, problem.stage, case.tables
-    psi_free = case.scenarios.inflow.mean_m3s.reshape(-1, case.horizon.n_stages)
-    vector = np.zeros(layout.size)
-    vector[layout.storage] = case.initial.storage_hm3 if storage is None else storage
-    vector[layout.lags] = 0.0 if lags is None else np.ravel(lags)
-    vector[layout.inflow] = psi_free[:, stage] if inflow is None else inflow
-    vector[layout.load] = tables.bus.load_mean_mw[:, stage] if load is None else load
+def parameters_of(case: Case, problem: StageProblem, **given) -> np.ndarray:
+    """The parameter vector of the case's initial storage and mean values, except for what is given by name."""
+    stage, tables = problem.stage, case.tables
     sources = tables.non_controllable
-    mean = sources.installed_mw[:, stage] * sources.mean[:, stage]
-    vector[layout.available] = mean if available is None else available
+    values = {
+        "storage": case.initial.storage_hm3,
+        "lags": 0.0,
+        "inflow": case.scenarios.inflow.mean_m3s.reshape(-1, case.horizon.n_stages)[:, stage],
+        "load": tables.bus.load_mean_mw[:, stage],
+        "available": sources.installed_mw[:, stage] * sources.mean[:, stage],
+    }
+    assert given.keys() <= values.keys()
+    vector = np.zeros(problem.parameters.size)
+    for name, value in {**values, **given}.items():
+        vector[getattr(problem.parameters, name)] = np.ravel(value)
     return vector
 
 
-def solve_stage(case: Case, stage: int = 0, psi=None, cuts=(), **given) -> tuple[StageProblem, Solution]:
+def solve_stage(
+    case: Case, stage: int = 0, psi=None, cuts=(), transition=None, **given
+) -> tuple[StageProblem, Solution]:
     """Solves one stage; ``cuts`` are (intercept, gradient over the outgoing state)."""
-    problem = stage_problem(case, stage, psi)
+    problem = stage_problem(case, stage, psi, transition)
     return problem, solve_template(problem.template, parameters_of(case, problem, **given), cuts)
 
 
@@ -85,12 +86,12 @@ def solve_template(template: LpTemplate, parameters: np.ndarray, cuts=()) -> Sol
     )
     row_lower, row_upper = template.row_lower.copy(), template.row_upper.copy()
     arrays = {
-        PatchTarget.ROW_EQUAL: (row_lower, row_upper),
-        PatchTarget.ROW_LOWER: (row_lower,),
-        PatchTarget.ROW_UPPER: (row_upper,),
-        PatchTarget.COLUMN_LOWER: (lower,),
-        PatchTarget.COLUMN_UPPER: (upper,),
-        PatchTarget.COLUMN_COST: (cost,),
+        Target.ROW_EQUAL: (row_lower, row_upper),
+        Target.ROW_LOWER: (row_lower,),
+        Target.ROW_UPPER: (row_upper,),
+        Target.COLUMN_LOWER: (lower,),
+        Target.COLUMN_UPPER: (upper,),
+        Target.COLUMN_COST: (cost,),
     }
     values: dict[tuple[int, int], float] = {}
     patches = template.patches
@@ -100,7 +101,7 @@ def solve_template(template: LpTemplate, parameters: np.ndarray, cuts=()) -> Sol
         key = (int(target), int(index))
         values[key] = values.get(key, 0.0) + offset + factor * parameters[source]
     for (target, index), value in values.items():
-        for array in arrays[PatchTarget(target)]:
+        for array in arrays[Target(target)]:
             array[index] = value
 
     n_rows, n_columns = row_lower.size, cost.size

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cobre.sddp.subproblem.naming import Axis, NameGroup, written_out
-from cobre.solver.template import LpTemplate, Patches, PatchTarget
+from cobre.sddp.subproblem.naming import Axis, NameGroup, Names
+from cobre.solver import LpTemplate, Patches, Target
 
 Indices = NDArray[np.int64]
 
@@ -59,7 +58,7 @@ class LpBuilder:
         self._column_bounds: tuple[list[NDArray[np.float64]], ...] = ([], [])
         self._row_bounds: tuple[list[NDArray[np.float64]], ...] = ([], [])
         self._terms: tuple[list[Indices], list[Indices], list[NDArray[np.float64]]] = ([], [], [])
-        self._patch_targets: list[tuple[PatchTarget, int]] = []
+        self._patch_targets: list[tuple[Target, int]] = []
         self._patches: list[tuple[NDArray[Any], ...]] = []
 
     def add_columns(
@@ -109,7 +108,7 @@ class LpBuilder:
 
     def patch(
         self,
-        target: PatchTarget,
+        target: Target,
         indices: ArrayLike,
         parameters: ArrayLike,
         *,
@@ -140,12 +139,13 @@ class LpBuilder:
         """Names of the columns that make :meth:`least_cost` infinite."""
         cost, lower, upper = (_join(parts) for parts in (self._cost, *self._column_bounds))
         unlimited = ((cost < 0.0) & (upper == INFINITY)) | ((cost > 0.0) & (lower == -INFINITY))
-        names = written_out(tuple(self._columns.groups))
-        return [names[column] for column in np.flatnonzero(unlimited)]
+        names = Names(self._columns.groups)
+        return [names[column] for column in np.flatnonzero(unlimited).tolist()]
 
     def template(
         self,
         *,
+        n_parameters: int,
         cut_columns: ArrayLike,
         future_cost_column: int,
         observed_columns: ArrayLike,
@@ -162,13 +162,13 @@ class LpBuilder:
             row_starts=starts,
             column_indices=columns,
             values=values,
-            patches=self._joined_patches(),
+            patches=self._joined_patches(n_parameters),
             cut_columns=np.asarray(cut_columns, dtype=np.int32),
             future_cost_column=future_cost_column,
             observed_columns=np.asarray(observed_columns, dtype=np.int32),
             observed_rows=np.asarray(observed_rows, dtype=np.int32),
-            column_names=partial(written_out, tuple(self._columns.groups)),
-            row_names=partial(written_out, tuple(self._rows.groups)),
+            column_names=Names(self._columns.groups),
+            row_names=Names(self._rows.groups),
         )
 
     def _matrix(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
@@ -187,11 +187,12 @@ class LpBuilder:
         starts = np.searchsorted(rows, np.arange(self._rows.count + 1)).astype(np.int32)
         return starts, columns.astype(np.int32), value
 
-    def _joined_patches(self) -> Patches:
-        target = [np.full(count, int(target), dtype=np.int32) for target, count in self._patch_targets]
+    def _joined_patches(self, n_parameters: int) -> Patches:
+        target = [np.full(count, int(target), dtype=np.uint8) for target, count in self._patch_targets]
         index, source, offset, factor = (_join([part[i] for part in self._patches]) for i in range(4))
         return Patches(
-            target=_join(target).astype(np.int32),
+            n_parameters=n_parameters,
+            target=_join(target).astype(np.uint8),
             index=index.astype(np.int32),
             source=source.astype(np.int32),
             offset=offset,

@@ -20,9 +20,9 @@ from cobre.sddp.subproblem.layout import (
 )
 from cobre.sddp.subproblem.naming import labels_of
 from cobre.sddp.subproblem.scope import StageScope
-from cobre.solver.template import PatchTarget
+from cobre.solver import Target
 
-TARGETS = {"<=": PatchTarget.ROW_UPPER, ">=": PatchTarget.ROW_LOWER, "==": PatchTarget.ROW_EQUAL}
+TARGETS = {"<=": Target.ROW_UPPER, ">=": Target.ROW_LOWER, "==": Target.ROW_EQUAL}
 
 
 @dataclass

@@ -20,7 +20,8 @@ class ParameterLayout:
 
     In order: incoming storage [hm3] by hydro; incoming lags [m3/s], all hydros of lag 1, then of lag 2, ...;
     inflow without its lag terms [m3/s] by hydro; load [MW] by bus and available power [MW] by
-    non-controllable source, both before block factors. The first two are the incoming state.
+    non-controllable source, both before block factors. The first two are the incoming state. Where the stages of
+    one season share it, the last lag gathers the inflow so far and has no part in the inflow.
     """
 
     n_hydros: int

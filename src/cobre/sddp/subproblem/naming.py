@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress, product
-from typing import Protocol
+from typing import Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,22 @@ def labels_of(axis: Axis) -> list[str]:
     ]
 
 
-def written_out(groups: Iterable[NameGroup]) -> list[str]:
-    """The names of all elements of all groups."""
-    return [name for group in groups for name in group.names()]
+class Names(Sequence[str]):
+    """The names of all elements of all groups, written out when the first one is asked for."""
+
+    def __init__(self, groups: Iterable[NameGroup]) -> None:
+        self._groups = tuple(groups)
+
+    @cached_property
+    def _written_out(self) -> list[str]:
+        return [name for group in self._groups for name in group.names()]
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        return self._written_out[index]
+
+    def __len__(self) -> int:
+        return len(self._written_out)

@@ -11,7 +11,7 @@ from cobre.sddp.subproblem.builder import INFINITY, Indices, LpBuilder
 from cobre.sddp.subproblem.layout import HydroColumns, NetworkColumns, ParameterLayout
 from cobre.sddp.subproblem.naming import labels_of
 from cobre.sddp.subproblem.scope import StageScope
-from cobre.solver.template import PatchTarget
+from cobre.solver import Target
 
 
 class AtBus(Protocol):
@@ -89,7 +89,7 @@ def add_load_balance(
     system = scope.system
     rows = lp.add_rows("load_balance", system.buses, scope.blocks, lower=0.0, upper=0.0)
     factor = scope.by_block(scope.tables.bus.load_factor)
-    lp.patch(PatchTarget.ROW_EQUAL, rows, parameters.numbers(parameters.load)[:, None], factor=factor)
+    lp.patch(Target.ROW_EQUAL, rows, parameters.numbers(parameters.load)[:, None], factor=factor)
 
     lp.add_terms(rows[_buses(system.hydros)], hydro.generation, hydro.generation_factor[:, None])
     lp.add_terms(rows[_buses(system.thermals)], network.thermal, 1.0)
@@ -124,7 +124,7 @@ def _add_non_controllables(lp: LpBuilder, scope: StageScope, parameters: Paramet
         cost=-scope.cost(tables.curtailment_cost_per_mwh),
     )
     available = parameters.numbers(parameters.available)[:, None]
-    lp.patch(PatchTarget.COLUMN_UPPER, columns, available, factor=factor)
+    lp.patch(Target.COLUMN_UPPER, columns, available, factor=factor)
     return columns
 
 

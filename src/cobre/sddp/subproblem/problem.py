@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cobre.core.case import Case
 from cobre.errors import ValidationError
@@ -17,19 +15,15 @@ from cobre.sddp.subproblem.layout import ColumnLayout, ParameterLayout, RowLayou
 from cobre.sddp.subproblem.network import add_load_balance, add_network_columns
 from cobre.sddp.subproblem.production import add_production_planes, add_soft_limits
 from cobre.sddp.subproblem.scope import StageScope
-from cobre.sddp.subproblem.state import add_state_columns, add_state_rows, outgoing_columns
-from cobre.solver.template import LpTemplate
-
-
-class InflowModel(Protocol):
-    """What a stage problem has to know about inflows."""
-
-    @property
-    def n_lags(self) -> int:
-        """Past inflows per hydro in the state, the same in all stages."""
-
-    def lag_coefficients(self, stage: int) -> NDArray[np.float64]:
-        """``[hydro, lag]``: what each past inflow adds to the inflow of stage index ``stage``."""
+from cobre.sddp.subproblem.state import (
+    InflowModel,
+    LagTransition,
+    StageMemory,
+    add_outgoing_lags,
+    add_state_columns,
+    add_state_rows,
+)
+from cobre.solver import LpTemplate
 
 
 @dataclass(frozen=True)
@@ -49,18 +43,28 @@ class StageProblem:
     """No solve costs less, the future included; never above 0. It bounds the future cost of the stage before."""
 
 
-def build_stage_problems(case: Case, inflow_model: InflowModel) -> list[StageProblem]:
-    """The problems of all stages in order, each with a valid lower bound of its future cost."""
+def build_stage_problems(
+    case: Case, inflow_model: InflowModel, transition: LagTransition | None = None
+) -> list[StageProblem]:
+    """The problems of all stages in order, each with a valid lower bound of its future cost.
+
+    Without a ``transition`` each stage's inflow becomes lag 1 of the next, and the other lags move on by one.
+    """
     problems: list[StageProblem] = []
     bound = 0.0
     for stage in reversed(range(case.horizon.n_stages)):
-        problems.append(build_stage_problem(case, inflow_model, stage, future_cost_bound=bound))
+        problems.append(build_stage_problem(case, inflow_model, stage, transition, future_cost_bound=bound))
         bound = problems[-1].least_cost
     return problems[::-1]
 
 
 def build_stage_problem(
-    case: Case, inflow_model: InflowModel, stage: int, *, future_cost_bound: float = 0.0
+    case: Case,
+    inflow_model: InflowModel,
+    stage: int,
+    transition: LagTransition | None = None,
+    *,
+    future_cost_bound: float = 0.0,
 ) -> StageProblem:
     """The problem of stage index ``stage``.
 
@@ -68,17 +72,17 @@ def build_stage_problem(
     where something earns money. The last stage has no future and ignores it.
     """
     scope = StageScope(case, stage)
-    psi = inflow_model.lag_coefficients(stage)
+    memory = StageMemory.of(inflow_model, transition, stage)
     system = case.system
     parameters = ParameterLayout(
-        len(system.hydros), inflow_model.n_lags, len(system.buses), len(system.non_controllables)
+        len(system.hydros), memory.n_lags, len(system.buses), len(system.non_controllables)
     )
     lp = LpBuilder()
     state = add_state_columns(lp, scope, parameters, future_cost_bound)
     hydro = add_hydro_columns(lp, scope)
     network = add_network_columns(lp, scope, parameters)
 
-    fixed = add_state_rows(lp, scope, parameters, state, psi)
+    fixed = add_state_rows(lp, scope, parameters, state, memory)
     water_balance = add_water_balance(lp, scope, state, hydro, network.pumping)
     load_balance = add_load_balance(lp, scope, parameters, hydro, network)
     add_production_planes(lp, scope, state, hydro)
@@ -86,10 +90,11 @@ def build_stage_problem(
     add_soft_limits(lp, scope, hydro)
     constraints, slacks = add_generic_constraints(lp, Vocabulary(scope, parameters, state, hydro, network))
 
-    outgoing = outgoing_columns(state)
+    outgoing = np.concatenate([state.storage, add_outgoing_lags(lp, scope, state, memory).ravel()])
     return StageProblem(
         stage=stage,
         template=lp.template(
+            n_parameters=parameters.size,
             cut_columns=outgoing,
             future_cost_column=state.future_cost,
             observed_columns=np.append(outgoing, state.future_cost),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,24 @@ from numpy.typing import NDArray
 from cobre.sddp.subproblem.builder import INFINITY, Indices, LpBuilder
 from cobre.sddp.subproblem.layout import ParameterLayout, StateColumns
 from cobre.sddp.subproblem.scope import StageScope
-from cobre.solver.template import PatchTarget
+from cobre.solver import Target
+
+
+class InflowModel(Protocol):
+    """What a stage problem has to know about inflows."""
+
+    @property
+    def psi(self) -> NDArray[np.float64]:
+        """``[stage, lag, hydro]``: what each past inflow adds to the inflow of a stage."""
+
+
+class LagTransition(Protocol):
+    """How each stage hands past inflows on: see :class:`StageMemory`; ``[stage, lag]`` both."""
+
+    @property
+    def source(self) -> NDArray[np.int64]: ...
+    @property
+    def weight(self) -> NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True)
@@ -20,6 +38,35 @@ class StateRows:
     incoming_storage: Indices
     incoming_lags: Indices
     inflow: Indices
+
+
+@dataclass(frozen=True)
+class StageMemory:
+    """How past inflows shape this stage's inflow and how they are handed on.
+
+    ``inflow = noise + sum_l psi[l] lag_l``; outgoing lag ``k`` is ``incoming lag source[k] + weight[k] inflow``,
+    without the first where ``source[k]`` is -1. There may be more lags than rows of ``psi``: those only gather.
+    """
+
+    psi: NDArray[np.float64]
+    """``[lag, hydro]``."""
+    source: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, inflow_model: InflowModel, transition: LagTransition | None, stage: int) -> StageMemory:
+        """Without a ``transition`` the inflow becomes lag 1 and each lag moves on by one."""
+        psi = inflow_model.psi[stage]
+        if transition is not None:
+            return cls(psi, transition.source[stage], transition.weight[stage])
+        n_lags = len(psi)
+        return cls(
+            psi, np.arange(-1, n_lags - 1), np.concatenate([np.ones(n_lags)[:1], np.zeros(n_lags)[1:]])
+        )
+
+    @property
+    def n_lags(self) -> int:
+        return len(self.source)
 
 
 def add_state_columns(
@@ -50,28 +97,45 @@ def add_state_rows(
     scope: StageScope,
     parameters: ParameterLayout,
     columns: StateColumns,
-    lag_coefficients: NDArray[np.float64],
+    memory: StageMemory,
 ) -> StateRows:
     """``incoming = state`` for storage and lags; ``inflow - sum_l psi_l lag_l = inflow parameter``."""
     hydros = scope.system.hydros
     lags = [f"lag{lag + 1}" for lag in range(parameters.n_lags)]
     storage = lp.add_rows("fix_storage", hydros, lower=0.0, upper=0.0)
     lp.add_terms(storage, columns.incoming_storage, 1.0)
-    lp.patch(PatchTarget.ROW_EQUAL, storage, parameters.numbers(parameters.storage))
+    lp.patch(Target.ROW_EQUAL, storage, parameters.numbers(parameters.storage))
 
     past = lp.add_rows("fix_inflow", lags, hydros, lower=0.0, upper=0.0)
     lp.add_terms(past, columns.incoming_lags, 1.0)
-    lp.patch(PatchTarget.ROW_EQUAL, past, parameters.numbers(parameters.lags).reshape(past.shape))
+    lp.patch(Target.ROW_EQUAL, past, parameters.numbers(parameters.lags).reshape(past.shape))
 
     inflow = lp.add_rows("inflow_model", hydros, lower=0.0, upper=0.0)
     lp.add_terms(inflow, columns.inflow, 1.0)
-    lp.add_terms(inflow, columns.incoming_lags, -lag_coefficients.T)
-    lp.patch(PatchTarget.ROW_EQUAL, inflow, parameters.numbers(parameters.inflow))
+    lp.add_terms(inflow, columns.incoming_lags[: len(memory.psi)], -memory.psi)
+    lp.patch(Target.ROW_EQUAL, inflow, parameters.numbers(parameters.inflow))
     return StateRows(storage, past, inflow)
 
 
-def outgoing_columns(columns: StateColumns) -> Indices:
-    """The state that the next stage receives: end storage, then the inflow as lag 1 and each lag moved on by one."""
-    moved = columns.incoming_lags[:-1].ravel()
-    newest = columns.inflow if columns.incoming_lags.shape[0] else columns.inflow[:0]
-    return np.concatenate([columns.storage, newest, moved])
+def add_outgoing_lags(
+    lp: LpBuilder, scope: StageScope, columns: StateColumns, memory: StageMemory
+) -> Indices:
+    """``[lag, hydro]``: what the next stage receives as its past inflows.
+
+    Mostly that is this stage's inflow or an incoming lag itself; a weighted sum of both gets a column of its own.
+    """
+    hydros = scope.system.hydros
+    outgoing = np.empty_like(columns.incoming_lags)
+    for k, (source, weight) in enumerate(zip(memory.source.tolist(), memory.weight.tolist(), strict=True)):
+        if source >= 0 and weight == 0.0:
+            outgoing[k] = columns.incoming_lags[source]
+        elif source < 0 and weight == 1.0:
+            outgoing[k] = columns.inflow
+        else:
+            outgoing[k] = lp.add_columns(f"outgoing_inflow_lag{k + 1}", hydros, lower=-INFINITY)
+            rows = lp.add_rows(f"lag_transition_lag{k + 1}", hydros, lower=0.0, upper=0.0)
+            lp.add_terms(rows, outgoing[k], 1.0)
+            lp.add_terms(rows, columns.inflow, -weight)
+            if source >= 0:
+                lp.add_terms(rows, columns.incoming_lags[source], -1.0)
+    return outgoing
