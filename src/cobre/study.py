@@ -1,4 +1,4 @@
-"""The product in its verbs: load, validate, train. Composes reading and writing with the algorithm."""
+"""The product in a few verbs. Composes `cobre.io` and `cobre.sddp`; computes nothing itself."""
 
 from __future__ import annotations
 
@@ -9,18 +9,28 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from cobre import io
 from cobre.comm import GroupMember, LocalCommunicator, emit, run
 from cobre.core.case import Case
 from cobre.errors import CobreError, WorkerError
-from cobre.io import load
+from cobre.io import ValidationReport
 from cobre.io.write import begin, finish, write_training
 from cobre.sddp.events import ProgressEvent
 from cobre.sddp.policy import Policy
-from cobre.sddp.result import TrainingResult
+from cobre.sddp.result import TrainingResult, WorkerInfo
 from cobre.sddp.sharing import share
 from cobre.sddp.training import train as train_on
 
-__all__ = ["train"]
+__all__ = [
+    "CaseLoader",
+    "Policy",
+    "ProgressEvent",
+    "TrainingResult",
+    "WorkerInfo",
+    "load_case",
+    "train",
+    "validate",
+]
 
 COLLECTIVE_TIMEOUT_S = 3600
 """How long a rank waits for others while training: a slow linear program is no failure, a dead rank is noticed anyway."""
@@ -32,6 +42,31 @@ RANK_VARIABLES = ("COBRE_SHM_RANK", "COBRE_TCP_RANK", "OMPI_COMM_WORLD_RANK", "P
 POLICY_FOLDER = "policy"
 
 OnProgress = Callable[[ProgressEvent], None]
+
+
+def load_case(path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None) -> Case:
+    """The study in a case directory.
+
+    Raises one `cobre.ValidationError` whose ``errors`` lists every problem, or `cobre.IOError` if the folder is not
+    there or may not be read. ``config_overrides`` has the keys of ``config.json`` and is merged into it.
+    """
+    return io.load(path, config_overrides)
+
+
+class CaseLoader:
+    """`load_case` under the name that users of the public Cobre know."""
+
+    @staticmethod
+    def load(path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None) -> Case:
+        """See `load_case`."""
+        return load_case(path, config_overrides)
+
+
+def validate(
+    path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None
+) -> ValidationReport:
+    """Every error and warning about a case directory; raises only if there is no such folder."""
+    return io.validate(path, config_overrides)
 
 
 def train(
@@ -79,7 +114,7 @@ def train(
 def configured(case: Case | str | PathLike[str], config_overrides: Mapping[str, Any] | None) -> Case:
     """The study with other settings laid over those of its ``config.json``."""
     if not isinstance(case, Case):
-        return load(case, config_overrides)
+        return io.load(case, config_overrides)
     if not config_overrides:
         return case
     if case.folder is None:
@@ -88,7 +123,7 @@ def configured(case: Case | str | PathLike[str], config_overrides: Mapping[str, 
             kind="IncompatibleSettings",
             suggestion="change case.config with dataclasses.replace, or load the case from its folder",
         )
-    return load(case.folder, config_overrides)
+    return io.load(case.folder, config_overrides)
 
 
 def _train_here_or_apart(
