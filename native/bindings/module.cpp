@@ -26,4 +26,6 @@ NB_MODULE(_native, m) {
 
     nb::module_ lp = m.def_submodule("lp", "Linear programs, solved by HiGHS a batch at a time.");
     cobre::bindings::bind_lp(lp);
+    nb::module_ noise = m.def_submodule("noise", "Seeds, generator, normal numbers, sampling and correlation.");
+    cobre::bindings::bind_noise(noise);
 }
