@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cobre.errors import ValidationError
 from sddp.cases import UNIT_HOURS, BusSpec, HydroSpec, ThermalSpec, make_case
 from sddp.subproblem.dense import solve_stage
 
@@ -169,3 +170,9 @@ def test_limits_are_felt_at_the_hours_of_their_block():
     problem, found = solve_stage(case)
     assert found.objective == pytest.approx(100 * 10 * 4 + 2 * 5 * 4)
     assert np.all(found.value(problem.columns.hydro.turbined_below) == 2.0)
+
+
+def test_a_plant_that_cannot_make_power_is_named():
+    case = plant(stages=2, productivity=[1.0, float("nan")])
+    with pytest.raises(ValidationError, match=r"hydro 0 \(H0\) has neither .* in stage 1"):
+        solve_stage(case)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pytest
@@ -210,3 +210,15 @@ def test_a_system_without_hydros_has_an_empty_state():
     assert problem.parameters.state_dimension == 0
     assert problem.template.observed_rows.size == 0
     assert found.objective == pytest.approx(6.0)
+
+
+def test_tables_that_nobody_may_write_are_enough():
+    """Ranks of one node read the same memory."""
+    case = cascade()
+    for part in fields(case.tables):
+        table = getattr(case.tables, part.name)
+        for column in fields(table):
+            getattr(table, column.name).flags.writeable = False
+    built = stage_problem(case).template
+    assert not np.shares_memory(built.column_upper, case.tables.hydro.max_storage_hm3)
+    assert built.column_upper.flags.writeable

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.errors import ValidationError
 from cobre.sddp.subproblem.builder import ABSENT, Indices, LpBuilder
 from cobre.sddp.subproblem.layout import HydroColumns, StateColumns
 from cobre.sddp.subproblem.scope import StageScope
@@ -25,6 +26,7 @@ def add_hydro_columns(lp: LpBuilder, scope: StageScope) -> HydroColumns:
     )
     has_planes = _has_planes(scope)
     productivity = scope.at(tables.productivity_mw_per_m3s)
+    _check_power(scope, np.isnan(productivity) & ~has_planes)
     turbined = lp.add_columns(
         "turbined",
         hydros,
@@ -136,6 +138,18 @@ def _has_planes(scope: StageScope) -> NDArray[np.bool_]:
     first = np.arange(len(scope.system.hydros)) * n_stages + scope.index
     has: NDArray[np.bool_] = offsets[first + 1] > offsets[first]
     return has
+
+
+def _check_power(scope: StageScope, is_without: NDArray[np.bool_]) -> None:
+    for h in np.flatnonzero(is_without).tolist():
+        hydro = scope.system.hydros[h]
+        raise ValidationError(
+            f"hydro {hydro.id} ({hydro.name}) has neither a productivity nor production planes in stage "
+            f"{scope.stage.id}",
+            kind="CoverageMismatch",
+            context={"hydro": hydro.id, "stage": scope.stage.id},
+            suggestion="give the stage a productivity_override or rows in system/fpha_hyperplanes.parquet",
+        )
 
 
 def _most_turbined(scope: StageScope, has_planes: NDArray[np.bool_]) -> NDArray[np.float64]:
