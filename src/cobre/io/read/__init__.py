@@ -62,6 +62,8 @@ def _keep(files: CaseFiles, path: str, attribute: str, reading: Reading) -> None
         files.unusable.add(path)
     if not reading.is_intact:
         files.damaged.add(path)
+    if not reading.is_unique:
+        files.ambiguous.add(path)
     if reading.dropped:
         files.dropped[path] = reading.dropped
 

@@ -37,6 +37,7 @@ class Reading:
     record: Record | None = None
     is_intact: bool = False
     dropped: tuple[Mapping[str, Any], ...] = ()
+    is_unique: bool = True
 
 
 def read_document(folder: Path, document: Document, problems: Problems) -> Reading:
@@ -71,7 +72,7 @@ def read_data(data: Any, document: Document, problems: Problems) -> Reading:
         data = rest
     report_unknown_keys(record, data, document.path, problems)
     is_unique = _check_unique(record, document, problems)
-    return Reading(record, is_intact and is_unique, dropped)
+    return Reading(record, is_intact and is_unique, dropped, is_unique)
 
 
 def _validated(document: Document, data: Any) -> Record:

@@ -39,6 +39,10 @@ class _Identified(Protocol):
     def id(self) -> int: ...
 
 
+def _is_id(value: object) -> bool:
+    return isinstance(value, int) and abs(value) < 2**31
+
+
 def _no_penalties() -> PenaltiesRecord:
     costs = {name: 0.0 for name, each in HydroPenalties.model_fields.items() if each.is_required()}
     return PenaltiesRecord(
@@ -86,6 +90,8 @@ class CaseFiles:
     """Paths of the files of which something could not be used."""
     unusable: set[str] = field(default_factory=set)
     """Paths of the files of which nothing could be used, required ones that are missing included."""
+    ambiguous: set[str] = field(default_factory=set)
+    """Paths of the files in which two entries have the same id."""
     dropped: dict[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     """List entries that were left out because they are wrong, by path."""
 
@@ -113,9 +119,7 @@ class CaseFiles:
         }
 
     def _ids(self, path: str, entries: Sequence[_Identified]) -> frozenset[int] | None:
-        if path in self.unusable:
-            return None
-        wrong = [entry.get("id") for entry in self.dropped.get(path, ())]
-        return frozenset(
-            {entry.id for entry in entries} | {value for value in wrong if isinstance(value, int)}
-        )
+        wrong: list[Any] = [entry.get("id") for entry in self.dropped.get(path, ())]
+        if path in self.unusable | self.ambiguous or not all(map(_is_id, wrong)):
+            return None  # which ids were meant is not known, so nothing can be said about references to them
+        return frozenset({entry.id for entry in entries} | set(wrong))

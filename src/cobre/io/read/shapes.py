@@ -50,14 +50,23 @@ def report_shape(
     """Report every finding; the list entries (key, index) that hold them."""
     wrong: set[tuple[str, int]] = set()
     for finding in error.errors(include_url=False):
-        entity, field = locate(finding["loc"], data)
+        entity, field, value = _locate_finding(finding, data)
         kind, message, remedy = _explain(finding, field)
-        value = None if finding["type"] == "missing" else finding["input"]
         problems.error(kind, file, message, remedy, entity=entity, field=field, value=_brief(value))
         place = finding["loc"]
         if len(place) > 1 and isinstance(place[0], str) and isinstance(place[1], int):
             wrong.add((place[0], place[1]))
     return wrong
+
+
+def _locate_finding(finding: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[str, str, Any]:
+    """Entity, field and value; for a union whose tag is wrong or missing these are the tag's."""
+    kind, context = finding["type"], finding.get("ctx", {})
+    entity, field = locate(finding["loc"], data, keeps_unknown=kind == "missing")
+    if kind in ("union_tag_invalid", "union_tag_not_found") and str(context["discriminator"]).startswith("'"):
+        name = str(context["discriminator"]).strip("'")
+        return entity, f"{field}.{name}", context.get("tag")
+    return entity, field, None if kind == "missing" else finding["input"]
 
 
 def _explain(finding: Mapping[str, Any], field: str) -> tuple[str, str, str]:
@@ -87,11 +96,9 @@ def _explain(finding: Mapping[str, Any], field: str) -> tuple[str, str, str]:
         )
     if kind == "union_tag_invalid":
         tag, tags = context["tag"], context["expected_tags"]
-        name = f"{field}.{context['discriminator'].strip(chr(39))}"
-        return "InvalidEnum", f"{name} is {tag!r}, not one of {tags}", f"use {tags}"
+        return "InvalidEnum", f"{field} is {tag!r}, not one of {tags}", f"use {tags}"
     if kind == "union_tag_not_found":
-        name = f"{field}.{context['discriminator'].strip(chr(39))}"
-        return "SchemaViolation", f"{name} is missing", f"add {name}"
+        return "SchemaViolation", f"{field} is missing", f"add {field}"
     if kind in ("too_short", "too_long"):
         wanted = context.get("min_length", context.get("max_length"))
         actual = context["actual_length"]
@@ -104,8 +111,11 @@ def _explain(finding: Mapping[str, Any], field: str) -> tuple[str, str, str]:
     )
 
 
-def locate(place: Sequence[str | int], data: Any) -> tuple[str, str]:
-    """The entity and the field that a path into the parsed data speaks about."""
+def locate(place: Sequence[str | int], data: Any, *, keeps_unknown: bool = False) -> tuple[str, str]:
+    """The entity and the field that a path into the parsed data speaks about.
+
+    Steps that are not in the data are tags of unions and left out; ``keeps_unknown`` keeps the last one.
+    """
     entity, names = "", ""
     for depth, step in enumerate(place):
         is_last = depth == len(place) - 1
@@ -118,8 +128,8 @@ def locate(place: Sequence[str | int], data: Any) -> tuple[str, str]:
             continue
         if isinstance(data, Mapping) and step in data:
             data = data[step]
-        elif not is_last:
-            continue  # the tag of a union, which is not in the file
+        elif not (is_last and keeps_unknown):
+            continue
         names += f".{step}" if names else step
     return entity, names or "the entry"
 

@@ -59,12 +59,12 @@ def check_prices(files: CaseFiles, problems: Problems) -> None:
 def _check_segments(
     segments: Sequence[DeficitSegmentRecord], file: str, entity: str, field: str, problems: Problems
 ) -> None:
-    depths = [segment.depth_mw for segment in segments]
+    depths: list[float | None] = [segment.depth_mw for segment in segments]
     if not depths or depths[-1] is not None:
         problems.error(
             "PenaltyConsistency",
             file,
-            "the last deficit segment has a depth, so load beyond it could never be met"
+            f"the last deficit segment has depth_mw = {depths[-1]:g}, so load beyond it could never be met"
             if depths
             else "there is no deficit segment, so load could never stay unserved",
             "end the list with a segment whose depth_mw is null",
