@@ -90,28 +90,37 @@ def test_stock_over_a_year_of_weeks():
     assert result.final_lower_bound == pytest.approx(1432500.0, rel=1e-6)
 
 
-def cascade(openings):
-    """Two reservoirs 0..200 from 200, power concave in the flow, sold at 1, 2 and 3."""
+def cascade(inflows):
+    """Two reservoirs 0..200 from 200, power concave in the flow, sold at 1, 2 and 3; inflow that need not be taken.
+
+    Each reservoir gets its inflow through a weir above it, which may send water to the sea instead.
+    """
     planes = [(0.0, 0.0, 1.1, 0.0), (5.0, 0.0, 1.0, 0.0), (35.0, 0.0, 0.5, 0.0)]
-    spill = {"spillage": 1000.0 * PER_UNIT}
+    plants = [
+        HydroSpec(
+            downstream=downstream,
+            initial=200.0,
+            max_storage=200.0,
+            max_turbined=70.0,
+            max_generation=70.0,
+            planes=planes,
+            costs={"spillage": 1000.0 * PER_UNIT},
+        )
+        for downstream in (1, None)
+    ]
+    weirs = [
+        HydroSpec(
+            downstream=plant, diversion=4, max_diversion=1e3, max_storage=0.0, productivity=0.0, inflow_std=1.0
+        )
+        for plant in (0, 1)
+    ]
+    sea = HydroSpec(max_storage=0.0, productivity=0.0)
     return make_case(
-        [StageSpec(UNIT_HOURS, len(of_stage)) for of_stage in openings],
-        buses=[BusSpec(excess_cost=0.0)],
-        hydros=[
-            HydroSpec(
-                downstream=downstream,
-                initial=200.0,
-                max_storage=200.0,
-                max_turbined=70.0,
-                max_generation=70.0,
-                planes=planes,
-                inflow_std=1.0,
-                costs=spill,
-            )
-            for downstream in (1, None)
-        ],
+        [StageSpec(UNIT_HOURS, len(of_stage)) for of_stage in inflows],
+        buses=[BusSpec()],
+        hydros=[*plants, *weirs, sea],
         contracts=[ContractSpec(price=[-PER_UNIT, -2 * PER_UNIT, -3 * PER_UNIT], max_mw=1e3, is_import=False)],
-        given_openings=openings,
+        given_openings=[[(0.0, 0.0, *w, 0.0) for w in of_stage] for of_stage in inflows],
         training=settings(40, 2),
     )
 
