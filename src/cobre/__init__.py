@@ -21,7 +21,16 @@ if TYPE_CHECKING:
         ValidationError,
         WorkerError,
     )
-    from cobre.study import CaseLoader, load_case, validate
+    from cobre.study import (
+        CaseLoader,
+        Policy,
+        ProgressEvent,
+        TrainingResult,
+        WorkerInfo,
+        load_case,
+        train,
+        validate,
+    )
 
 __all__ = [
     "BackendError",
@@ -29,17 +38,31 @@ __all__ = [
     "CobreError",
     "CommError",
     "IOError",
+    "Policy",
+    "ProgressEvent",
     "SolverError",
+    "TrainingResult",
     "ValidationError",
     "WorkerError",
+    "WorkerInfo",
     "comm",
     "errors",
     "load_case",
+    "train",
     "validate",
 ]
 
 _SUBMODULES = ("comm", "errors")
-_STUDY = ("CaseLoader", "load_case", "validate")
+_STUDY = (
+    "CaseLoader",
+    "Policy",
+    "ProgressEvent",
+    "TrainingResult",
+    "WorkerInfo",
+    "load_case",
+    "train",
+    "validate",
+)
 
 
 def __getattr__(name: str) -> object:

@@ -26,8 +26,9 @@ def _feed(value: Any, sink: Any) -> None:
     if is_dataclass(value) and not isinstance(value, type):
         _mark(sink, type(value).__name__)
         for field in fields(value):
-            _mark(sink, field.name)
-            _feed(getattr(value, field.name), sink)
+            if field.compare:
+                _mark(sink, field.name)
+                _feed(getattr(value, field.name), sink)
     elif isinstance(value, np.ndarray):
         _mark(sink, f"array {value.dtype.str} {value.shape}")
         sink.update(np.ascontiguousarray(value).tobytes())
