@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from cobre.io.assemble import assemble
 from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.calendar import check_calendar
+from cobre.io.validate.inflows import check_inflow_model
 from cobre.io.validate.limits import check_limits
 from cobre.io.validate.modelled import check_modelled
 from cobre.io.validate.models import check_models
@@ -22,3 +24,5 @@ def check_semantics(files: CaseFiles, problems: Problems) -> None:
     check_randomness(files, problems)
     check_settings(files, problems)
     check_modelled(files, problems)
+    if not (problems.errors or files.damaged or files.unusable):
+        check_inflow_model(assemble(files), problems)
