@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from cobre.core.horizon import Horizon, Stage
 from cobre.io.assemble.system import by_id
+from cobre.io.read.columns import ABSENT, Table
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydro_production_models import ModelChoice, StageRangesRecord
 from cobre.io.read.system.hydros import FphaRecord, HydroRecord
-from cobre.io.read.tables import ABSENT, Table
 
 
 @dataclass(frozen=True)

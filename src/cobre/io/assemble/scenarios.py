@@ -22,9 +22,9 @@ from cobre.core.scenarios import (
     Scenarios,
 )
 from cobre.io.assemble.system import entity_indices
+from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.scenarios.correlation import CorrelationFile, CorrelationGroupRecord
-from cobre.io.read.tables import Table
 
 CLASS_ENTITIES = {"inflow": "hydro", "load": "bus", "ncs": "non-controllable source"}
 DEFAULT_PROFILE = "default"

@@ -9,11 +9,12 @@ from typing import Any
 
 from cobre.io.problems import Problems
 from cobre.io.read.catalogue import FILES
+from cobre.io.read.columns import TableFile
 from cobre.io.read.config import FILE as CONFIG
 from cobre.io.read.documents import Reading, parse_json, read_data, read_document
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.merging import merge_overrides
-from cobre.io.read.tables import TableFile, read_table
+from cobre.io.read.tables import read_table
 
 __all__ = ["CaseFiles", "is_there", "read_case"]
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+from cobre.io.read.columns import Table
 from cobre.io.read.config import ConfigRecord, TrainingRecord
 from cobre.io.read.constraints.exchange_factors import ExchangeFactorsFile
 from cobre.io.read.constraints.generic_constraints import GenericConstraintsFile
@@ -35,7 +36,6 @@ from cobre.io.read.system.lines import LinesRecord
 from cobre.io.read.system.non_controllable_sources import NonControllablesRecord
 from cobre.io.read.system.pumping_stations import PumpingStationsRecord
 from cobre.io.read.system.thermals import ThermalsRecord
-from cobre.io.read.tables import Table
 
 
 class _Identified(Protocol):

@@ -10,9 +10,9 @@ import numpy as np
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.production import planes_of, production_of
 from cobre.io.problems import Problems
+from cobre.io.read.columns import ABSENT
 from cobre.io.read.constraints.expression import ExpressionError, parse_expression
 from cobre.io.read.files import CaseFiles
-from cobre.io.read.tables import ABSENT
 from cobre.io.validate.naming import called, listed
 from cobre.io.validate.noise import check_noise
 

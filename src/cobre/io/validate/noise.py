@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 
 from cobre.io.problems import Problems
+from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
-from cobre.io.read.tables import Table
 from cobre.io.validate.naming import called, listed
 
 

@@ -12,6 +12,7 @@ from cobre.io.validate.modelled import check_modelled
 from cobre.io.validate.models import check_models
 from cobre.io.validate.prices import check_prices
 from cobre.io.validate.randomness import check_randomness
+from cobre.io.validate.reservoirs import check_reservoirs
 from cobre.io.validate.settings import check_settings
 
 
@@ -20,6 +21,7 @@ def check_semantics(files: CaseFiles, problems: Problems) -> None:
     check_calendar(files, problems)
     check_models(files, problems)
     check_limits(files, problems)
+    check_reservoirs(files, problems)
     check_prices(files, problems)
     check_randomness(files, problems)
     check_settings(files, problems)
