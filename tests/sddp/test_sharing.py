@@ -2,10 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from cobre.comm import run
 from cobre.sddp.sharing import share, shared_table
 
-VALUE = {"a": np.arange(5.0), "name": "x", "empty": np.empty((0, 3)), "b": np.arange(12, dtype=np.int32).reshape(3, 4)}
+VALUE = {
+    "a": np.arange(5.0),
+    "name": "x",
+    "empty": np.empty((0, 3)),
+    "b": np.arange(12, dtype=np.int32).reshape(3, 4),
+}
 
 
 def _shared(comm):

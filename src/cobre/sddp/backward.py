@@ -13,6 +13,7 @@ from cobre.sddp.cuts import synchronize_cuts
 from cobre.sddp.forward import Trajectories
 from cobre.sddp.risk import opening_weights, weighted_sum
 from cobre.sddp.stage import StageModel
+from cobre.sddp.truncation import Truncation
 from cobre.solver import BatchOutput
 
 Floats = NDArray[np.float64]
@@ -60,7 +61,9 @@ def cuts_of(model: StageModel, risk: RiskMeasure, trial: Floats, batch: BatchOut
     weights = opening_weights(costs, risk)
     values = costs
     if model.truncation is not None:
-        values, gradients = _corrected(model, trial, costs, gradients, duals[:, :, dimension:])
+        values, gradients = _corrected(
+            model.truncation, model, trial, costs, gradients, duals[:, :, dimension:]
+        )
     rows = np.empty((n, 1 + dimension))
     rows[:, 0] = weighted_sum(values, weights)
     rows[:, 1:] = weighted_sum(gradients, weights)
@@ -70,12 +73,16 @@ def cuts_of(model: StageModel, risk: RiskMeasure, trial: Floats, batch: BatchOut
 
 
 def _corrected(
-    model: StageModel, trial: Floats, costs: Floats, gradients: Floats, inflow_duals: Floats
+    truncation: Truncation,
+    model: StageModel,
+    trial: Floats,
+    costs: Floats,
+    gradients: Floats,
+    inflow_duals: Floats,
 ) -> tuple[Floats, Floats]:
     """Values at the trial points and gradients of cuts that hold for clamped inflows, too."""
-    assert model.truncation is not None
     lags = model.lags_of(trial)
-    changes, constants = model.truncation.corrections(lags, inflow_duals)
+    changes, constants = truncation.corrections(lags, inflow_duals)
     values = costs + constants
     for lag in range(changes.shape[2]):
         for hydro in range(changes.shape[3]):

@@ -42,13 +42,17 @@ def share(comm: GroupMember, value: T | None) -> T:
 def _broadcast_bytes(comm: GroupMember, data: bytes) -> bytes:
     length = np.array([len(data)], dtype=np.int64)
     comm.broadcast(length, 0)
-    buffer = np.frombuffer(data, dtype=np.uint8) if comm.rank == 0 else np.empty(int(length[0]), dtype=np.uint8)
+    buffer = (
+        np.frombuffer(data, dtype=np.uint8) if comm.rank == 0 else np.empty(int(length[0]), dtype=np.uint8)
+    )
     if len(buffer):
         comm.broadcast(buffer, 0)
     return buffer.tobytes()
 
 
-def shared_table(comm: GroupMember, n_rows: int, width: int) -> tuple[NDArray[np.float64], Any, tuple[int, int]]:
+def shared_table(
+    comm: GroupMember, n_rows: int, width: int
+) -> tuple[NDArray[np.float64], Any, tuple[int, int]]:
     """Collective: a region of ``n_rows * width`` numbers; ``(rows to fill, region, (first row, count))``.
 
     Each rank of a node fills its block of rows, then calls ``region.fence()`` and reads ``region.as_slice()``.
