@@ -33,7 +33,6 @@ def backward_pass(
     Each trial point is solved for all openings of its stage in one chain, which begins from the basis of that
     scenario's forward solve. With an ``activity_tolerance`` it also counts how often each cut was binding.
     """
-    counts_activity = activity_tolerance is not None
     counts: list[Counts] = []
     for index in range(len(models) - 1, 0, -1):
         model, before = models[index], models[index - 1]
@@ -41,11 +40,13 @@ def backward_pass(
         rows = np.empty((len(trial), 1 + model.layout.state_dimension))
         binding = np.zeros(np.count_nonzero(model.pool.active), dtype=np.int64)
         if len(trial):
-            batch = _solve_openings(model, trial, trajectories.first_scenario, iteration, counts_activity)
+            batch = _solve_openings(
+                model, trial, trajectories.first_scenario, iteration, activity_tolerance is not None
+            )
             rows = cuts_of(model, before.risk, trial, batch)
-            if batch.cut_dual is not None:
-                used = batch.cut_dual > activity_tolerance
-                binding = np.count_nonzero(used, axis=0).astype(np.int64)[model.pool.active]
+            if activity_tolerance is not None and batch.cut_dual is not None:
+                used = np.count_nonzero(batch.cut_dual > activity_tolerance, axis=0)
+                binding = used.astype(np.int64)[model.pool.active]
         counts.append(binding)
         before.append_cuts(synchronize_cuts(comm, before.pool, rows, n_scenarios, iteration))
     if activity_tolerance is not None:
