@@ -8,7 +8,11 @@ from cobre.sddp.truncation import Truncation, lag_terms, truncations
 
 def one_hydro(psi, noise, low, high):
     return Truncation(
-        np.array([[psi]]), np.array([True]), np.array([[noise]]), np.array([[low]]), np.array([[high]])
+        np.array([[psi]]),
+        np.array([True]),
+        np.array([[noise]]),
+        np.array([low - noise]),
+        np.array([high - noise]),
     )
 
 
@@ -80,10 +84,10 @@ def test_what_inflows_can_be_follows_the_tree():
 
     random = [np.array([True])] * 3
     first, second, third = truncations(psi, random, noise, np.array([[2.0], [0.0]]), shift)
-    assert first.lowest_m3s.ravel().tolist() == [-1.0, 5.0]
-    assert second.lowest_m3s.ravel().tolist() == [-2 + 0.5 * 0 - 0.5 * 2, 4 - 1.0]
-    assert second.highest_m3s.ravel().tolist() == [-2 + 0.5 * 5 - 0.5 * 2, 4 + 2.5 - 1]
-    assert third.highest_m3s.ravel().tolist() == [-2 + 0.5 * 5.5, 4 + 0.5 * 5.5]
+    assert (first.lowest_past_m3s.item(), first.highest_past_m3s.item()) == (1.0, 1.0)
+    # First inflow from 0 (clamped) to 5, after 2: then from 0.5 * 0 - 0.5 * 2 to 0.5 * 5 - 0.5 * 2.
+    assert (second.lowest_past_m3s.item(), second.highest_past_m3s.item()) == (-1.0, 1.5)
+    assert (third.lowest_past_m3s.item(), third.highest_past_m3s.item()) == (-2.5, 0.5 * 5.5)
 
 
 def test_lag_terms_of_no_lags_are_zero():

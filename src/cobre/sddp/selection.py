@@ -45,6 +45,8 @@ def select_cuts(
 
     Cuts of this iteration always stay. All ranks hold equal pools and drop the same cuts.
     """
+    if settings.method is None and settings.max_active_per_stage is None:
+        return np.empty(0, dtype=np.int64)
     dropped = np.zeros(pool.size, dtype=np.bool_)
     if settings.method is not None and iteration % settings.check_frequency == 0:
         dropped = _chosen_by_method(comm, pool, archive, iteration, settings)
