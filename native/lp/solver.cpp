@@ -91,10 +91,14 @@ void Solver::set_base_options() {
     require(h.set_double_option(instance_, "dual_feasibility_tolerance", settings_.feasibility_tolerance),
             "dual_feasibility_tolerance");
     require(h.set_double_option(instance_, "time_limit", INFINITY), "time_limit");
-    // A bound on cycling that is no clock; a cold start needs a few iterations per row.
-    const std::size_t limit = 100'000 + 100 * (template_.columns() + template_.rows());
-    require(h.set_int_option(instance_, "simplex_iteration_limit", count(std::min<std::size_t>(limit, 1 << 30))),
-            "simplex_iteration_limit");
+    limit_iterations();
+}
+
+// A bound on cycling that is no clock: a cold start takes one or two iterations per row and column.
+void Solver::limit_iterations() {
+    const std::size_t size = template_.columns() + template_.rows() + rows_of_cuts_.size();
+    const std::size_t limit = std::min<std::size_t>(10'000 + 20 * size, 1 << 30);
+    require(highs_->set_int_option(instance_, "simplex_iteration_limit", count(limit)), "simplex_iteration_limit");
 }
 
 void Solver::pass_template() {
@@ -172,6 +176,7 @@ void Solver::match_cut_rows() {
     add_cut_rows(wanted.subspan(same));
     row_status_.resize(template_.rows() + rows_of_cuts_.size());
     dual_.resize(template_.rows() + rows_of_cuts_.size());
+    limit_iterations();
 }
 
 void Solver::delete_rows_from(std::size_t position) {
@@ -211,6 +216,8 @@ void Solver::add_cut_rows(std::span<const std::int32_t> slots) {
             "addRows");
 }
 
+// Setting a basis alone would not do: the state of HiGHS's random numbers and its list of forbidden basis changes
+// outlive it, and decide between ties.
 void Solver::restart() noexcept { highs_->clear_solver(instance_); }
 
 bool Solver::send_changes() {

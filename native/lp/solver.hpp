@@ -111,6 +111,7 @@ public:
 
 private:
     void set_base_options();
+    void limit_iterations();
     void pass_template();
     void restart() noexcept;
     // False if a lower bound is above its upper bound: then there is nothing to solve.
