@@ -46,7 +46,7 @@ def validate(
 def _examine(
     path: str | PathLike[str], config_overrides: Mapping[str, Any] | None
 ) -> tuple[CaseFiles, ValidationReport]:
-    folder = Path(path)
+    folder, problems = Path(path), Problems()
     try:
         if not folder.is_dir():
             what = "is a file, not a folder" if folder.exists() else "does not exist"
@@ -54,12 +54,12 @@ def _examine(
                 str(path), f"the case folder {path} {what}", suggestion="give the path of a case folder"
             )
         next(folder.iterdir(), None)
+        files, layers = check_case(folder, problems, config_overrides)
     except OSError as error:
+        place = error.filename or path
         raise IOError(
-            str(path),
-            f"cannot read the case folder {path}: {error.strerror}",
-            suggestion=f"give yourself permission: chmod u+rx {path}",
+            str(place),
+            f"cannot read {place}: {error.strerror or error}",
+            suggestion=f"give yourself permission to read it, for instance: chmod -R u+rX {path}",
         ) from error
-    problems = Problems()
-    files, layers = check_case(folder, problems, config_overrides)
     return files, problems.report(layers)

@@ -27,7 +27,7 @@ def assemble(files: CaseFiles) -> Case:
     """The study. The files must have passed validation without an error."""
     horizon = build_horizon(files.stages)
     return Case(
-        name=files.folder.name,
+        name=files.folder.resolve().name,
         system=build_system(files),
         horizon=horizon,
         tables=Tables(

@@ -19,8 +19,8 @@ from cobre.core.tables import (
     ThermalTables,
 )
 from cobre.io.assemble.system import by_id, entity_indices
+from cobre.io.read.columns import ABSENT, Table
 from cobre.io.read.files import CaseFiles
-from cobre.io.read.tables import ABSENT, Table
 
 Floats = NDArray[np.float64]
 

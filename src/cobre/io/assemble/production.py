@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from cobre.core.horizon import Horizon, Stage
 from cobre.io.assemble.system import by_id
+from cobre.io.read.columns import ABSENT, Table
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydro_production_models import ModelChoice, StageRangesRecord
 from cobre.io.read.system.hydros import FphaRecord, HydroRecord
-from cobre.io.read.tables import ABSENT, Table
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,17 @@ def production_of(hydro: HydroRecord, stage: Stage, files: CaseFiles) -> Product
 
 
 def _choice(hydro_id: int, stage: Stage, files: CaseFiles) -> tuple[str, ModelChoice | None] | None:
-    for entry in files.production_models.production_models:
-        if entry.hydro_id != hydro_id:
-            continue
-        if isinstance(entry, StageRangesRecord):
-            ranges = sorted(entry.stage_ranges, key=lambda each: each.start_stage_id)
-            for each in ranges:
-                is_open = each.end_stage_id is None
-                if each.start_stage_id <= stage.id and (is_open or stage.id <= (each.end_stage_id or 0)):
-                    return each.model, each
-            return None
-        season = next((each for each in entry.seasons if each.season_id == stage.season_id), None)
-        return (entry.default_model, None) if season is None else (season.model, season)
-    return None
+    entry = files.production_model_of.get(hydro_id)
+    if entry is None:
+        return None
+    if isinstance(entry, StageRangesRecord):
+        for each in sorted(entry.stage_ranges, key=lambda each: each.start_stage_id):
+            is_open = each.end_stage_id is None
+            if each.start_stage_id <= stage.id and (is_open or stage.id <= (each.end_stage_id or 0)):
+                return each.model, each
+        return None
+    season = next((each for each in entry.seasons if each.season_id == stage.season_id), None)
+    return (entry.default_model, None) if season is None else (season.model, season)
 
 
 def planes_of(hydro_id: int, stage_id: int, table: Table) -> NDArray[np.float64]:

@@ -22,9 +22,9 @@ from cobre.core.scenarios import (
     Scenarios,
 )
 from cobre.io.assemble.system import entity_indices
+from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.scenarios.correlation import CorrelationFile, CorrelationGroupRecord
-from cobre.io.read.tables import Table
 
 CLASS_ENTITIES = {"inflow": "hydro", "load": "bus", "ncs": "non-controllable source"}
 DEFAULT_PROFILE = "default"
@@ -79,7 +79,9 @@ def build_initial_state(files: CaseFiles) -> InitialState:
 
 
 def _positions(ids: NDArray[Any], index: Mapping[int, int]) -> NDArray[np.int64]:
-    return np.array([index[int(value)] for value in ids], np.int64)
+    known = np.array(sorted(index), np.int64)
+    places = np.array([index[each] for each in known.tolist()], np.int64)
+    return places[np.searchsorted(known, ids)] if len(known) else np.empty(0, np.int64)
 
 
 def _correlation(

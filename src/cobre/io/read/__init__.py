@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cobre.errors import IOError
 from cobre.io.problems import Problems
 from cobre.io.read.catalogue import FILES
+from cobre.io.read.columns import TableFile
 from cobre.io.read.config import FILE as CONFIG
 from cobre.io.read.documents import Reading, parse_json, read_data, read_document
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.merging import merge_overrides
-from cobre.io.read.tables import TableFile, read_table
+from cobre.io.read.tables import read_table
 
-__all__ = ["CaseFiles", "read_case"]
+__all__ = ["CaseFiles", "is_there", "read_case"]
 
 
 def read_case(
@@ -23,36 +24,37 @@ def read_case(
 ) -> CaseFiles:
     """Everything in ``folder`` that can be used; what cannot is reported to ``problems``.
 
-    Raises `cobre.errors.IOError` where a file exists but may not be read.
+    Raises `OSError` where a file exists but may not be read.
     """
     files = CaseFiles(folder)
     for file in FILES:
-        path = folder / file.path
-        try:
-            if path.is_file():
-                files.present.add(file.path)
+        if not is_there(folder / file.path):
             if isinstance(file, TableFile):
                 files.tables[file.attribute] = file.empty()
-                if path.is_file():
-                    files.tables[file.attribute], is_intact = read_table(folder, file, problems)
-                    if not is_intact:
-                        files.damaged.add(file.path)
-            elif path.is_file():
-                reading = (
-                    _read_config(folder, config_overrides, problems)
-                    if file is CONFIG
-                    else read_document(folder, file, problems)
-                )
-                _keep(files, file.path, file.attribute, reading)
             elif file.is_required:
                 files.unusable.add(file.path)
-        except OSError as error:
-            raise IOError(
-                str(path),
-                f"cannot read {path}: {error.strerror or error}",
-                suggestion=f"give yourself read permission: chmod u+r {path}",
-            ) from error
+            continue
+        files.present.add(file.path)
+        if isinstance(file, TableFile):
+            files.tables[file.attribute], is_intact = read_table(folder, file, problems)
+            if not is_intact:
+                files.damaged.add(file.path)
+        else:
+            reading = (
+                _read_config(folder, config_overrides, problems)
+                if file is CONFIG
+                else read_document(folder, file, problems)
+            )
+            _keep(files, file.path, file.attribute, reading)
     return files
+
+
+def is_there(path: Path) -> bool:
+    """Whether ``path`` is a file. Unlike `Path.is_file` it raises where permission is missing to tell."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def _keep(files: CaseFiles, path: str, attribute: str, reading: Reading) -> None:

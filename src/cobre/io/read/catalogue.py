@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from cobre.io.read.columns import TableFile
 from cobre.io.read.documents import Document
-from cobre.io.read.tables import TableFile
 
 MODULES = (
     "config",

@@ -77,7 +77,12 @@ def read_data(data: Any, document: Document, problems: Problems) -> Reading:
 
 def _validated(document: Document, data: Any) -> Record:
     # Through JSON again: only then does strict checking know that a list is how JSON writes a tuple.
-    return document.record.model_validate_json(json.dumps(data))
+    return document.record.model_validate_json(json.dumps(data, default=_as_json))
+
+
+def _as_json(value: Any) -> Any:
+    """Values of programs, such as NumPy's numbers in ``config_overrides``; text for all that JSON has no word for."""
+    return value.item() if hasattr(value, "item") else str(value)
 
 
 def _check_unique(record: Record, document: Document, problems: Problems) -> bool:

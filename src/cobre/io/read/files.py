@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+from cobre.io.read.columns import Table
 from cobre.io.read.config import ConfigRecord, TrainingRecord
 from cobre.io.read.constraints.exchange_factors import ExchangeFactorsFile
 from cobre.io.read.constraints.generic_constraints import GenericConstraintsFile
@@ -25,13 +26,16 @@ from cobre.io.read.scenarios.non_controllable_factors import NonControllableFact
 from cobre.io.read.stages import PolicyGraphRecord, StagesRecord
 from cobre.io.read.system.buses import BusesRecord
 from cobre.io.read.system.energy_contracts import ContractsRecord
-from cobre.io.read.system.hydro_production_models import ProductionModelsRecord
+from cobre.io.read.system.hydro_production_models import (
+    ProductionModelsRecord,
+    SeasonalRecord,
+    StageRangesRecord,
+)
 from cobre.io.read.system.hydros import HydrosRecord
 from cobre.io.read.system.lines import LinesRecord
 from cobre.io.read.system.non_controllable_sources import NonControllablesRecord
 from cobre.io.read.system.pumping_stations import PumpingStationsRecord
 from cobre.io.read.system.thermals import ThermalsRecord
-from cobre.io.read.tables import Table
 
 
 class _Identified(Protocol):
@@ -94,6 +98,11 @@ class CaseFiles:
     """Paths of the files in which two entries have the same id."""
     dropped: dict[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     """List entries that were left out because they are wrong, by path."""
+
+    @cached_property
+    def production_model_of(self) -> dict[int, StageRangesRecord | SeasonalRecord]:
+        """Entries of the production models, by hydro id."""
+        return {entry.hydro_id: entry for entry in self.production_models.production_models}
 
     @cached_property
     def known_ids(self) -> dict[str, frozenset[int] | None]:

@@ -18,6 +18,17 @@ def merge_overrides(
 
     A key that ``config.json`` does not have is an error: a misspelt setting must not look like one that works.
     """
+    if not isinstance(overrides, Mapping):
+        problems.error(
+            "TypeMismatch",
+            FILE.path,
+            f"config_overrides is {shown(overrides)}, not a dict",
+            "give a dict with the keys of config.json",
+            entity="config_overrides",
+            field="config_overrides",
+            value=shown(overrides),
+        )
+        return dict(data)
     return _merge(data, overrides, ConfigRecord, (), problems)
 
 

@@ -41,6 +41,7 @@ SINGULAR = {
     "exchange_factors": "exchange factors of line",
     "non_controllable_factors": "factors of non-controllable source",
 }
+WHOLE_ENTRY = "the entry"
 ID_KEYS = ("id", "hydro_id", "bus_id", "line_id", "ncs_id")
 
 
@@ -65,7 +66,7 @@ def _locate_finding(finding: Mapping[str, Any], data: Mapping[str, Any]) -> tupl
     entity, field = locate(finding["loc"], data, keeps_unknown=kind == "missing")
     if kind in ("union_tag_invalid", "union_tag_not_found") and str(context["discriminator"]).startswith("'"):
         name = str(context["discriminator"]).strip("'")
-        return entity, f"{field}.{name}", context.get("tag")
+        return entity, name if field == WHOLE_ENTRY else f"{field}.{name}", context.get("tag")
     return entity, field, None if kind == "missing" else finding["input"]
 
 
@@ -126,12 +127,17 @@ def locate(place: Sequence[str | int], data: Any, *, keeps_unknown: bool = False
             else:
                 names += f"[{step}]"
             continue
-        if isinstance(data, Mapping) and step in data:
+        if isinstance(data, Mapping) and step in data and not _is_tag(data[step], place[depth + 1 :]):
             data = data[step]
         elif not (is_last and keeps_unknown):
             continue
         names += f".{step}" if names else step
-    return entity, names or "the entry"
+    return entity, names or WHOLE_ENTRY
+
+
+def _is_tag(inner: Any, rest: Sequence[str | int]) -> bool:
+    """Whether a step that could be a key must be a union's tag: a list is not entered by name."""
+    return isinstance(inner, list) and bool(rest) and isinstance(rest[0], str)
 
 
 def label(key: str, index: int, entry: Any) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 
 from cobre.errors import IOError
 from cobre.io.read.catalogue import FILES
+from cobre.io.read.columns import TYPE_NAMES, Column, TableFile
 from cobre.io.read.documents import Document
-from cobre.io.read.tables import TYPE_NAMES, Column, TableFile
 
 __all__ = ["export_schemas", "schemas"]
 

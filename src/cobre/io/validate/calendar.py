@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Sequence
 from itertools import pairwise
 
 from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles
-from cobre.io.read.stages import Period, StageRecord, TransitionRecord
+from cobre.io.read.stages import Period, SeasonRecord, StageRecord, TransitionRecord
 from cobre.io.validate.naming import listed
 
 FILE = "stages.json"
 DURATION_TOLERANCE_DAYS = 7
+COMMON_YEAR = 2001
 PROBABILITY_TOLERANCE = 1e-6
 
 
@@ -70,16 +72,7 @@ def _check_seasons(files: CaseFiles, stages: Sequence[StageRecord], problems: Pr
             value=twice,
         )
     for season in definitions.seasons:
-        if definitions.cycle_type == "custom" and (season.month_end is None) != (season.day_end is None):
-            problems.error(
-                "SchemaViolation",
-                FILE,
-                "a custom season has only one of month_end and day_end",
-                "give both",
-                entity=f"season {season.id}",
-                field="month_end",
-                value=season.month_end,
-            )
+        _check_season(season, is_custom=definitions.cycle_type == "custom", problems=problems)
     for season_id in sorted(set(ids)):
         lengths = {s.id: (s.end_date - s.start_date).days for s in stages if s.season_id == season_id}
         if lengths and max(lengths.values()) - min(lengths.values()) > DURATION_TOLERANCE_DAYS:
@@ -93,6 +86,33 @@ def _check_seasons(files: CaseFiles, stages: Sequence[StageRecord], problems: Pr
                 field="season_id",
                 value=season_id,
             )
+
+
+def _check_season(season: SeasonRecord, *, is_custom: bool, problems: Problems) -> None:
+    place = {"entity": f"season {season.id}"}
+    for name in ("start", "end"):
+        month, day = getattr(season, f"month_{name}"), getattr(season, f"day_{name}")
+        days = monthrange(COMMON_YEAR, month)[1] if month is not None else 31
+        if day is not None and day > days:
+            problems.error(
+                "OutOfRange",
+                FILE,
+                f"day_{name} = {day}, but month {month} has {days} days",
+                f"give a day of month {month} that every year has",
+                field=f"day_{name}",
+                value=day,
+                **place,
+            )
+    if is_custom and season.month_end is None and season.day_end is not None:
+        problems.error(
+            "SchemaViolation",
+            FILE,
+            f"has day_end = {season.day_end} but no month_end",
+            "give month_end as well",
+            field="month_end",
+            value=None,
+            **place,
+        )
 
 
 def _check_transitions(files: CaseFiles, stages: Sequence[StageRecord], problems: Problems) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.production import planes_of, production_of
 from cobre.io.problems import Problems
+from cobre.io.read.columns import ABSENT
 from cobre.io.read.constraints.expression import ExpressionError, parse_expression
 from cobre.io.read.files import CaseFiles
-from cobre.io.read.tables import ABSENT
 from cobre.io.validate.naming import called, listed
 from cobre.io.validate.noise import check_noise
 
@@ -53,6 +53,16 @@ def _check_blocks(files: CaseFiles, problems: Problems) -> None:
     if "stages.json" in files.damaged:
         return
     ids = sorted(stage.id for stage in files.stages.stages)
+    if len(ids) == 1:
+        problems.error(
+            "StageMismatch",
+            "stages.json",
+            f"the study has 1 stage (id {ids[0]}); a policy is about the stages after the first",
+            "give the study two stages or more",
+            entity=f"stage {ids[0]}",
+            field="stages",
+            value=1,
+        )
     for before, after in pairwise(ids):
         if after > before + 1:
             problems.error(
@@ -184,10 +194,10 @@ def _check_production(files: CaseFiles, problems: Problems) -> None:
         "system/fpha_hyperplanes.parquet",
     } & files.damaged:
         return
-    entries = {entry.hydro_id for entry in files.production_models.production_models}
+    stages = build_horizon(files.stages).stages
     for hydro in files.hydros.hydros:
         owner = called("hydro", hydro)
-        if hydro.generation.model == "fpha" and hydro.id not in entries:
+        if hydro.generation.model == "fpha" and hydro.id not in files.production_model_of:
             problems.error(
                 "CoverageMismatch",
                 "system/hydro_production_models.json",
@@ -199,7 +209,7 @@ def _check_production(files: CaseFiles, problems: Problems) -> None:
             )
             continue
         without_planes, without_productivity = [], []
-        for stage in build_horizon(files.stages).stages:
+        for stage in stages:
             production = production_of(hydro, stage, files)
             if production.has_planes and production.source != "computed":
                 if not len(planes_of(hydro.id, stage.id, files.tables["hyperplanes"])):

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from cobre.io.problems import Problems
+from cobre.io.read import is_there
 from cobre.io.read.catalogue import PATHS, REQUIRED
 
 FOLDERS = ("", "system", "scenarios", "constraints")
@@ -15,7 +16,7 @@ DATA_SUFFIXES = (".json", ".parquet", ".csv")
 def check_files(folder: Path, problems: Problems) -> None:
     """Report required files that are missing and data files that the format does not know."""
     for path in PATHS:
-        if (folder / path).is_file():
+        if is_there(folder / path):
             continue
         if (folder / path).exists():
             problems.error(

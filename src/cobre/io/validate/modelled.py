@@ -10,8 +10,8 @@ import numpy as np
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.production import production_of
 from cobre.io.problems import Problems
+from cobre.io.read.columns import ABSENT
 from cobre.io.read.files import CaseFiles
-from cobre.io.read.tables import ABSENT
 from cobre.io.validate.modelled_settings import check_modelled_settings
 from cobre.io.validate.naming import called, listed
 from cobre.io.validate.notes import Notes

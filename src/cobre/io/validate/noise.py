@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 
 from cobre.io.problems import Problems
+from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
-from cobre.io.read.tables import Table
 from cobre.io.validate.naming import called, listed
 
 
@@ -19,6 +19,7 @@ def check_noise(files: CaseFiles, problems: Problems) -> None:
     _check_past_inflows(files, problems)
     _check_matrices(files, problems)
     _check_openings(files, problems)
+    _check_external(files, problems)
 
 
 def _pairs(table: Table) -> set[tuple[int, int]]:
@@ -102,7 +103,9 @@ def _check_stats_row(
     files: CaseFiles, stats: set[tuple[int, int]], pair: tuple[int, int], file: str, problems: Problems
 ) -> None:
     source = "scenarios/inflow_seasonal_stats.parquet"
-    if pair in stats or source in files.damaged:
+    hydros, stages = files.known_ids["hydro"], files.known_ids["any stage"]
+    is_known = hydros is not None and pair[0] in hydros and stages is not None and pair[1] in stages
+    if pair in stats or source in files.damaged or not is_known:
         return
     problems.error(
         "CoverageMismatch",
@@ -170,6 +173,38 @@ def _check_matrices(files: CaseFiles, problems: Problems) -> None:
                     field="matrix",
                     value=shape,
                 )
+
+
+def _check_external(files: CaseFiles, problems: Problems) -> None:
+    """Where a class takes its noise from a file, every stage has every entity of it in every scenario."""
+    source, load = files.config.training.scenario_source, files.tables["load_stats"]
+    members = {
+        "inflow": {hydro.id for hydro in files.hydros.hydros},
+        "load": set(load["bus_id"][load["std_mw"] > 0.0].tolist()),
+        "ncs": set(files.tables["non_controllable_stats"]["ncs_id"].tolist()),
+    }
+    for name, wanted in members.items():
+        table = files.tables[f"external_{name}"]
+        is_used = source is not None and getattr(source, name).scheme == "external"
+        if not is_used or not len(table) or {"stages.json", table.file.path} & files.damaged:
+            continue
+        ids = table[table.file.key[2]]
+        for stage in sorted(stage.id for stage in files.stages.stages):
+            mine = (table["stage_id"] == stage) & np.isin(ids, sorted(wanted))
+            scenarios = np.unique(table["scenario_id"][mine])
+            expected = len(scenarios) * len(wanted)
+            is_counted = np.array_equal(scenarios, np.arange(len(scenarios)))
+            if len(scenarios) and is_counted and np.count_nonzero(mine) == expected:
+                continue
+            problems.error(
+                "CoverageMismatch",
+                table.file.path,
+                f"has {np.count_nonzero(mine)} values for {len(scenarios)} scenarios of {len(wanted)} entities",
+                "number scenarios from 0 and give every entity once in each",
+                entity=f"stage {stage}",
+                field="scenario_id",
+                value=len(scenarios),
+            )
 
 
 def _check_openings(files: CaseFiles, problems: Problems) -> None:

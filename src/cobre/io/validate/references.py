@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from cobre.io.problems import Problems
+from cobre.io.read.columns import ABSENT
 from cobre.io.read.constraints.expression import VARIABLES, ExpressionError, parse_expression
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.stages import Period
-from cobre.io.read.tables import ABSENT
 from cobre.io.validate.naming import called, known
 
 CLASS_KINDS = {"inflow": "hydro", "load": "bus", "ncs": "non-controllable source"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cobre.io.read.tables import TableFile, id_column, override
+from cobre.io.read.columns import TableFile, id_column, override
 
 FILE = TableFile(
     "constraints/penalty_overrides_line.parquet",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cobre.io.read.tables import Column, TableFile, id_column, number
+from cobre.io.read.columns import Column, TableFile, id_column, number
 
 FILE = TableFile(
     "scenarios/external_load_scenarios.parquet",
