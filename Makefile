@@ -85,10 +85,11 @@ fmt: setup       ## format Python and C++
 soak: setup      ## kill processes of a run at random moments, 102 times on shm and on tcp
 	COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
 
-bench: setup     ## measure the collectives, call overhead and import time on this machine
+bench: setup     ## measure the collectives, call overhead, import time and a large opening tree on this machine
 	$(BIN)/cobre bench
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
+	$(BIN)/python benchmarks/opening_tree.py
 
 bench-mpi: $(MPI_READY) ## measure the mpi backend beside plain mpi4py, with both libraries
 	for library in $(MPI_LIBRARIES); do build/mpi/$$library/bin/python benchmarks/mpi_overhead.py || exit 1; done

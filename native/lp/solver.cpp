@@ -97,7 +97,9 @@ void Solver::set_base_options() {
 // A bound on cycling that is no clock: a cold start takes one or two iterations per row and column.
 void Solver::limit_iterations() {
     const std::size_t size = template_.columns() + template_.rows() + rows_of_cuts_.size();
-    const std::size_t limit = std::min<std::size_t>(10'000 + 20 * size, 1 << 30);
+    const std::size_t own = std::min<std::size_t>(10'000 + 20 * size, 1 << 30);
+    const std::size_t limit =
+        settings_.iteration_limit > 0 ? static_cast<std::size_t>(settings_.iteration_limit) : own;
     require(highs_->set_int_option(instance_, "simplex_iteration_limit", count(limit)), "simplex_iteration_limit");
 }
 
@@ -390,7 +392,8 @@ void Solver::extract(std::size_t index, const BatchOutput& output) {
     }
     if (!output.primal.empty()) std::copy_n(primal_.data(), n, output.primal.data() + index * n);
     if (!output.dual.empty())
-        for (std::size_t i = 0; i < m; ++i) output.dual[index * m + i] = dual_[i] * scaling_.row[i] * per_cost + 0.0;
+        for (std::size_t i = 0; i < m; ++i)
+            output.dual[index * m + i] = dual_[i] * scaling_.row[i] * per_cost + 0.0;
     if (wants_reduced)
         for (std::size_t j = 0; j < n; ++j)
             output.reduced_cost[index * n + j] = reduced_cost_[j] / scaling_.column[j] * per_cost + 0.0;

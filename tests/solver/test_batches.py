@@ -5,9 +5,9 @@ from __future__ import annotations
 import highspy
 import numpy as np
 import pytest
-from solver.programs import cuts, parameters, stage
 
 from cobre.solver import NO_BASIS, LpSolver, LpTemplate, Patches, Status, Target
+from solver.programs import cuts, parameters, stage
 
 
 def optimum(solver: LpSolver) -> float:
@@ -133,8 +133,8 @@ def test_cuts_bind_only_while_they_are_active():
     solver.append_cuts([7.0, 1.0], [[0.0], [1.0]])
     assert solve(solver, [[2.0]])[1].objective[0] == pytest.approx(11.0)
     solver.set_active_cuts([False, True])
-    outcome, output = solve(solver, [[2.0]])
-    assert output.objective[0] == pytest.approx(7.0)  # b avoids a's future cost, 3 + 3 + 1 = 2 + 2 + 1 + 1 + 1
+    _, output = solve(solver, [[2.0]])
+    assert output.objective[0] == pytest.approx(7.0)  # a = 2 costs 4, and 1 + 2 in the future
     assert output.cut_dual[0, 0] == 0.0
     assert (solver.n_slots, solver.n_active_cuts) == (2, 1)
     solver.set_active_cuts([True, True])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from solver.programs import cuts, parameters, stage
 
 from cobre.solver import BatchOutput, LpSolver, LpTemplate
+from solver.programs import cuts, parameters, stage
 
 FIELDS = (
     "objective observed_primal observed_dual cut_dual primal dual reduced_cost iterations".split()
@@ -54,9 +54,7 @@ def disturb(rng: np.random.Generator, template: LpTemplate, solver: LpSolver) ->
 @pytest.mark.parametrize("seed", range(60))
 def test_results_do_not_depend_on_what_the_solver_did_before(seed):
     rng = np.random.default_rng(seed)
-    template = stage(
-        rng, int(rng.integers(1, 6)), int(rng.integers(1, 5)), is_degenerate=seed % 4 != 3
-    )
+    template = stage(rng, int(rng.integers(1, 6)), int(rng.integers(1, 5)), is_degenerate=seed % 4 != 3)
     solver = LpSolver(template)
     bases = None
     for _ in range(6):
