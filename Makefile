@@ -7,7 +7,7 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-4gib check lint types layers fmt soak bench bench-mpi asan tsan fuzz clean
+.PHONY: help setup run test same-bits peers test-4gib check lint types layers fmt soak bench bench-mpi asan tsan fuzz clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ MPI_READY     := $(MPI_LIBRARIES:%=build/mpi/%/.package)
 
 build/mpi/%/.tools: pyproject.toml
 	$(PYTHON) -m venv build/mpi/$*
-	build/mpi/$*/bin/python -m pip install --quiet $* numpy 'mpi4py>=4.0'
+	build/mpi/$*/bin/python -m pip install --quiet $* numpy 'mpi4py>=4.0' cloudpickle highspy pyarrow pydantic
 	touch $@
 
 build/mpi/%/.package: build/mpi/%/.tools build/wheel/.built
@@ -50,6 +50,12 @@ run: setup       ## run a distributed example on 4 ranks and show what each did
 
 test: setup $(MPI_READY) ## run the whole suite
 	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python -m pytest
+
+same-bits: setup $(MPI_READY) ## train a case (CASE=folder) on every backend and compare the bits of everything
+	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python benchmarks/same_bits.py $(CASE)
+
+peers: setup     ## train the public example cases in the folder PEERS=... and compare their bounds
+	COBRE_PEER_CASES=$(abspath $(PEERS)) $(BIN)/python -m pytest tests/test_peer_cases.py
 
 test-4gib: setup ## one run of the conformance kit with payloads over 4 GiB
 	$(BIN)/python -m cobre.comm.testing --huge --deadline 600
@@ -79,10 +85,11 @@ fmt: setup       ## format Python and C++
 soak: setup      ## kill processes of a run at random moments, 102 times on shm and on tcp
 	COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
 
-bench: setup     ## measure the collectives, call overhead and import time on this machine
+bench: setup     ## measure the collectives, call overhead, import time and a large opening tree on this machine
 	$(BIN)/cobre bench
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
+	$(BIN)/python benchmarks/opening_tree.py
 
 bench-mpi: $(MPI_READY) ## measure the mpi backend beside plain mpi4py, with both libraries
 	for library in $(MPI_LIBRARIES); do build/mpi/$$library/bin/python benchmarks/mpi_overhead.py || exit 1; done

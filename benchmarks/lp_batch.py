@@ -40,9 +40,16 @@ def stage(rng: np.random.Generator) -> LpTemplate:
     q = columns(RESERVOIRS, 0.01 * hours, 0.0, rng.uniform(1e3, 4e4, RESERVOIRS))
     s = columns(RESERVOIRS, 0.001 * hours, 0.0, np.inf)
     short = columns(RESERVOIRS, 1000.0 * hours, 0.0, np.inf)
-    thermal = columns(THERMALS, np.sort(rng.uniform(10, 900, THERMALS)) * hours, 0.0, rng.uniform(20, 1500, THERMALS))
+    thermal = columns(
+        THERMALS, np.sort(rng.uniform(10, 900, THERMALS)) * hours, 0.0, rng.uniform(20, 1500, THERMALS)
+    )
     flow = columns(2 * LINES, 0.05 * hours, 0.0, rng.uniform(500, 8000, 2 * LINES))
-    deficit = columns(4 * BUSES, np.tile([1142, 2465, 5152, 5845], BUSES) * hours, 0.0, np.tile([2e3, 3e3, 4e3, np.inf], BUSES))
+    deficit = columns(
+        4 * BUSES,
+        np.tile([1142, 2465, 5152, 5845], BUSES) * hours,
+        0.0,
+        np.tile([2e3, 3e3, 4e3, np.inf], BUSES),
+    )
     excess = columns(BUSES, 0.1 * hours, 0.0, np.inf)
     columns(4, 1.0, 0.0, 0.0)
 
@@ -50,7 +57,8 @@ def stage(rng: np.random.Generator) -> LpTemplate:
     rows = [[(v_in[h], 1.0)] for h in range(RESERVOIRS)]
     rows += [[(z[h], 1.0)] for h in range(RESERVOIRS)]
     rows += [
-        [(v[h], 1.0), (v_in[h], -1.0), (q[h], zeta), (s[h], zeta), (short[h], -zeta)] for h in range(RESERVOIRS)
+        [(v[h], 1.0), (v_in[h], -1.0), (q[h], zeta), (s[h], zeta), (short[h], -zeta)]
+        for h in range(RESERVOIRS)
     ]
     for bus in range(BUSES):
         row = [(thermal[i], 1.0) for i in range(bus, THERMALS, BUSES)]
@@ -101,6 +109,7 @@ def convex_cuts(rng: np.random.Generator, template: LpTemplate) -> tuple[np.ndar
 def loop(highs: highspy.Highs, template: LpTemplate, rows: np.ndarray, duals: np.ndarray) -> float:
     """The straightforward way: bounds one by one, solution lists turned into arrays."""
     zeta, first_load = 0.0036 * 730.0, 3 * RESERVOIRS
+    objectives = np.empty(len(rows))
     begin = time.perf_counter()
     for n, p in enumerate(rows):
         for h in range(RESERVOIRS):
@@ -113,7 +122,7 @@ def loop(highs: highspy.Highs, template: LpTemplate, rows: np.ndarray, duals: np
         solution = highs.getSolution()
         duals[n] = np.array(solution.row_dual)[:RESERVOIRS]
         np.array(solution.col_value)
-        highs.getInfo().objective_function_value
+        objectives[n] = highs.getInfo().objective_function_value
     return time.perf_counter() - begin
 
 
@@ -124,10 +133,18 @@ def peer(template: LpTemplate, intercepts: np.ndarray, coefficients: np.ndarray)
         highs.setOptionValue(option, value)
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = template.n_columns, template.n_rows
-    model.col_cost_, model.col_lower_, model.col_upper_ = template.column_cost, template.column_lower, template.column_upper
+    model.col_cost_, model.col_lower_, model.col_upper_ = (
+        template.column_cost,
+        template.column_lower,
+        template.column_upper,
+    )
     model.row_lower_, model.row_upper_ = template.row_lower, template.row_upper
     model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = template.row_starts, template.column_indices, template.values
+    model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = (
+        template.row_starts,
+        template.column_indices,
+        template.values,
+    )
     highs.passModel(model)
     columns = np.concatenate([[template.future_cost_column], template.cut_columns]).astype(np.int32)
     for intercept, row in zip(intercepts, coefficients, strict=True):
@@ -156,11 +173,17 @@ def main() -> None:
     assert solver.solve_batch(rows, single).is_optimal
     start, starts = chained.bases.copy(), single.bases.copy()
     loop(highs, template, rows, duals)
-    print("largest difference of the objective, relative:", np.abs(single.objective / chained.objective - 1).max())
+    print(
+        "largest difference of the objective, relative:",
+        np.abs(single.objective / chained.objective - 1).max(),
+    )
 
     samples: dict[str, list[float]] = {}
     for _ in range(ROUNDS):
-        for name, output, length, bases in (("backward", chained, OPENINGS, start), ("forward", single, 1, starts)):
+        for name, output, length, bases in (
+            ("backward", chained, OPENINGS, start),
+            ("forward", single, 1, starts),
+        ):
             solver.reset_counters()
             begin = time.perf_counter()
             solver.solve_batch(rows, output, chain_length=length, start_bases=bases)

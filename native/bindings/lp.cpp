@@ -170,13 +170,16 @@ public:
     }
 
     std::tuple<int, std::size_t, int> solve(const Matrix<double>& parameters, std::size_t chain_length,
-                    const std::optional<Matrix<std::uint8_t>>& start_bases, std::int64_t basis_of,
-                    const VectorOut<double>& objective, const MatrixOut<double>& observed_primal,
-                    const MatrixOut<double>& observed_dual, const std::optional<MatrixOut<double>>& cut_dual,
-                    const std::optional<MatrixOut<double>>& primal, const std::optional<MatrixOut<double>>& dual,
-                    const std::optional<MatrixOut<double>>& reduced_cost,
-                    const std::optional<VectorOut<std::int32_t>>& iterations,
-                    const std::optional<MatrixOut<std::uint8_t>>& bases) {
+                                            const std::optional<Matrix<std::uint8_t>>& start_bases,
+                                            std::int64_t basis_of, const VectorOut<double>& objective,
+                                            const MatrixOut<double>& observed_primal,
+                                            const MatrixOut<double>& observed_dual,
+                                            const std::optional<MatrixOut<double>>& cut_dual,
+                                            const std::optional<MatrixOut<double>>& primal,
+                                            const std::optional<MatrixOut<double>>& dual,
+                                            const std::optional<MatrixOut<double>>& reduced_cost,
+                                            const std::optional<VectorOut<std::int32_t>>& iterations,
+                                            const std::optional<MatrixOut<std::uint8_t>>& bases) {
         const Turn turn(busy_);
         const std::size_t n = parameters.shape(0);
         const lp::Model& model = solver_.patched();
@@ -329,22 +332,29 @@ void bind_lp(nb::module_& m) {
                const Vector<double>& patch_offset, const Vector<double>& patch_factor, std::size_t n_parameters,
                const Vector<std::int32_t>& cut_columns, std::int32_t future_cost_column,
                const Vector<std::int32_t>& observed_columns, const Vector<std::int32_t>& observed_rows,
-               double feasibility_tolerance, int max_attempts, double retry_seconds) {
+               double feasibility_tolerance, int max_attempts, double retry_seconds, int iteration_limit) {
                 lp::Model model{copied(cost),      copied(column_lower), copied(column_upper),   copied(row_lower),
                                 copied(row_upper), copied(row_starts),   copied(column_indices), copied(values)};
                 model.check();
+                if (!(feasibility_tolerance >= 1e-10 && feasibility_tolerance <= 1e-3))
+                    throw std::invalid_argument("the feasibility tolerance is " +
+                                                std::to_string(feasibility_tolerance) +
+                                                "\n  fix: give one between 1e-10 and 1e-3");
+                if (max_attempts < 1 || !(retry_seconds >= 0.0) || iteration_limit < 0)
+                    throw std::invalid_argument(
+                        "attempts, retry time and iterations must be at least 1, 0 and 0\n  fix: correct them");
                 lp::Observation observation{copied(cut_columns), future_cost_column, copied(observed_columns),
                                             copied(observed_rows)};
                 check_observation(observation, model);
                 lp::PatchPlan plan = make_plan(model, patch_target, patch_index, patch_source, patch_offset,
                                                patch_factor, n_parameters);
                 new (self) BoundSolver(std::move(highs), std::move(model), std::move(plan), std::move(observation),
-                                       {feasibility_tolerance, max_attempts, retry_seconds});
+                                       {feasibility_tolerance, max_attempts, retry_seconds, iteration_limit});
             },
             "highs"_a, "cost"_a, "column_lower"_a, "column_upper"_a, "row_lower"_a, "row_upper"_a, "row_starts"_a,
             "column_indices"_a, "values"_a, "patch_target"_a, "patch_index"_a, "patch_source"_a, "patch_offset"_a,
             "patch_factor"_a, "n_parameters"_a, "cut_columns"_a, "future_cost_column"_a, "observed_columns"_a,
-            "observed_rows"_a, "feasibility_tolerance"_a, "max_attempts"_a, "retry_seconds"_a)
+            "observed_rows"_a, "feasibility_tolerance"_a, "max_attempts"_a, "retry_seconds"_a, "iteration_limit"_a)
         .def("append_cuts", &BoundSolver::append_cuts, "intercepts"_a, "coefficients"_a)
         .def("set_active", &BoundSolver::set_active, "active"_a)
         .def("clear_cuts", &BoundSolver::clear_cuts)
@@ -354,8 +364,9 @@ void bind_lp(nb::module_& m) {
              "reduced_cost"_a.noconvert().none(), "iterations"_a.noconvert().none(), "bases"_a.noconvert().none(),
              "Return (status, solves done, attempts of the last one). The GIL is released.")
         .def("patched", &BoundSolver::patched, nb::sig("def patched(self) -> dict[str, NDArray[numpy.float64]]"))
-        .def("cuts", &BoundSolver::cuts, 
-             nb::sig("def cuts(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.uint8]]"))
+        .def("cuts", &BoundSolver::cuts,
+             nb::sig(
+                 "def cuts(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.uint8]]"))
         .def("counters", &BoundSolver::counters, nb::sig("def counters(self) -> dict[str, int]"))
         .def("reset_counters", &BoundSolver::reset_counters)
         .def_prop_ro("n_slots", &BoundSolver::slots)

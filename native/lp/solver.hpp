@@ -44,6 +44,7 @@ struct Settings {
     double feasibility_tolerance = 1e-9;
     int max_attempts = 5;
     double retry_seconds = 30.0;
+    int iteration_limit = 0;  // of one attempt; 0 leaves it to the size of the program
 };
 
 // Where a batch writes. An empty span is not written. Rows of solves follow one another.
@@ -111,6 +112,7 @@ public:
 
 private:
     void set_base_options();
+    void limit_iterations();
     void pass_template();
     void restart() noexcept;
     // False if a lower bound is above its upper bound: then there is nothing to solve.

@@ -60,12 +60,9 @@ constexpr Pair reciprocal(double n) noexcept { return divide({1.0, 0.0}, {n, 0.0
 
 constexpr Pair ln2{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
 
-// 2 atanh(s) / s as a polynomial in s^2 has the coefficients 2 / (2k + 1); |s| <= 0.172 needs 21 of them for 100
-// bits, and those from the 11th on count for less than the last bit of a double.
-constexpr int pair_terms = 11, all_terms = 22;
-
+// 2 / (2k + 1), the coefficients of 2 atanh(s) / s in powers of s^2, and 1 / k!, those of e^x.
 struct Coefficients {
-    std::array<Pair, pair_terms> odd{};
+    std::array<Pair, 24> odd{};
     std::array<Pair, 11> factorial{};
 
     constexpr Coefficients() noexcept {
@@ -83,24 +80,46 @@ struct Coefficients {
 
 constexpr Coefficients coefficients;
 
+// log((1 + s) / (1 - s)) = 2 atanh(s) from `terms` terms, of which the first `pairs` count beyond a double's bits.
+constexpr Pair log_ratio(Pair s, std::size_t pairs, std::size_t terms) noexcept {
+    const Pair square = multiply(s, s);
+    double tail = 0.0;
+    for (std::size_t k = terms; k-- > pairs;) tail = tail * square.high + coefficients.odd[k].high;
+    Pair sum{tail, 0.0};
+    for (std::size_t k = pairs; k-- > 0;) sum = add(multiply(sum, square), coefficients.odd[k]);
+    return multiply(sum, s);
+}
+
+// Logarithms of 11/16 .. 23/16: every mantissa is within 1/32 of one of these, so that its series is short.
+constexpr std::size_t first_centre = 11;
+
+struct Centres {
+    std::array<Pair, 13> logarithms{};
+
+    constexpr Centres() noexcept {
+        for (std::size_t i = 0; i < logarithms.size(); ++i) {
+            const auto k = static_cast<double>(first_centre + i);
+            logarithms[i] = log_ratio(divide({k - 16.0, 0.0}, {k + 16.0, 0.0}), 24, 24);
+        }
+    }
+};
+
+constexpr Centres centres;
+
 }  // namespace
 
 double logarithm(double x) noexcept {
     int exponent = 0;
     double mantissa = std::frexp(x, &exponent);
-    if (mantissa < 0x1.6a09e667f3bcdp-1) {  // below the root of 1/2: keep the argument of the series small
+    if (mantissa < 0x1.6a09e667f3bcdp-1) {  // below the root of 1/2
         mantissa *= 2.0;
         --exponent;
     }
-    const Pair s = divide({mantissa - 1.0, 0.0}, exact_sum(mantissa, 1.0));
-    const Pair square = multiply(s, s);
-    double tail = 0.0;
-    for (int k = all_terms - 1; k >= pair_terms; --k) tail = tail * square.high + 2.0 / (2 * k + 1);
-    Pair sum{tail, 0.0};
-    for (std::size_t k = pair_terms; k-- > 0;) sum = add(multiply(sum, square), coefficients.odd[k]);
-    const Pair series = multiply(sum, s);
-    const Pair shift = multiply(ln2, {static_cast<double>(exponent), 0.0});
-    const Pair result = add(shift, series);
+    const auto nearest = static_cast<std::size_t>(mantissa * 16.0 + 0.5);
+    const double centre = static_cast<double>(nearest) * 0.0625;
+    const Pair s = divide({mantissa - centre, 0.0}, exact_sum(mantissa, centre));
+    const Pair local = add(centres.logarithms[nearest - first_centre], log_ratio(s, 6, 12));
+    const Pair result = add(multiply(ln2, {static_cast<double>(exponent), 0.0}), local);
     return result.high + result.low;
 }
 

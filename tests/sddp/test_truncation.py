@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from cobre.sddp.truncation import Truncation, lag_terms, truncations
 
 
 def one_hydro(psi, noise, low, high):
     return Truncation(
-        np.array([[psi]]), np.array([True]), np.array([[noise]]), np.array([[low]]), np.array([[high]])
+        np.array([[psi]]),
+        np.array([True]),
+        np.array([[noise]]),
+        np.array([low - noise]),
+        np.array([high - noise]),
     )
 
 
@@ -17,8 +22,12 @@ def cost_below(truncation, lag, dual):
     gradient, constant = truncation.corrections(lags, np.array([[[dual]]]))
     psi, noise = truncation.lag_coefficients[0, 0], truncation.noise_m3s[0, 0]
     # The plain cut holds dual * psi * lag as its gradient, and dual * (noise used) as part of its value.
-    return lambda x: dual * psi * x + gradient[0, 0, 0, 0] * x + constant[0, 0] + dual * max(noise, -psi * lag) - (
-        dual * max(0.0, psi * x + noise)
+    return lambda x: (
+        dual * psi * x
+        + gradient[0, 0, 0, 0] * x
+        + constant[0, 0]
+        + dual * max(noise, -psi * lag)
+        - (dual * max(0.0, psi * x + noise))
     )
 
 
@@ -56,7 +65,11 @@ def test_an_opening_that_is_always_clamped_does_not_depend_on_the_past(dual):
 
 def test_an_inflow_without_noise_is_never_raised():
     truncation = Truncation(
-        np.array([[0.5], [0.5]]), np.array([True, False]), np.zeros((1, 2)), np.zeros((1, 2)), np.zeros((1, 2))
+        np.array([[0.5], [0.5]]),
+        np.array([True, False]),
+        np.zeros((1, 2)),
+        np.zeros((1, 2)),
+        np.zeros((1, 2)),
     )
     raised = truncation.raised(np.array([[[2.0, 2.0]]]), np.array([[-3.0, -3.0]]))
     assert raised.tolist() == [[-1.0, -3.0]]
@@ -71,10 +84,10 @@ def test_what_inflows_can_be_follows_the_tree():
 
     random = [np.array([True])] * 3
     first, second, third = truncations(psi, random, noise, np.array([[2.0], [0.0]]), shift)
-    assert first.lowest_m3s.ravel().tolist() == [-1.0, 5.0]
-    assert second.lowest_m3s.ravel().tolist() == [-2 + 0.5 * 0 - 0.5 * 2, 4 - 1.0]
-    assert second.highest_m3s.ravel().tolist() == [-2 + 0.5 * 5 - 0.5 * 2, 4 + 2.5 - 1]
-    assert third.highest_m3s.ravel().tolist() == [-2 + 0.5 * 5.5, 4 + 0.5 * 5.5]
+    assert (first.lowest_past_m3s.item(), first.highest_past_m3s.item()) == (1.0, 1.0)
+    # First inflow from 0 (clamped) to 5, after 2: then from 0.5 * 0 - 0.5 * 2 to 0.5 * 5 - 0.5 * 2.
+    assert (second.lowest_past_m3s.item(), second.highest_past_m3s.item()) == (-1.0, 1.5)
+    assert (third.lowest_past_m3s.item(), third.highest_past_m3s.item()) == (-2.5, 0.5 * 5.5)
 
 
 def test_lag_terms_of_no_lags_are_zero():

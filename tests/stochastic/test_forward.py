@@ -14,6 +14,7 @@ from cobre.stochastic import (
     LagTransition,
     NoiseEntities,
     availability_mw,
+    clamp_openings,
     draw_noise,
     draw_openings,
     external_scenario,
@@ -189,6 +190,12 @@ def test_stages_may_have_different_numbers_of_external_scenarios():
     )
     assert (values[:, 0] == values[:, 2]).all()
     assert [set(values[:, t, 0]) <= set(range(len(tables[t]))) for t in range(4)] == [True] * 4
+
+
+def test_no_stage_keeps_more_openings_than_there_are_external_inflows():
+    tables = [np.zeros((n, 2)) for n in (3, 9, 6, 1)]
+    external = ExternalScenarios(tables, normal_residuals(np.zeros(2), np.ones(2)))
+    assert [s.n_openings for s in clamp_openings(_stages(), external)] == [3, 6, 6, 1]
 
 
 @pytest.mark.parametrize("fault", ["missing stage", "missing row", "repeated row", "unknown entity", "nan"])

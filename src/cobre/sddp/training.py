@@ -46,6 +46,7 @@ class _Training:
         self.work: Workspace = open_workspace(comm, case)
         self.bound = LowerBound(comm, self.work.models[0], self.work.initial_state)
         self.records: list[IterationRecord] = []
+        self.lower_bounds: list[float] = []
         self.archives: dict[int, StateArchive] = {}
         if self.settings.cut_selection.method == "domination":
             dimension = self.work.state_dimension
@@ -78,6 +79,7 @@ class _Training:
         self.clock.lap("selection")
         lower = self.bound.evaluate(iteration)
         self.clock.lap("bound")
+        self.lower_bounds.append(lower)
         gap = relative_gap(lower, costs.mean)
         self.records.append(
             IterationRecord(iteration, lower, costs.mean, costs.std, costs.ci_95, gap, 0.0, 0.0)
@@ -130,7 +132,7 @@ class _Training:
         reason = reason_to_stop(
             self.settings.stopping_rules,
             need_all=self.settings.stop_when_all,
-            lower_bounds=[record.lower_bound for record in self.records],
+            lower_bounds=self.lower_bounds,
             elapsed_s=elapsed_s,
         )
         if reason is None and signal:

@@ -21,17 +21,18 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Truncation:
-    """The clamp of one stage. Arrays are ``[opening, hydro]`` unless stated."""
+    """The clamp of one stage."""
 
     lag_coefficients: Floats
     """``psi [hydro, lag]``."""
     is_random: NDArray[np.bool_]
     """``[hydro]``: an inflow without noise is never clamped."""
     noise_m3s: Floats
-    """``e``, the inflow of each opening without its lag terms."""
-    lowest_m3s: Floats
-    """The least that ``a`` can be in this stage, over all histories of the tree."""
-    highest_m3s: Floats
+    """``e [opening, hydro]``, the inflow of each opening without its lag terms."""
+    lowest_past_m3s: Floats
+    """``[hydro]``: the least that ``psi . lags`` can be in this stage, over all histories of the tree."""
+    highest_past_m3s: Floats
+    """``[hydro]``."""
 
     def raised(self, states_lags: Floats, noise: Floats) -> Floats:
         """``noise [n, hydro]`` with each clamped inflow's term raised so that the inflow is 0."""
@@ -50,12 +51,14 @@ class Truncation:
         change = slope - inflow_duals
         gradients = change[:, :, np.newaxis, :] * self.lag_coefficients.T
         terms = (slope * self.noise_m3s - inflow_duals * used) + constant
-        constants = np.add.accumulate(terms, axis=2)[:, :, -1] if terms.shape[2] else np.zeros(terms.shape[:2])
+        constants = (
+            np.add.accumulate(terms, axis=2)[:, :, -1] if terms.shape[2] else np.zeros(terms.shape[:2])
+        )
         return gradients, constants
 
     def _minorant(self, dual: Floats, now: Floats) -> tuple[Floats, Floats]:
         """``slope * a + constant <= dual * max(0, a)`` for every ``a`` of the tree; exact where there is no kink."""
-        low, high = self.lowest_m3s, self.highest_m3s
+        low, high = self.noise_m3s + self.lowest_past_m3s, self.noise_m3s + self.highest_past_m3s
         never_clamped = (low >= 0.0) | ~self.is_random
         width = np.where(high > low, high - low, 1.0)
         chord = dual * high / width
@@ -87,10 +90,10 @@ def truncations(
     found = []
     for stage, (psi, random, noise) in enumerate(zip(lag_coefficients, is_random, noise_m3s, strict=True)):
         upward, downward = np.maximum(psi, 0.0), np.minimum(psi, 0.0)
-        lowest = noise + (lag_terms(upward, low) + lag_terms(downward, high))
-        highest = noise + (lag_terms(upward, high) + lag_terms(downward, low))
+        lowest = lag_terms(upward, low) + lag_terms(downward, high)
+        highest = lag_terms(upward, high) + lag_terms(downward, low)
         found.append(Truncation(psi, random, noise, lowest, highest))
-        least = np.where(random, np.maximum(lowest, 0.0), lowest).min(axis=0)
-        most = np.where(random, np.maximum(highest, 0.0), highest).max(axis=0)
+        least, most = noise.min(axis=0) + lowest, noise.max(axis=0) + highest
+        least, most = (np.where(random, np.maximum(end, 0.0), end) for end in (least, most))
         low, high = advance(stage, low, least), advance(stage, high, most)
     return found

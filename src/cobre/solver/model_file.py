@@ -47,10 +47,7 @@ class ModelData:
     ) -> ModelData:
         """Put the parts together."""
         starts = template.row_starts
-        rows = [
-            (template.column_indices[a:b], template.values[a:b])
-            for a, b in pairwise(starts.tolist())
-        ]
+        rows = [(template.column_indices[a:b], template.values[a:b]) for a, b in pairwise(starts.tolist())]
         slots = np.flatnonzero(active)
         theta = np.array([template.future_cost_column], np.int32)
         cut_columns = np.concatenate([theta, template.cut_columns])

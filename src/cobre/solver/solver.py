@@ -41,7 +41,15 @@ class LpSolver:
         feasibility_tolerance: float = 1e-9,
         retry_max_attempts: int = 5,
         retry_time_budget_seconds: float = 30.0,
+        iteration_limit: int | None = None,
     ) -> None:
+        """Make the HiGHS instance.
+
+        ``feasibility_tolerance`` holds for the scaled program. A solve that fails is tried again in other ways, in a
+        fixed order: ``retry_max_attempts`` counts the first one, too. The time budget of the retries can end them
+        with an error, never choose a result. ``iteration_limit`` bounds one attempt; by default it grows with the
+        program and only ends cycling.
+        """
         patches = template.patches
         self.template = template
         self._native = lp.Solver(
@@ -67,6 +75,7 @@ class LpSolver:
             feasibility_tolerance,
             retry_max_attempts,
             retry_time_budget_seconds,
+            iteration_limit or 0,
         )
 
     @property

@@ -13,6 +13,9 @@ The recipe, in the order in which a study meets it:
 4. **Values** (`inflows`, `lags`, `values`). η becomes an inflow through a periodic autoregression over lagged
    inflows, and a load or an availability by its mean and standard deviation.
 
+The same bits on every machine: the core has its own logarithm and exponential, its own eigenvectors, and sums in
+fixed order; nothing goes through the C library's functions, BLAS or LAPACK.
+
 Everything takes and gives NumPy arrays; nothing here reads a file or knows a linear program.
 """
 
@@ -20,7 +23,12 @@ from __future__ import annotations
 
 from cobre.stochastic.correlations import Correlator
 from cobre.stochastic.entities import ENTITY_CLASSES, NoiseEntities
-from cobre.stochastic.external import ExternalScenarios, inflow_residuals, normal_residuals
+from cobre.stochastic.external import (
+    ExternalScenarios,
+    clamp_openings,
+    inflow_residuals,
+    normal_residuals,
+)
 from cobre.stochastic.forward import ForwardSampler, draw_noise, draw_openings
 from cobre.stochastic.groups import noise_groups, noise_sources
 from cobre.stochastic.inflows import InflowModel
@@ -48,6 +56,7 @@ __all__ = [
     "OpeningTree",
     "TreeLayout",
     "availability_mw",
+    "clamp_openings",
     "draw_noise",
     "draw_openings",
     "external_scenario",

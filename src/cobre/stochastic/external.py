@@ -8,7 +8,7 @@ deviation no noise can produce a value, and η is 0: the trajectory then has the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from cobre.stochastic.inflows import InflowModel
 from cobre.stochastic.lags import LagTransition
 from cobre.stochastic.seeds import external_scenario
 
-__all__ = ["ExternalScenarios", "inflow_residuals", "normal_residuals"]
+__all__ = ["ExternalScenarios", "clamp_openings", "inflow_residuals", "normal_residuals"]
 
 Residuals = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -73,6 +73,17 @@ class ExternalScenarios:
             for n in set(self.n_scenarios.tolist())
         }
         return self.residuals(np.stack([table[rows[len(table)]] for table in self.values], axis=1))
+
+
+def clamp_openings(stages: Sequence[Stage], inflows: ExternalScenarios) -> list[Stage]:
+    """The stages with no more openings than there are external inflow scenarios.
+
+    The tree keeps its own noise; only its size follows the file, where the inflow scheme is ``external``.
+    """
+    return [
+        replace(stage, n_openings=min(stage.n_openings, n))
+        for stage, n in zip(stages, inflows.n_scenarios.tolist(), strict=True)
+    ]
 
 
 def normal_residuals(mean: NDArray[np.float64], std: NDArray[np.float64]) -> Residuals:
