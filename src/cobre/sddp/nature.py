@@ -25,6 +25,7 @@ from cobre.stochastic import (
     OpeningTree,
     TreeLayout,
     availability_mw,
+    clamp_openings,
     draw_openings,
     generate_tree,
     inflow_residuals,
@@ -60,11 +61,7 @@ class Nature:
         nature = cls(case, stages, entities, inflow, transition, {})
         external = nature._external()
         if case.config.training.scenario_source.inflow == "external":
-            available = external["inflow"].n_scenarios
-            stages = tuple(
-                replace(stage, n_openings=min(stage.n_openings, int(n)))
-                for stage, n in zip(stages, available, strict=True)
-            )
+            stages = tuple(clamp_openings(stages, external["inflow"]))
         return replace(nature, stages=stages, external=external)
 
     @property
