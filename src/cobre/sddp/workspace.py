@@ -11,7 +11,8 @@ from cobre.comm import GroupMember
 from cobre.core.case import Case
 from cobre.core.horizon import cumulative_discounts
 from cobre.errors import ValidationError
-from cobre.sddp.nature import Forecast, Nature, open_nature
+from cobre.sddp.forecast import Forecast, open_forecast
+from cobre.sddp.nature import Nature
 from cobre.sddp.stage import StageModel
 from cobre.sddp.subproblem import StageProblem, build_stage_problems
 from cobre.sddp.truncation import Truncation, truncations
@@ -40,7 +41,7 @@ def open_workspace(comm: GroupMember, case: Case) -> Workspace:
     _check_horizon(case)
     nature = Nature.of(case)
     problems = build_stage_problems(case, nature.inflow, nature.transition)
-    openings, forecast = open_nature(comm, nature)
+    openings, forecast = open_forecast(comm, nature)
     clamps = _truncations(case, nature, problems, openings)
     training = case.config.training
     models = [
