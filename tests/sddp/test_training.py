@@ -182,6 +182,11 @@ def test_one_stage_is_no_study():
         trained(make_case(1, thermals=[ThermalSpec()]))
 
 
+def test_training_that_would_never_end_does_not_begin():
+    with pytest.raises(ValidationError, match="never end"):
+        trained(with_training(small(), TrainingConfig(stopping_rules=())))
+
+
 def test_a_study_without_hydros_has_cuts_without_coefficients():
     case = make_case(
         [StageSpec(10.0, 2)] * 3,

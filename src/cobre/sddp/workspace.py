@@ -38,7 +38,7 @@ class Workspace:
 
 def open_workspace(comm: GroupMember, case: Case) -> Workspace:
     """Collective: build every stage's program; openings are made once per node."""
-    _check_horizon(case)
+    _check(case)
     nature = Nature.of(case)
     problems = build_stage_problems(case, nature.inflow, nature.transition)
     openings, forecast = open_forecast(comm, nature)
@@ -72,7 +72,14 @@ def _truncations(
     )
 
 
-def _check_horizon(case: Case) -> None:
+def _check(case: Case) -> None:
+    if not case.config.training.stopping_rules:
+        raise ValidationError(
+            "there is no stopping rule, so that training would never end",
+            kind="IncompatibleSettings",
+            context={"file": "config.json", "field": "training.stopping_rules"},
+            suggestion="give an iteration_limit, a time_limit or a bound_stalling",
+        )
     if case.horizon.n_stages < 2:
         raise ValidationError(
             f"the study has {case.horizon.n_stages} stage; a policy is about the stages after the first",
