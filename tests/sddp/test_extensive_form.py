@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,6 +11,8 @@ import pytest
 
 from cobre.core.config import ScenarioSource
 from cobre.core.horizon import RiskMeasure
+from cobre.core.scenarios import GivenScenarios
+from cobre.errors import ValidationError
 from sddp.cases import BusSpec, HydroSpec, LineSpec, SourceSpec, StageSpec, ThermalSpec, make_case
 from sddp.trained import bounds, optimum, settings, trained
 
@@ -134,3 +137,55 @@ def test_fresh_noise_in_trajectories_bounds_the_same_tree():
     found = bounds(trained(case))
     assert max(found) <= expected * (1 + 1e-8)
     assert found[-1] >= expected * 0.999  # trial points lie elsewhere than the tree's own
+
+
+def test_lags_that_stand_still_within_a_month():
+    """Four stages that are the halves of two months: lags are means of months, gathered in an accumulator."""
+    case = study(
+        hydro={"lags": [0.6], "residual_ratio": 0.8, "past": [22.0], "costs": {"negative_inflow": 40.0}},
+        non_negativity="penalty",
+        training=settings(100, 3),
+    )
+    days = [
+        dt.date(2030, 1, 1),
+        dt.date(2030, 1, 12),
+        dt.date(2030, 2, 1),
+        dt.date(2030, 2, 10),
+        dt.date(2030, 3, 1),
+    ]
+    halves = tuple(
+        replace(stage, start_date=start, end_date=end, season_id=start.month - 1)
+        for stage, (start, end) in zip(case.horizon.stages, pairwise(days), strict=True)
+    )
+    case = replace(case, horizon=replace(case.horizon, stages=halves))
+    expected = optimum(case)
+    result = trained(case)
+    assert result.policy.state_dimension == 6  # storage, lag and accumulator of two hydros
+    assert result.final_lower_bound == pytest.approx(expected, rel=1e-6)
+    assert max(bounds(result)) <= expected * (1 + 1e-8)
+
+
+def external(n):
+    """Inflows of both hydros for ``n`` scenarios in each of four stages, loads of the first bus."""
+    rng = np.random.default_rng(9)
+    stage, scenario, entity = (grid.ravel() for grid in np.indices((4, n, 2)))
+    return GivenScenarios(stage, scenario, entity, rng.uniform(2.0, 20.0, size=stage.size))
+
+
+@pytest.mark.parametrize("n", [2, 50])
+def test_trajectories_from_a_file_bound_the_same_tree(n):
+    training = settings(60, 3, scenario_source=ScenarioSource(inflow="external"))
+    case = study(hydro={"lags": [0.4], "residual_ratio": 0.9, "past": [9.0]}, training=training)
+    case = replace(case, scenarios=replace(case.scenarios, external_inflow=external(n)))
+    expected = optimum(case)  # two scenarios leave two openings
+    found = bounds(trained(case))
+    assert max(found) <= expected * (1 + 1e-8)
+    assert found[-1] >= expected * (0.99 if n > 3 else 0.8)  # two trajectories see little of the tree
+    in_sample = replace(case, config=replace(case.config, training=settings(60, 3)))
+    assert (optimum(in_sample) == expected) is (n > 3)
+
+
+def test_a_source_that_is_not_there_is_refused():
+    case = study(training=settings(3, scenario_source=ScenarioSource(load="external")))
+    with pytest.raises(ValidationError, match="external_load_scenarios"):
+        trained(case)

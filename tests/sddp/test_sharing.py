@@ -28,3 +28,13 @@ def test_every_rank_reads_what_rank_0_brought(n_ranks, backend):
             assert value[key].dtype == VALUE[key].dtype
             assert np.array_equal(value[key], VALUE[key])
         assert writable == [False, False]
+
+
+def _plain(comm):
+    return share(comm, {"why": "nothing to share", "none": np.empty(0)} if comm.rank == 0 else None)
+
+
+def test_what_holds_no_numbers_is_shared_as_well():
+    for value in run(_plain, num_workers=3):
+        assert value["why"] == "nothing to share"
+        assert value["none"].shape == (0,)

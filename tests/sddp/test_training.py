@@ -171,7 +171,7 @@ def test_a_stage_without_a_solution_is_explained():
     error = caught.value
     assert (error.stage, error.iteration, error.solver_status) == (1, 1, "infeasible")
     assert "scenario 0" in error.message
-    assert "water_balance[H0]" in error.message
+    assert "[H0] must be" in error.message
     path = Path(error.message.partition(" is in ")[2].partition(".mps")[0] + ".mps")
     assert path.exists()
     path.unlink()
@@ -180,6 +180,11 @@ def test_a_stage_without_a_solution_is_explained():
 def test_one_stage_is_no_study():
     with pytest.raises(ValidationError, match="two stages or more"):
         trained(make_case(1, thermals=[ThermalSpec()]))
+
+
+def test_training_that_would_never_end_does_not_begin():
+    with pytest.raises(ValidationError, match="never end"):
+        trained(with_training(small(), TrainingConfig(stopping_rules=())))
 
 
 def test_a_study_without_hydros_has_cuts_without_coefficients():

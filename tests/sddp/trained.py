@@ -10,7 +10,8 @@ import numpy as np
 from cobre.comm import LocalCommunicator
 from cobre.core.case import Case
 from cobre.core.config import IterationLimit, TrainingConfig
-from cobre.sddp.nature import Nature, open_nature
+from cobre.sddp.forecast import open_forecast
+from cobre.sddp.nature import Nature
 from cobre.sddp.result import TrainingResult
 from cobre.sddp.subproblem import build_stage_problems
 from cobre.sddp.training import train
@@ -34,7 +35,7 @@ def optimum(case: Case) -> float:
     """Of the whole scenario tree as one LP."""
     nature = Nature.of(case)
     with LocalCommunicator() as comm:
-        openings, _ = open_nature(comm, nature)
+        openings, _ = open_forecast(comm, nature)
     state = np.concatenate([case.initial.storage_hm3, nature.initial_lags.ravel()])
     problems = build_stage_problems(case, nature.inflow, nature.transition)
     return Tree(case, problems, openings, state, nature.transition.advance).optimum()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import Communicator, contiguous_block
-from cobre.sddp.nature import Forecast
+from cobre.sddp.forecast import Forecast
 from cobre.sddp.stage import StageModel
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,8 @@ from cobre.comm import GroupMember
 from cobre.core.case import Case
 from cobre.core.horizon import cumulative_discounts
 from cobre.errors import ValidationError
-from cobre.sddp.nature import Forecast, Nature, open_nature
+from cobre.sddp.forecast import Forecast, open_forecast
+from cobre.sddp.nature import Nature
 from cobre.sddp.stage import StageModel
 from cobre.sddp.subproblem import StageProblem, build_stage_problems
 from cobre.sddp.truncation import Truncation, truncations
@@ -37,10 +38,10 @@ class Workspace:
 
 def open_workspace(comm: GroupMember, case: Case) -> Workspace:
     """Collective: build every stage's program; openings are made once per node."""
-    _check_horizon(case)
+    _check(case)
     nature = Nature.of(case)
     problems = build_stage_problems(case, nature.inflow, nature.transition)
-    openings, forecast = open_nature(comm, nature)
+    openings, forecast = open_forecast(comm, nature)
     clamps = _truncations(case, nature, problems, openings)
     training = case.config.training
     models = [
@@ -71,7 +72,14 @@ def _truncations(
     )
 
 
-def _check_horizon(case: Case) -> None:
+def _check(case: Case) -> None:
+    if not case.config.training.stopping_rules:
+        raise ValidationError(
+            "there is no stopping rule, so that training would never end",
+            kind="IncompatibleSettings",
+            context={"file": "config.json", "field": "training.stopping_rules"},
+            suggestion="give an iteration_limit, a time_limit or a bound_stalling",
+        )
     if case.horizon.n_stages < 2:
         raise ValidationError(
             f"the study has {case.horizon.n_stages} stage; a policy is about the stages after the first",

@@ -44,5 +44,5 @@ def assemble(files: CaseFiles) -> Case:
         scenarios=build_scenarios(files, horizon),
         initial=build_initial_state(files),
         config=build_config(files.config),
-        folder=str(files.folder),
+        folder=str(files.folder.resolve()),
     )
