@@ -62,7 +62,7 @@ lint: setup
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard native)
 	$(CMAKE) -B build/strict -DCOBRE_STRICT=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
-	$(BIN)/cmake --build build/strict --target _native core_driver shm_driver tcp_driver tcp_fuzz
+	$(BIN)/cmake --build build/strict --target _native core_driver noise_driver shm_driver tcp_driver tcp_fuzz
 
 types: setup
 	rm -rf src/cobre/_native && cp -r $$($(BIN)/python -c 'import cobre._native as n, pathlib; print(pathlib.Path(n.__file__).parent / "_native")') src/cobre/_native
@@ -89,8 +89,8 @@ bench-mpi: $(MPI_READY) ## measure the mpi backend beside plain mpi4py, with bot
 
 asan: setup ## run the core's drivers under AddressSanitizer and UBSan
 	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null
-	$(BIN)/cmake --build build/asan --target core_driver shm_driver tcp_driver tcp_fuzz
-	build/asan/core_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000
+	$(BIN)/cmake --build build/asan --target core_driver noise_driver shm_driver tcp_driver tcp_fuzz
+	build/asan/core_driver && build/asan/noise_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000
 
 tsan: setup ## run the core's drivers under ThreadSanitizer, ranks as threads
 	$(CMAKE) -B build/tsan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=thread >/dev/null

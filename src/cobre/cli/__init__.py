@@ -21,6 +21,9 @@ class Command(NamedTuple):
 
 
 COMMANDS: Mapping[str, Command] = {
+    "init": Command("cobre.cli.init", "write an example case to start from"),
+    "validate": Command("cobre.cli.validate", "check a case and say everything that is wrong with it"),
+    "schema": Command("cobre.cli.schema", "write JSON Schemas of the files of a case"),
     "launch": Command("cobre.cli.launch", "start several ranks of a program"),
     "bench": Command("cobre.cli.bench", "measure the collectives of the backends on this machine"),
     "doctor": Command("cobre.cli.doctor", "say what works on this machine, what does not, and what to do"),

@@ -1,0 +1,60 @@
+"""One copy per node: data that every rank reads, in memory that the ranks of a machine share."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.comm import GroupMember, contiguous_block
+
+T = TypeVar("T")
+ALIGNMENT = 64
+
+
+def share(comm: GroupMember, value: T | None) -> T:
+    """Collective: rank 0's ``value``, its arrays read-only and in one copy per node.
+
+    Only rank 0's argument is looked at. Whatever is no array travels by pickle and is each rank's own.
+    """
+    buffers: list[pickle.PickleBuffer] = []
+    skeleton = b""
+    if comm.rank == 0:
+        skeleton = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    views = [np.frombuffer(buffer.raw(), dtype=np.uint8) for buffer in buffers]
+    sizes = _broadcast_bytes(comm, np.array([len(view) for view in views], dtype=np.int64).tobytes())
+    lengths = np.frombuffer(sizes, dtype=np.int64)
+    starts = np.concatenate(([0], np.cumsum(-(-lengths // ALIGNMENT) * ALIGNMENT)))
+    skeleton = _broadcast_bytes(comm, skeleton)
+    region = comm.create_shared_region(int(starts[-1]), np.uint8)
+    memory = region.as_mut_block(0, region.count)
+    for view, start in zip(views, starts, strict=False):
+        memory[start : start + len(view)] = view
+    comm.broadcast(memory, 0)
+    shared = region.as_slice()
+    parts = [shared[start : start + n] for start, n in zip(starts, lengths, strict=False)]
+    result: T = pickle.loads(skeleton, buffers=parts)  # noqa: S301 - rank 0 of this very group wrote it
+    return result
+
+
+def _broadcast_bytes(comm: GroupMember, data: bytes) -> bytes:
+    length = np.array([len(data)], dtype=np.int64)
+    comm.broadcast(length, 0)
+    buffer = np.frombuffer(data, dtype=np.uint8) if comm.rank == 0 else np.empty(int(length[0]), dtype=np.uint8)
+    if len(buffer):
+        comm.broadcast(buffer, 0)
+    return buffer.tobytes()
+
+
+def shared_table(comm: GroupMember, n_rows: int, width: int) -> tuple[NDArray[np.float64], Any, tuple[int, int]]:
+    """Collective: a region of ``n_rows * width`` numbers; ``(rows to fill, region, (first row, count))``.
+
+    Each rank of a node fills its block of rows, then calls ``region.fence()`` and reads ``region.as_slice()``.
+    """
+    region = comm.create_shared_region(n_rows * width)
+    with comm.split_local() as local:
+        start, count = contiguous_block(n_rows, local.rank, local.size)
+    block = region.as_mut_block(start * width, count * width).reshape(count, width)
+    return block, region, (start, count)
