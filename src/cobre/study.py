@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 COLLECTIVE_TIMEOUT_S = 3600
-"""How long a rank waits for others while training: a slow linear program is no failure, a dead rank is noticed anyway."""
+"""How long a rank waits for others: a slow linear program is no failure, and a dead rank is noticed anyway."""
 
 TIMEOUT_VARIABLES = ("COBRE_SHM_TIMEOUT_SECS", "COBRE_TCP_TIMEOUT_SECS")
 RANK_VARIABLES = ("COBRE_SHM_RANK", "COBRE_TCP_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID")
@@ -70,7 +70,7 @@ def validate(
 
 
 def train(
-    case: Case | str | PathLike[str],
+    case: Case | str | PathLike[str] | None,
     num_workers: int = 1,
     backend: str = "auto",
     config_overrides: Mapping[str, Any] | None = None,
@@ -78,16 +78,16 @@ def train(
     output: str | PathLike[str] | None = None,
     comm: GroupMember | None = None,
 ) -> TrainingResult:
-    """Train a policy for ``case`` (a study, or the folder of one).
+    """Train a policy for ``case`` (a study, or the folder of one; None on ranks of ``comm`` after the first).
 
     One worker runs in this process. Several are fresh processes over shared memory, or over what ``backend`` names;
     this one only waits for them. With ``comm`` this process is one rank of a group that is there already: every
     rank calls this, rank 0's case counts, and every rank gets the result. The bits of the policy and its bounds are the
     same in all these ways.
 
-    ``config_overrides`` has the keys of ``config.json`` and is merged into it. ``progress_callback`` is called here after
-    each iteration of each worker (with ``comm``, for this rank). Nothing is written unless ``output`` names a folder;
-    ``_SUCCESS`` in it comes last, and only if no signal ended training early.
+    ``config_overrides`` has the keys of ``config.json`` and is merged into it. ``progress_callback`` is called here
+    after each iteration of each worker (with ``comm``, for this rank). Nothing is written unless ``output`` names a
+    folder; ``_SUCCESS`` in it comes last, and only if no signal ended training early.
 
     SIGINT or SIGTERM lets the running iteration finish; the result then says ``shutdown``.
     """
@@ -98,21 +98,28 @@ def train(
         _check_workers(num_workers, backend)
         is_writer = True
     folder = Path(output) if output is not None and is_writer else None
-    study = None if comm is not None and comm.rank > 0 else configured(case, config_overrides)
-    if folder is not None:
-        begin(folder)
     if comm is not None:
+        study = configured(case, config_overrides) if comm.rank == 0 else None
+        _begin(folder)
         result = train_on(comm, share(comm, study), on_progress=progress_callback)
     else:
-        assert study is not None
+        study = configured(case, config_overrides)
+        _begin(folder)
         result = _train_here_or_apart(study, num_workers, backend, progress_callback)
     if folder is not None:
         write_results(folder, result)
     return result
 
 
-def configured(case: Case | str | PathLike[str], config_overrides: Mapping[str, Any] | None) -> Case:
+def _begin(folder: Path | None) -> None:
+    if folder is not None:
+        begin(folder)
+
+
+def configured(case: Case | str | PathLike[str] | None, config_overrides: Mapping[str, Any] | None) -> Case:
     """The study with other settings laid over those of its ``config.json``."""
+    if case is None:
+        raise TypeError("there is no case to train\n  fix: pass a case, or the folder of one")
     if not isinstance(case, Case):
         return io.load(case, config_overrides)
     if not config_overrides:
@@ -152,8 +159,7 @@ def _train_here_or_apart(
         if num_workers == 1 and isinstance(error.inner, CobreError):
             raise error.inner from None  # it ran in this process: nobody else failed
         raise
-    result = results[0]
-    assert isinstance(result, TrainingResult)
+    result: TrainingResult = results[0]
     return result
 
 
@@ -229,8 +235,8 @@ def _check_workers(num_workers: int, backend: str) -> None:
     launched = [name for name in RANK_VARIABLES if os.environ.get(name)]
     if launched:
         raise CobreError(
-            f"this process is already one rank of a launched group ({launched[0]}={os.environ[launched[0]]}) and cannot "
-            f"start {num_workers} workers of its own",
+            f"this process is already one rank of a launched group ({launched[0]}={os.environ[launched[0]]}) and "
+            f"cannot start {num_workers} workers of its own",
             kind="IncompatibleSettings",
             context={"num_workers": num_workers, "variable": launched[0]},
             suggestion="leave the number of workers away to join that group, or start without the launcher",
@@ -240,8 +246,8 @@ def _check_workers(num_workers: int, backend: str) -> None:
 def _refuse_workers_beside(comm: GroupMember, num_workers: int, backend: str) -> None:
     if num_workers != 1 or backend not in ("auto", comm.backend):
         raise CobreError(
-            f"comm brings {comm.size} ranks over {comm.backend}; num_workers={num_workers} and backend={backend!r} ask for "
-            "others",
+            f"comm brings {comm.size} ranks over {comm.backend}; num_workers={num_workers} and backend={backend!r} "
+            "ask for others",
             kind="IncompatibleSettings",
             context={"num_workers": num_workers, "backend": backend},
             suggestion="pass either comm, or num_workers and backend",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import highspy
 import numpy as np
+
 from cobre.core.case import Case
 from cobre.sddp.subproblem import StageProblem
 
@@ -57,14 +58,14 @@ class Tree:
         children = [self._node(stage, opening, parent, lags) for opening in range(n)]
         risk = self._column()
         if measure.is_expectation:
-            self.rows.add(0.0, 0.0, {risk: 1.0, **{child: -1.0 / n for child in children}})
+            self.rows.add(0.0, 0.0, {risk: 1.0, **dict.fromkeys(children, -1.0 / n)})
             return risk
         limit = ((1.0 - measure.weight) + measure.weight / measure.tail) / n
         threshold = self._column()
         excesses = [self._column(0.0) for _ in children]
         for child, excess in zip(children, excesses, strict=True):
             self.rows.add(0.0, np.inf, {excess: 1.0, child: -1.0, threshold: 1.0})
-        self.rows.add(0.0, 0.0, {risk: 1.0, threshold: -1.0, **{excess: -limit for excess in excesses}})
+        self.rows.add(0.0, 0.0, {risk: 1.0, threshold: -1.0, **dict.fromkeys(excesses, -limit)})
         return risk
 
     def _node(self, stage: int, opening: int, parent: list[int] | None, state: np.ndarray) -> int:
@@ -72,7 +73,10 @@ class Tree:
         template, layout = problem.template, problem.parameters
         parameters = np.concatenate([state, self.values[stage][opening]])
         inflow = self._inflow(problem, parameters)
-        lower = {name: getattr(template, name).copy() for name in ("row_lower", "row_upper", "column_lower", "column_upper")}
+        lower = {
+            name: getattr(template, name).copy()
+            for name in ("row_lower", "row_upper", "column_lower", "column_upper")
+        }
         patched: dict[tuple[int, int], float] = {}
         patches = template.patches
         for target, index, source, offset, factor in zip(
@@ -81,10 +85,18 @@ class Tree:
             key = (int(target), int(index))
             patched[key] = patched.get(key, 0.0) + offset + factor * parameters[source]
         for (target, index), value in patched.items():
-            names = [("row_lower", "row_upper"), ("row_lower",), ("row_upper",), ("column_lower",), ("column_upper",)][target]
+            names = [
+                ("row_lower", "row_upper"),
+                ("row_lower",),
+                ("row_upper",),
+                ("column_lower",),
+                ("column_upper",),
+            ][target]
             for name in names:
                 lower[name][index] = value
-        columns = [self._column(a, b) for a, b in zip(lower["column_lower"], lower["column_upper"], strict=True)]
+        columns = [
+            self._column(a, b) for a, b in zip(lower["column_lower"], lower["column_upper"], strict=True)
+        ]
         theta = template.future_cost_column
         fixing = {int(row): j for j, row in enumerate(template.observed_rows[: layout.state_dimension])}
         for row in range(len(template.row_lower)):
@@ -123,7 +135,11 @@ class Tree:
         """``[hydro, lag]`` read from the rows of the template."""
         template, layout = problem.template, problem.parameters
         psi = np.zeros((layout.n_hydros, layout.n_lags))
-        where = {int(c): (h, l) for l, row in enumerate(problem.columns.state.incoming_lags) for h, c in enumerate(row)}
+        where = {
+            int(c): (h, lag)
+            for lag, row in enumerate(problem.columns.state.incoming_lags)
+            for h, c in enumerate(row)
+        }
         for row in problem.rows.inflow:
             for k in range(template.row_starts[row], template.row_starts[row + 1]):
                 if int(template.column_indices[k]) in where:
@@ -133,7 +149,9 @@ class Tree:
     def sigma(self, problem: StageProblem) -> np.ndarray:
         """Whether a hydro's inflow is random in this stage."""
         layout = problem.parameters
-        part = slice(layout.inflow.start - layout.state_dimension, layout.inflow.stop - layout.state_dimension)
+        part = slice(
+            layout.inflow.start - layout.state_dimension, layout.inflow.stop - layout.state_dimension
+        )
         return np.ptp(self.values[problem.stage][:, part], axis=0)
 
     def _shifted(self, stage: int, layout, state: np.ndarray, inflow: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from cobre.comm import LocalCommunicator, contiguous_block, run
 from cobre.core.config import CutSelection
 from cobre.sddp.cuts import CutPool, synchronize_cuts
@@ -45,7 +46,9 @@ def _rows_on_every_rank(comm, n_cuts):
     pool = CutPool(2, n_cuts)
     for iteration in (1, 2):
         start, count = contiguous_block(n_cuts, comm.rank, comm.size)
-        mine = np.array([[100 * iteration + k, k, -k] for k in range(start, start + count)], float).reshape(-1, 3)
+        mine = np.array([[100 * iteration + k, k, -k] for k in range(start, start + count)], float).reshape(
+            -1, 3
+        )
         synchronize_cuts(comm, pool, mine, n_cuts, iteration)
     return pool.rows.tobytes()
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
+
 from cobre.core.config import ScenarioSource
 from cobre.core.horizon import RiskMeasure
 from sddp.cases import BusSpec, HydroSpec, LineSpec, SourceSpec, StageSpec, ThermalSpec, make_case
@@ -23,12 +25,17 @@ def study(stages=None, *, training=None, hydro=(), load_std=0.0, source_std=0.0,
             BusSpec(load=25.0, deficit=[(5.0, 300.0), (None, 900.0)]),
         ],
         lines=[LineSpec(direct_mw=15.0, reverse_mw=10.0, cost=0.5, losses_percent=3.0)],
-        thermals=[ThermalSpec(max_mw=12.0, cost=20.0), ThermalSpec(max_mw=25.0, cost=[60.0, 70.0, 80.0, 90.0], bus=1)],
+        thermals=[
+            ThermalSpec(max_mw=12.0, cost=20.0),
+            ThermalSpec(max_mw=25.0, cost=[60.0, 70.0, 80.0, 90.0], bus=1),
+        ],
         hydros=[
             HydroSpec(downstream=1, inflow=[20.0, 12.0, 8.0, 15.0], inflow_std=7.0, **first),
             HydroSpec(bus=1, inflow=[9.0, 4.0, 3.0, 6.0], inflow_std=3.0, **second),
         ],
-        sources=[SourceSpec(installed=8.0, mean=0.5, std=source_std, has_statistics=source_std > 0.0, cost=1.0)],
+        sources=[
+            SourceSpec(installed=8.0, mean=0.5, std=source_std, has_statistics=source_std > 0.0, cost=1.0)
+        ],
         training=training or settings(60, 3),
         **others,
     )
@@ -46,7 +53,9 @@ CASES = {
     "discounting": study(stages(discount=0.9)),
     "cvar": study(stages(risk=RiskMeasure(weight=1.0, tail=0.5)), training=settings(80, 3)),
     "part cvar": study(stages(risk=RiskMeasure(weight=0.4, tail=0.3)), training=settings(80, 3)),
-    "discounted cvar": study(stages(discount=0.95, risk=RiskMeasure(weight=0.5, tail=0.5)), training=settings(80, 3)),
+    "discounted cvar": study(
+        stages(discount=0.95, risk=RiskMeasure(weight=0.5, tail=0.5)), training=settings(80, 3)
+    ),
     "one lag": study(hydro={"lags": [0.6], "residual_ratio": 0.8, "past": [22.0]}, training=settings(80, 3)),
     "two lags": study(
         hydro={"lags": [0.5, 0.3], "residual_ratio": 0.8, "past": [22.0, 14.0]}, training=settings(100, 3)
@@ -72,7 +81,7 @@ def test_the_bound_reaches_the_optimum_of_the_tree_from_below(name):
 
 def test_the_bound_never_falls():
     found = bounds(trained(CASES["two lags"]))
-    assert all(after >= before - 1e-8 * abs(before) for before, after in zip(found, found[1:], strict=False))
+    assert all(after >= before - 1e-8 * abs(before) for before, after in pairwise(found))
 
 
 def test_the_upper_bound_of_a_single_path_is_its_cost():

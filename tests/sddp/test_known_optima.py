@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from cobre.core.horizon import RiskMeasure
 from sddp.cases import (
     UNIT_HOURS,
@@ -110,7 +111,12 @@ def cascade(inflows):
     ]
     weirs = [
         HydroSpec(
-            downstream=plant, diversion=4, max_diversion=1e3, max_storage=0.0, productivity=0.0, inflow_std=1.0
+            downstream=plant,
+            diversion=4,
+            max_diversion=1e3,
+            max_storage=0.0,
+            productivity=0.0,
+            inflow_std=1.0,
         )
         for plant in (0, 1)
     ]
@@ -119,7 +125,9 @@ def cascade(inflows):
         [StageSpec(UNIT_HOURS, len(of_stage)) for of_stage in inflows],
         buses=[BusSpec()],
         hydros=[*plants, *weirs, sea],
-        contracts=[ContractSpec(price=[-PER_UNIT, -2 * PER_UNIT, -3 * PER_UNIT], max_mw=1e3, is_import=False)],
+        contracts=[
+            ContractSpec(price=[-PER_UNIT, -2 * PER_UNIT, -3 * PER_UNIT], max_mw=1e3, is_import=False)
+        ],
         given_openings=[[(0.0, 0.0, *w, 0.0) for w in of_stage] for of_stage in inflows],
         training=settings(40, 2),
     )

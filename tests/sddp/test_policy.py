@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+
 from cobre.errors import IOError, ValidationError
 from cobre.sddp.policy import FILE_NAME, Policy, StageCuts
 
@@ -23,7 +24,7 @@ def test_what_is_saved_is_loaded_to_the_bit(policy, tmp_path):
     assert loaded == policy
     assert np.signbit(loaded.cuts(0)["intercepts"][2])
     assert loaded.to_bytes() == policy.to_bytes()
-    assert sorted(os.listdir(tmp_path / "policy")) == [FILE_NAME]
+    assert [path.name for path in (tmp_path / "policy").iterdir()] == [FILE_NAME]
 
 
 def test_the_file_itself_can_be_named(policy, tmp_path):
@@ -134,4 +135,4 @@ def test_a_full_disk_leaves_the_old_policy(policy, tmp_path, monkeypatch):
         policy.save(tmp_path)
     assert "free some space" in caught.value.suggestion
     assert (tmp_path / FILE_NAME).read_bytes() == before
-    assert os.listdir(tmp_path) == [FILE_NAME]
+    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]

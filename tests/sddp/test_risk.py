@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from cobre.core.horizon import RiskMeasure
 from cobre.sddp.risk import opening_weights, risk_of, weighted_sum
 

@@ -2,10 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cobre.comm import run
-from cobre.sddp.sharing import share, shared_table
 
-VALUE = {"a": np.arange(5.0), "name": "x", "empty": np.empty((0, 3)), "b": np.arange(12, dtype=np.int32).reshape(3, 4)}
+from cobre.comm import run
+from cobre.sddp.sharing import share
+
+VALUE = {
+    "a": np.arange(5.0),
+    "name": "x",
+    "empty": np.empty((0, 3)),
+    "b": np.arange(12, dtype=np.int32).reshape(3, 4),
+}
 
 
 def _shared(comm):
@@ -22,18 +28,3 @@ def test_every_rank_reads_what_rank_0_brought(n_ranks, backend):
             assert value[key].dtype == VALUE[key].dtype
             assert np.array_equal(value[key], VALUE[key])
         assert writable == [False, False]
-
-
-def _filled(comm):
-    block, region, (start, count) = shared_table(comm, 5, 3)
-    for row in range(count):
-        block[row] = start + row
-    region.fence()
-    return region.as_slice().reshape(5, 3).copy()
-
-
-@pytest.mark.parametrize(("n_ranks", "backend"), [(1, "local"), (3, "shm"), (2, "tcp"), (7, "shm")])
-def test_a_table_is_filled_by_all_ranks_of_a_node(n_ranks, backend):
-    expected = np.repeat(np.arange(5.0), 3).reshape(5, 3)
-    for table in run(_filled, num_workers=n_ranks, backend=backend):
-        assert np.array_equal(table, expected)

@@ -5,6 +5,7 @@ import statistics
 
 import numpy as np
 import pytest
+
 from cobre.comm import LocalCommunicator
 from cobre.sddp.statistics import aggregate_statistics, gather_rows, statistics_of
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from cobre.core.config import BoundStalling, IterationLimit, TimeLimit
 from cobre.sddp.stopping import iteration_limit, reason_to_stop
 

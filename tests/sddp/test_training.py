@@ -4,8 +4,10 @@ import os
 import signal
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+
 from cobre.comm import LocalCommunicator
 from cobre.core.config import BoundStalling, CutSelection, IterationLimit, TimeLimit, TrainingConfig
 from cobre.errors import SolverError, ValidationError
@@ -37,8 +39,10 @@ def test_the_result_tells_how_training_went():
     assert result.iterations == 6
     assert result.final_lower_bound == last["lower_bound"]
     assert result.final_upper_bound == last["upper_bound"]
-    assert result.final_gap == last["gap"] == pytest.approx(
-        (last["upper_bound"] - last["lower_bound"]) / last["upper_bound"]
+    assert (
+        result.final_gap
+        == last["gap"]
+        == pytest.approx((last["upper_bound"] - last["lower_bound"]) / last["upper_bound"])
     )
     assert last["ci_95"] == pytest.approx(1.96 * last["upper_bound_std"] / 3**0.5)
     assert result.termination_reason == "iteration_limit"
@@ -108,7 +112,9 @@ def test_a_signal_ends_training_after_the_iteration_with_a_usable_policy(number)
     assert result.termination_reason == "shutdown"
     assert result.stop_signal == number
     assert result.iterations == 4
-    assert digest(replace(result, termination_reason="iteration_limit")) == digest(trained(small(iterations=4)))
+    assert digest(replace(result, termination_reason="iteration_limit")) == digest(
+        trained(small(iterations=4))
+    )
     assert signal.getsignal(number) is before
 
 
@@ -148,23 +154,27 @@ def test_the_cap_holds_at_every_stage_but_the_first():
     assert [int(policy.cuts(stage)["active"].sum()) for stage in range(4)] == [30, 7, 7, 0]
 
 
-def test_a_stage_without_a_solution_is_explained():
-    case = make_case(
+def impossible():
+    """A reservoir that must hold more than there is."""
+    return make_case(
         [StageSpec(10.0, 2)] * 2,
         buses=[BusSpec(load=5.0)],
         thermals=[ThermalSpec(max_mw=10.0)],
         hydros=[HydroSpec(initial=50.0, min_storage=[0.0, 90.0], inflow=1.0)],
         training=settings(3),
     )
+
+
+def test_a_stage_without_a_solution_is_explained():
     with pytest.raises(SolverError) as caught:
-        trained(case)
+        trained(impossible())
     error = caught.value
     assert (error.stage, error.iteration, error.solver_status) == (1, 1, "infeasible")
     assert "scenario 0" in error.message
     assert "water_balance[H0]" in error.message
-    path = next(word for word in error.message.split() if word.endswith(".mps") or ".mps" in word).split(".mps")[0]
-    assert os.path.exists(path + ".mps")
-    os.unlink(path + ".mps")
+    path = Path(error.message.partition(" is in ")[2].partition(".mps")[0] + ".mps")
+    assert path.exists()
+    path.unlink()
 
 
 def test_one_stage_is_no_study():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from cobre.sddp.truncation import Truncation, lag_terms, truncations
 
 
@@ -17,8 +18,12 @@ def cost_below(truncation, lag, dual):
     gradient, constant = truncation.corrections(lags, np.array([[[dual]]]))
     psi, noise = truncation.lag_coefficients[0, 0], truncation.noise_m3s[0, 0]
     # The plain cut holds dual * psi * lag as its gradient, and dual * (noise used) as part of its value.
-    return lambda x: dual * psi * x + gradient[0, 0, 0, 0] * x + constant[0, 0] + dual * max(noise, -psi * lag) - (
-        dual * max(0.0, psi * x + noise)
+    return lambda x: (
+        dual * psi * x
+        + gradient[0, 0, 0, 0] * x
+        + constant[0, 0]
+        + dual * max(noise, -psi * lag)
+        - (dual * max(0.0, psi * x + noise))
     )
 
 
@@ -56,7 +61,11 @@ def test_an_opening_that_is_always_clamped_does_not_depend_on_the_past(dual):
 
 def test_an_inflow_without_noise_is_never_raised():
     truncation = Truncation(
-        np.array([[0.5], [0.5]]), np.array([True, False]), np.zeros((1, 2)), np.zeros((1, 2)), np.zeros((1, 2))
+        np.array([[0.5], [0.5]]),
+        np.array([True, False]),
+        np.zeros((1, 2)),
+        np.zeros((1, 2)),
+        np.zeros((1, 2)),
     )
     raised = truncation.raised(np.array([[[2.0, 2.0]]]), np.array([[-3.0, -3.0]]))
     assert raised.tolist() == [[-1.0, -3.0]]

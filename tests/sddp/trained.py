@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import replace
 
 import numpy as np
+
 from cobre.comm import LocalCommunicator
 from cobre.core.case import Case
 from cobre.core.config import IterationLimit, TrainingConfig

@@ -13,6 +13,7 @@ from cobre.sddp.cuts import synchronize_cuts
 from cobre.sddp.forward import Trajectories
 from cobre.sddp.risk import opening_weights, weighted_sum
 from cobre.sddp.stage import StageModel
+from cobre.sddp.truncation import Truncation
 from cobre.solver import BatchOutput
 
 Floats = NDArray[np.float64]
@@ -32,7 +33,6 @@ def backward_pass(
     Each trial point is solved for all openings of its stage in one chain, which begins from the basis of that
     scenario's forward solve. With an ``activity_tolerance`` it also counts how often each cut was binding.
     """
-    counts_activity = activity_tolerance is not None
     counts: list[Counts] = []
     for index in range(len(models) - 1, 0, -1):
         model, before = models[index], models[index - 1]
@@ -40,11 +40,13 @@ def backward_pass(
         rows = np.empty((len(trial), 1 + model.layout.state_dimension))
         binding = np.zeros(np.count_nonzero(model.pool.active), dtype=np.int64)
         if len(trial):
-            batch = _solve_openings(model, trial, trajectories.first_scenario, iteration, counts_activity)
+            batch = _solve_openings(
+                model, trial, trajectories.first_scenario, iteration, activity_tolerance is not None
+            )
             rows = cuts_of(model, before.risk, trial, batch)
-            if batch.cut_dual is not None:
-                used = batch.cut_dual > activity_tolerance
-                binding = np.count_nonzero(used, axis=0).astype(np.int64)[model.pool.active]
+            if activity_tolerance is not None and batch.cut_dual is not None:
+                used = np.count_nonzero(batch.cut_dual > activity_tolerance, axis=0)
+                binding = used.astype(np.int64)[model.pool.active]
         counts.append(binding)
         before.append_cuts(synchronize_cuts(comm, before.pool, rows, n_scenarios, iteration))
     if activity_tolerance is not None:
@@ -60,7 +62,9 @@ def cuts_of(model: StageModel, risk: RiskMeasure, trial: Floats, batch: BatchOut
     weights = opening_weights(costs, risk)
     values = costs
     if model.truncation is not None:
-        values, gradients = _corrected(model, trial, costs, gradients, duals[:, :, dimension:])
+        values, gradients = _corrected(
+            model.truncation, model, trial, costs, gradients, duals[:, :, dimension:]
+        )
     rows = np.empty((n, 1 + dimension))
     rows[:, 0] = weighted_sum(values, weights)
     rows[:, 1:] = weighted_sum(gradients, weights)
@@ -70,12 +74,16 @@ def cuts_of(model: StageModel, risk: RiskMeasure, trial: Floats, batch: BatchOut
 
 
 def _corrected(
-    model: StageModel, trial: Floats, costs: Floats, gradients: Floats, inflow_duals: Floats
+    truncation: Truncation,
+    model: StageModel,
+    trial: Floats,
+    costs: Floats,
+    gradients: Floats,
+    inflow_duals: Floats,
 ) -> tuple[Floats, Floats]:
     """Values at the trial points and gradients of cuts that hold for clamped inflows, too."""
-    assert model.truncation is not None
     lags = model.lags_of(trial)
-    changes, constants = model.truncation.corrections(lags, inflow_duals)
+    changes, constants = truncation.corrections(lags, inflow_duals)
     values = costs + constants
     for lag in range(changes.shape[2]):
         for hydro in range(changes.shape[3]):

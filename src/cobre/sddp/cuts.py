@@ -94,7 +94,9 @@ class CutPool:
         if size <= capacity:
             return
         while capacity < size:
-            capacity *= 2  # doubling: the copies cost less than one more pass over all cuts, whatever their number
+            capacity *= (
+                2  # doubling: the copies cost less than one more pass over all cuts, whatever their number
+            )
         for name in ("_rows", "_active", "_last_active", "_active_count"):
             old = getattr(self, name)
             new = np.zeros((capacity, *old.shape[1:]), dtype=old.dtype)
@@ -102,9 +104,7 @@ class CutPool:
             setattr(self, name, new)
 
 
-def synchronize_cuts(
-    comm: Communicator, pool: CutPool, mine: Floats, n_cuts: int, iteration: int
-) -> Floats:
+def synchronize_cuts(comm: Communicator, pool: CutPool, mine: Floats, n_cuts: int, iteration: int) -> Floats:
     """Collective: insert the ``n_cuts`` cuts of an iteration into every rank's ``pool``; returns their rows.
 
     ``mine`` holds this rank's rows (intercept, coefficients) of its contiguous block of trial points. Every

@@ -32,7 +32,6 @@ from cobre.stochastic import (
     normal_residuals,
     tree_from_rows,
 )
-
 from cobre.stochastic.external import Residuals
 
 Floats = NDArray[np.float64]
@@ -248,5 +247,6 @@ def _shared_openings(comm: GroupMember, nature: Nature, tree: OpeningTree, mine:
     region.fence()
     everything = region.as_slice()
     return [
-        everything[start : start + n * width].reshape(n, width) for start, n in zip(starts, counts, strict=False)
+        everything[start : start + n * width].reshape(n, width)
+        for start, n in zip(starts, counts, strict=False)
     ]

@@ -33,12 +33,16 @@ class StageCuts:
     """The future costs no less, with or without cuts; below 0 only where something can earn money."""
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StageCuts) and self.floor == other.floor and all(
-            a.shape == b.shape and a.tobytes() == b.tobytes()
-            for a, b in (
-                (self.intercepts, other.intercepts),
-                (self.coefficients, other.coefficients),
-                (self.active, other.active),
+        return (
+            isinstance(other, StageCuts)
+            and self.floor == other.floor
+            and all(
+                a.shape == b.shape and a.tobytes() == b.tobytes()
+                for a, b in (
+                    (self.intercepts, other.intercepts),
+                    (self.coefficients, other.coefficients),
+                    (self.active, other.active),
+                )
             )
         )
 

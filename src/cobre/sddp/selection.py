@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.comm import Communicator, block_layout, contiguous_block
+from cobre.comm import Communicator, contiguous_block
 from cobre.core.config import CutSelection
 from cobre.sddp.cuts import CutPool
 
@@ -66,8 +66,8 @@ def _chosen_by_method(
         case "lml1":
             return iteration - pool.last_active > settings.memory_window
         case _:
-            assert archive is not None, "domination needs the visited states"
-            return dominated(comm, pool, archive.states, settings.domination_epsilon)
+            states = archive.states if archive is not None else np.empty((0, pool.state_dimension))
+            return dominated(comm, pool, states, settings.domination_epsilon)
 
 
 def _over_the_cap(pool: CutPool, iteration: int, cap: int) -> Slots:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cobre.comm import GroupMember, contiguous_block
+from cobre.comm import GroupMember
 
 T = TypeVar("T")
 ALIGNMENT = 64
@@ -42,19 +41,9 @@ def share(comm: GroupMember, value: T | None) -> T:
 def _broadcast_bytes(comm: GroupMember, data: bytes) -> bytes:
     length = np.array([len(data)], dtype=np.int64)
     comm.broadcast(length, 0)
-    buffer = np.frombuffer(data, dtype=np.uint8) if comm.rank == 0 else np.empty(int(length[0]), dtype=np.uint8)
+    buffer = (
+        np.frombuffer(data, dtype=np.uint8) if comm.rank == 0 else np.empty(int(length[0]), dtype=np.uint8)
+    )
     if len(buffer):
         comm.broadcast(buffer, 0)
     return buffer.tobytes()
-
-
-def shared_table(comm: GroupMember, n_rows: int, width: int) -> tuple[NDArray[np.float64], Any, tuple[int, int]]:
-    """Collective: a region of ``n_rows * width`` numbers; ``(rows to fill, region, (first row, count))``.
-
-    Each rank of a node fills its block of rows, then calls ``region.fence()`` and reads ``region.as_slice()``.
-    """
-    region = comm.create_shared_region(n_rows * width)
-    with comm.split_local() as local:
-        start, count = contiguous_block(n_rows, local.rank, local.size)
-    block = region.as_mut_block(start * width, count * width).reshape(count, width)
-    return block, region, (start, count)

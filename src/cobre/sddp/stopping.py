@@ -24,9 +24,7 @@ def reason_to_stop(
     return reasons[0] if reasons else None
 
 
-def _fired(
-    rule: StoppingRule, lower_bounds: Sequence[float], elapsed_s: float
-) -> TerminationReason | None:
+def _fired(rule: StoppingRule, lower_bounds: Sequence[float], elapsed_s: float) -> TerminationReason | None:
     match rule:
         case IterationLimit(limit):
             return "iteration_limit" if len(lower_bounds) >= limit else None

@@ -50,7 +50,9 @@ class Truncation:
         change = slope - inflow_duals
         gradients = change[:, :, np.newaxis, :] * self.lag_coefficients.T
         terms = (slope * self.noise_m3s - inflow_duals * used) + constant
-        constants = np.add.accumulate(terms, axis=2)[:, :, -1] if terms.shape[2] else np.zeros(terms.shape[:2])
+        constants = (
+            np.add.accumulate(terms, axis=2)[:, :, -1] if terms.shape[2] else np.zeros(terms.shape[:2])
+        )
         return gradients, constants
 
     def _minorant(self, dual: Floats, now: Floats) -> tuple[Floats, Floats]:
