@@ -45,8 +45,10 @@ build/mpi/%/.package: build/mpi/%/.tools build/wheel/.built
 
 .PRECIOUS: build/mpi/%/.tools
 
-run: setup       ## run a distributed example on 4 ranks and show what each did
-	$(BIN)/cobre launch -n 4 examples/distributed_mean.py
+run: setup       ## train the example study on 4 processes and show the result
+	rm -rf build/example
+	$(BIN)/cobre init build/example
+	$(BIN)/cobre run build/example -n 4
 
 test: setup $(MPI_READY) ## run the whole suite
 	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python -m pytest
