@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cobre import io
 from cobre.comm import GroupMember, LocalCommunicator, emit, run
 from cobre.core.case import Case
 from cobre.errors import CobreError, WorkerError
 from cobre.io import ValidationReport
+from cobre.io.results import TrainingRecord, find_results, read_training
 from cobre.io.write import begin, finish, write_training
 from cobre.sddp.events import ProgressEvent
 from cobre.sddp.policy import Policy
@@ -41,6 +42,7 @@ RANK_VARIABLES = ("COBRE_SHM_RANK", "COBRE_TCP_RANK", "OMPI_COMM_WORLD_RANK", "P
 
 POLICY_FOLDER = "policy"
 
+T = TypeVar("T")
 OnProgress = Callable[[ProgressEvent], None]
 
 
@@ -51,6 +53,11 @@ def load_case(path: str | PathLike[str], config_overrides: Mapping[str, Any] | N
     there or may not be read. ``config_overrides`` has the keys of ``config.json`` and is merged into it.
     """
     return io.load(path, config_overrides)
+
+
+def load_with_report(path: str | PathLike[str]) -> tuple[Case, ValidationReport]:
+    """Like `load_case`, with the warnings."""
+    return io.load_with_report(path)
 
 
 class CaseLoader:
@@ -98,22 +105,43 @@ def train(
         _check_workers(num_workers, backend)
         is_writer = True
     folder = Path(output) if output is not None and is_writer else None
-    if comm is not None:
-        study = configured(case, config_overrides) if comm.rank == 0 else None
-        _begin(folder)
-        result = train_on(comm, share(comm, study), on_progress=progress_callback)
-    else:
+
+    def prepare() -> Case:
         study = configured(case, config_overrides)
-        _begin(folder)
-        result = _train_here_or_apart(study, num_workers, backend, progress_callback)
+        if folder is not None:
+            begin(folder)
+        return study
+
+    if comm is not None:
+        result = train_on(comm, share(comm, on_first_rank(comm, prepare)), on_progress=progress_callback)
+    else:
+        result = _train_here_or_apart(prepare(), num_workers, backend, progress_callback)
     if folder is not None:
         write_results(folder, result)
     return result
 
 
-def _begin(folder: Path | None) -> None:
-    if folder is not None:
-        begin(folder)
+def on_first_rank(comm: GroupMember, action: Callable[[], T]) -> T | None:
+    """Collective: what ``action`` gives on rank 0, None elsewhere; its error is raised on every rank.
+
+    So no rank is left waiting for a rank 0 that could not begin.
+    """
+    value: T | None = None
+    failure: CobreError | None = None
+    if comm.rank == 0:
+        try:
+            value = action()
+        except CobreError as error:
+            failure = error
+    failure = share(comm, failure)
+    if failure is not None:
+        raise failure
+    return value
+
+
+def read_results(path: str | PathLike[str]) -> TrainingRecord:
+    """What a run left in a folder of results, or in ``output`` of a case's folder."""
+    return read_training(find_results(Path(path)))
 
 
 def configured(case: Case | str | PathLike[str] | None, config_overrides: Mapping[str, Any] | None) -> Case:

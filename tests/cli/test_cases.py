@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pwd
 import shutil
 import subprocess
 import sys
@@ -146,32 +144,42 @@ def test_schema_export_writes_forty_files(cobre, tmp_path):
     assert len(list((tmp_path / "schemas").glob("*.schema.json"))) == 40
 
 
+# Root reads everything, so root becomes somebody else, once all modules are loaded.
+AS_NOBODY = """
+import os, sys
+from cobre.cli import main
+good, bad = sys.argv[1:]
+main(["validate", good])
+if os.geteuid() == 0:
+    os.setuid(65534)
+sys.exit(main(["validate", bad]))
+"""
+
+
 @pytest.mark.parametrize(
-    "what", [".", "system", "system/hydros.json", "scenarios/inflow_seasonal_stats.parquet"]
+    "what", [".", "system", "system/hydros.json", "scenarios/load_seasonal_stats.parquet"]
 )
-def test_what_may_not_be_read_is_exit_status_2(what):
-    folder = Path(tempfile.mkdtemp(prefix="cobre_test_case_"))
+def test_what_may_not_be_read_is_exit_status_2(environ, what):
+    folder = Path(tempfile.mkdtemp(prefix="cobre_test_case_"))  # where others may look, unlike tmp_path
+    folder.chmod(0o755)
+    good, bad = folder / "good", folder / "bad"
     try:
-        folder.chmod(0o755)
-        case = folder / "case"
-        write_example(case)
-        (case / what).chmod(0)
-        # Root reads everything, so root lets somebody else try.
-        user = "nobody" if os.geteuid() == 0 else None
+        write_example(good)
+        write_example(bad)
+        (bad / what).chmod(0)
         done = subprocess.run(
-            [sys.executable, "-m", "cobre", "validate", str(case)],
+            [sys.executable, "-c", AS_NOBODY, str(good), str(bad)],
+            env=environ,
             capture_output=True,
             text=True,
             timeout=60,
             check=False,
-            cwd="/",
-            user=pwd.getpwnam(user).pw_uid if user else None,
-            env={**os.environ, "HOME": "/"},
         )
         assert done.returncode == 2, done.stdout + done.stderr
         assert "Permission denied" in done.stderr
-        assert "fix: give yourself" in done.stderr
+        assert str(bad / what) in done.stderr
+        assert "fix: give yourself permission" in done.stderr
     finally:
-        for path in (case, *(case / "system", case / "scenarios")):
+        for path in (bad, bad / "system", bad / "scenarios"):
             path.chmod(0o755)
         shutil.rmtree(folder)

@@ -291,8 +291,8 @@ def test_the_initial_state(study):
 
 def test_settings_and_their_defaults(case):
     training = load(case.write()).config.training
-    assert training.forward_passes == 4
-    assert set(training.stopping_rules) == {IterationLimit(40), BoundStalling(10, 1e-5)}
+    assert training.forward_passes == 8
+    assert set(training.stopping_rules) == {IterationLimit(60), BoundStalling(10, 1e-3)}
     assert training.retries.max_attempts == 5
     case.documents["config.json"] = {"training": {}}
     config = load(case.write()).config

@@ -142,7 +142,8 @@ def test_what_changes_the_optimum_is_refused(case, change, file, field, value):
     errors = validate(case.write()).errors
     assert [(error.file, error.field, error.value) for error in errors] == [(file, field, value)]
     assert errors[0].remedy
-    assert str(value).lower() in str(errors[0]).lower()
+    spelling = f"{value:g}" if isinstance(value, float) else str(value)
+    assert spelling.lower() in str(errors[0]).lower()
 
 
 @pytest.mark.parametrize(("change", "file", "field", "value"), WARNED, ids=_ids(WARNED))
@@ -234,3 +235,23 @@ def test_a_constraint_without_bounds_is_pointed_out(case):
     case.tables["constraints/generic_constraint_bounds.parquet"] = {k: v[:2] for k, v in table.items()}
     (warning,) = validate(case.write()).warnings
     assert warning.entity == "generic constraint 4 (reserve)"
+
+
+def test_planes_that_no_stage_uses_are_pointed_out(case):
+    planes = case.tables["system/fpha_hyperplanes.parquet"]
+    for values in planes.values():
+        values.append(values[-1])
+    planes["hydro_id"][-1] = 1
+    (warning,) = validate(case.write()).warnings
+    assert (warning.entity, warning.field) == ("hydro 1 (LOWER)", "hydro_id")
+    assert "its 1 planes are not used" in warning.message
+
+
+def test_a_source_without_statistics_in_some_stage_is_pointed_out(case):
+    table = case.tables["scenarios/non_controllable_stats.parquet"]
+    case.tables["scenarios/non_controllable_stats.parquet"] = {
+        name: each[:-1] for name, each in table.items()
+    }
+    (warning,) = validate(case.write()).warnings
+    assert warning.entity == "non-controllable source 0 (WIND)"
+    assert "all of its power is available there" in warning.message

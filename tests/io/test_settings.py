@@ -16,7 +16,7 @@ def test_dicts_merge_and_lists_replace(case):
     )
     training = study.config.training
     assert training.stopping_rules == (IterationLimit(3),)
-    assert training.forward_passes == 4  # from the file
+    assert training.forward_passes == 8  # from the file
     assert (training.retries.max_attempts, training.retries.time_budget_seconds) == (1, 30.0)
     assert cobre.load_case(folder).config.training.retries.max_attempts == 5
 
@@ -61,4 +61,4 @@ def test_a_wrong_value_is_reported_like_one_in_the_file(case):
 
 def test_an_override_can_replace_a_whole_group_by_nothing(case):
     case.documents["config.json"]["policy"] = {"mode": "resume"}
-    assert cobre.load_case(case.write(), {"policy": None}).config.training.forward_passes == 4
+    assert cobre.load_case(case.write(), {"policy": None}).config.training.forward_passes == 8

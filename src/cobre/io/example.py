@@ -94,11 +94,11 @@ def example_documents() -> dict[str, Any]:
     return {
         "config.json": {
             "training": {
-                "forward_passes": 4,
+                "forward_passes": 8,
                 "tree_seed": 42,
                 "stopping_rules": [
-                    {"type": "iteration_limit", "limit": 40},
-                    {"type": "bound_stalling", "iterations": 10, "tolerance": 1e-5},
+                    {"type": "iteration_limit", "limit": 60},
+                    {"type": "bound_stalling", "iterations": 10, "tolerance": 1e-3},
                 ],
             },
             "modeling": {"inflow_non_negativity": {"method": "penalty"}},

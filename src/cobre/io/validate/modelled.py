@@ -156,6 +156,16 @@ def _check_planes(files: CaseFiles, notes: Notes) -> None:
     for hydro in files.hydros.hydros:
         models = [(stage.id, production_of(hydro, stage, files)) for stage in horizon.stages]
         fitted = [stage for stage, model in models if model.source == "computed"]
+        rows = int(np.count_nonzero(files.tables["hyperplanes"]["hydro_id"] == hydro.id))
+        if rows and not any(model.has_planes for _, model in models):
+            notes.warn(
+                "system/fpha_hyperplanes.parquet",
+                "hydro_id",
+                hydro.id,
+                f"its {rows} planes are not used: its model is fpha in no stage",
+                "choose fpha in system/hydro_production_models.json, or remove the rows",
+                called("hydro", hydro),
+            )
         if fitted:
             notes.refuse(
                 "system/hydro_production_models.json",

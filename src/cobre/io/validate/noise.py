@@ -27,11 +27,17 @@ def _pairs(table: Table) -> set[tuple[int, int]]:
 
 
 def _check_coverage(files: CaseFiles, problems: Problems) -> None:
-    """Statistics that are missing mean zero; that deserves a word."""
+    """Statistics that are missing have a meaning of their own; that deserves a word."""
     stages = sorted(stage.id for stage in files.stages.stages)
     for name, kind, entities, meaning in (
         ("inflow_stats", "hydro", files.hydros.hydros, "its inflow there is 0"),
         ("load_stats", "bus", files.buses.buses, "its load there is 0"),
+        (
+            "non_controllable_stats",
+            "non-controllable source",
+            files.non_controllables.non_controllable_sources,
+            "all of its power is available there",
+        ),
     ):
         table = files.tables[name]
         have = _pairs(table)
