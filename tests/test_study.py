@@ -14,7 +14,7 @@ import pytest
 import cobre
 from cobre.comm import LocalCommunicator, run
 from cobre.io.example import write_example
-from sddp.test_extensive_form import study
+from sddp.studies import study
 from sddp.test_training import impossible
 from sddp.trained import digest, settings
 

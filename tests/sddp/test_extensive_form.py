@@ -13,40 +13,9 @@ from cobre.core.config import ScenarioSource
 from cobre.core.horizon import RiskMeasure
 from cobre.core.scenarios import GivenScenarios
 from cobre.errors import ValidationError
-from sddp.cases import BusSpec, HydroSpec, LineSpec, SourceSpec, StageSpec, ThermalSpec, make_case
+from sddp.cases import StageSpec
+from sddp.studies import stages, study
 from sddp.trained import bounds, optimum, settings, trained
-
-
-def study(stages=None, *, training=None, hydro=(), load_std=0.0, source_std=0.0, **others):
-    """Two reservoirs in a row, two buses, a dear and a cheap plant: four stages of three openings."""
-    first = {"initial": 40.0, "max_storage": 80.0, "max_turbined": 30.0, "productivity": 0.9, **dict(hydro)}
-    second = {**first, "initial": 20.0, "productivity": 0.7}
-    return make_case(
-        stages or [StageSpec((200.0, 100.0), 3)] * 4,
-        buses=[
-            BusSpec(load=30.0, load_std=load_std, load_factor=[1.0, 1.3] * 4),
-            BusSpec(load=25.0, deficit=[(5.0, 300.0), (None, 900.0)]),
-        ],
-        lines=[LineSpec(direct_mw=15.0, reverse_mw=10.0, cost=0.5, losses_percent=3.0)],
-        thermals=[
-            ThermalSpec(max_mw=12.0, cost=20.0),
-            ThermalSpec(max_mw=25.0, cost=[60.0, 70.0, 80.0, 90.0], bus=1),
-        ],
-        hydros=[
-            HydroSpec(downstream=1, inflow=[20.0, 12.0, 8.0, 15.0], inflow_std=7.0, **first),
-            HydroSpec(bus=1, inflow=[9.0, 4.0, 3.0, 6.0], inflow_std=3.0, **second),
-        ],
-        sources=[
-            SourceSpec(installed=8.0, mean=0.5, std=source_std, has_statistics=source_std > 0.0, cost=1.0)
-        ],
-        training=training or settings(60, 3),
-        **others,
-    )
-
-
-def stages(**others):
-    return [StageSpec((200.0, 100.0), 3, **others)] * 4
-
 
 CASES = {
     "white noise": study(),

@@ -13,7 +13,7 @@ from cobre.core.config import BoundStalling, CutSelection, IterationLimit, TimeL
 from cobre.errors import SolverError, ValidationError
 from cobre.sddp.training import train
 from sddp.cases import BusSpec, HydroSpec, StageSpec, ThermalSpec, make_case
-from sddp.test_extensive_form import study
+from sddp.studies import study
 from sddp.trained import bounds, digest, optimum, settings, trained, with_training
 
 
