@@ -57,7 +57,7 @@ same-bits: setup $(MPI_READY) ## train a case (CASE=folder) on every backend and
 	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python benchmarks/same_bits.py $(CASE)
 
 peers: setup     ## train the public example cases in the folder PEERS=... and compare their bounds
-	COBRE_PEER_CASES=$(abspath $(PEERS)) $(BIN)/python -m pytest tests/test_peer_cases.py
+	COBRE_PEER_CASES="$(abspath $(PEERS))" $(BIN)/python -m pytest tests/test_peer_cases.py
 
 test-4gib: setup ## one run of the conformance kit with payloads over 4 GiB
 	$(BIN)/python -m cobre.comm.testing --huge --deadline 600
