@@ -54,7 +54,7 @@ test: setup $(MPI_READY) ## run the whole suite
 	COBRE_TEST_MPI="$(abspath build/mpi)" $(BIN)/python -m pytest
 
 same-bits: setup $(MPI_READY) ## train a case (CASE=folder) on every backend and compare the bits of everything
-	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python benchmarks/same_bits.py $(CASE)
+	COBRE_TEST_MPI="$(abspath build/mpi)" $(BIN)/python benchmarks/same_bits.py $(CASE)
 
 peers: setup     ## train the public example cases in the folder PEERS=... and compare their bounds
 	COBRE_PEER_CASES="$(abspath $(PEERS))" $(BIN)/python -m pytest tests/test_peer_cases.py

@@ -23,16 +23,24 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
+// A backend's own numbers, which index counts and displs: a wrong one must not read beside them.
+comm::Group group_of(int rank, int size) {
+    if (rank >= 0 && rank < size) return {rank, size};
+    throw comm::Error(comm::ErrorClass::value_error,
+                      "rank " + std::to_string(rank) + " is not one of " + std::to_string(size) + " ranks",
+                      "pass the communicator's own rank and size: 0 <= rank < size");
+}
+
 Integers copy_of(std::span<const std::int64_t> values) { return {values.begin(), values.end()}; }
 
 std::pair<Integers, Integers> check_allgatherv(nb::handle send, nb::handle recv, nb::handle counts,
                                                nb::handle displs, int rank, int size) {
-    const GatherCall call(send, recv, counts, displs, {rank, size});
+    const GatherCall call(send, recv, counts, displs, group_of(rank, size));
     return {copy_of(call.layout().counts), copy_of(call.layout().displs)};
 }
 
 const char* check_allreduce(nb::handle send, nb::handle recv, nb::handle op, int rank, int size) {
-    switch (ReduceCall(send, recv, op, {rank, size}).op) {
+    switch (ReduceCall(send, recv, op, group_of(rank, size)).op) {
         case comm::ReduceOp::sum: return "sum";
         case comm::ReduceOp::min: return "min";
         case comm::ReduceOp::max: break;
@@ -41,7 +49,7 @@ const char* check_allreduce(nb::handle send, nb::handle recv, nb::handle op, int
 }
 
 int check_broadcast(nb::handle buf, nb::handle root, int rank, int size) {
-    return BroadcastCall(buf, root, {rank, size}).root;
+    return BroadcastCall(buf, root, group_of(rank, size)).root;
 }
 
 void fold_in_rank_order(nb::handle parts, nb::handle out, nb::handle op) {

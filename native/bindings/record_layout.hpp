@@ -1,4 +1,4 @@
-// Element types from Python: numbers that are NumPy's own; structured dtypes: may we carry them, and do two of them agree?
+// Element types from Python: is it NumPy's own number? Structured dtypes: may we carry them, do two agree?
 #pragma once
 
 #include <cstdint>

@@ -278,6 +278,19 @@ def test_the_suggested_allocation_can_be_typed_in(dtype):
     check_allgatherv(send, made, [3], [0], 0, 1)
 
 
+@pytest.mark.parametrize(("rank", "size"), [(2, 2), (5, 2), (-1, 2), (0, 0), (0, -1)])
+def test_a_backend_that_is_wrong_about_its_own_rank_is_told(rank, size):
+    """The rank indexes counts: 5 of 2 would read whatever lies behind them."""
+    data, each = np.zeros(4), [0] * max(size, 0)
+    for call in (
+        lambda: check_allgatherv(data, data, each, each, rank, size),
+        lambda: check_allreduce(data, data, "sum", rank, size),
+        lambda: check_broadcast(data, 0, rank, size),
+    ):
+        with pytest.raises(ValueError, match=r"rank (.|\n)*fix: "):
+            call()
+
+
 def test_every_text_names_rank_and_operation():
     for call in (
         lambda: check_broadcast([1.0], 0, 2, 4),
