@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import numpy as np
 
-from cobre.errors import InvalidCommunicator
+from cobre.errors import CollectiveFailed, InvalidCommunicator
 from sabotage.base import Refused, Sabotage
 from sabotage.threaded import Group, ThreadedCommunicator, memory_of
 
@@ -53,6 +54,16 @@ class SplitClosesItsParent(Sabotage, ThreadedCommunicator):
         local, close = super().split_local(), self.close
         local.close = close
         return local
+
+
+class CloseIsABarrier(Sabotage, ThreadedCommunicator):
+    caught_by = "closing_waits_for_nobody"
+
+    def close(self):
+        if not self._is_closed and self._failure is None:
+            with contextlib.suppress(CollectiveFailed):
+                self._exchange("close", (), None)
+        super().close()
 
 
 class LeavesWithBlocksOpen(Sabotage, ThreadedCommunicator):

@@ -17,10 +17,12 @@ from cobre.comm.testing.checks import Context, Member, check, closing_check
 from cobre.comm.testing.exchanges import exchange_gather, exchange_reduce
 from cobre.comm.testing.expectations import as_bytes, expect, expect_bytes, expect_raises
 from cobre.comm.testing.ordering import PAUSE_S
+from cobre.comm.testing.whiteboard import whiteboard
 from cobre.errors import InvalidCommunicator
 
 THREADS, TURNS = 3, 8
 CHILD_S = 10.0
+CLOSE_S = 3.0
 
 
 @check()
@@ -64,6 +66,22 @@ def closing_a_split_leaves_the_parent_open(comm: Member, ctx: Context) -> None:
     second.barrier()
     second.close()
     exchange_reduce(comm, ctx, "f8", 5, "sum")
+
+
+@check(min_size=2)
+def closing_waits_for_nobody(comm: Member, ctx: Context) -> None:
+    """close() returns though no other rank of the group closes.
+
+    Seen on a split, where ranks of one node form one: the communicator itself must stay open for other checks.
+    """
+    with whiteboard(comm) as board, comm.split_local() as local:
+        if board and comm.is_leader:
+            local.close()
+            board.write(1)
+        elif board:
+            closed = board.wait(lambda seen: any(seen), seconds=CLOSE_S)
+            expect(closed, "close() of the leader waits for the others")
+        comm.barrier()
 
 
 @check()
