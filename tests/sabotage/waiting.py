@@ -108,7 +108,7 @@ class HoldsTheInterpreter(Sabotage, ThreadedCommunicator):
     def barrier(self):
         self.uses += 1
         if self._rank != 0 and self.uses == 2:
-            ctypes.PyDLL(None).usleep(150_000)  # unlike CDLL, it keeps the lock of the interpreter
+            ctypes.PyDLL(None).usleep(450_000)  # unlike CDLL, it keeps the lock of the interpreter
         super().barrier()
         if self._rank != 0 and self.uses == 1:
             time.sleep(0.02)  # rank 0 is a thread, too: it must have left before this one takes the lock

@@ -13,7 +13,8 @@ from cobre.comm.testing.ordering import PAUSE_S, arrival_orders
 from cobre.comm.testing.whiteboard import whiteboard
 
 BARRIERS = 200
-LATE_S = 0.1
+LATE_S = 0.3
+STRAY_TICKS = 12
 
 
 @check(min_size=2)
@@ -99,5 +100,5 @@ def blocked_ranks_let_threads_run(comm: Member, ctx: Context) -> None:
         done.set()
         ticker.join()
     inside = sum(start < moment < end for moment in ticks)
-    # Two could slip in while the call itself starts and ends.
-    expect(inside > 2, f"a thread ran {inside} times in the {end - start:.3f} s that the barrier took")
+    # Some slip in while the call itself starts and ends, more on a busy machine; a free thread has hundreds.
+    expect(inside > STRAY_TICKS, f"a thread ran {inside} times in the {end - start:.3f} s that the barrier took")
