@@ -7,7 +7,7 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-4gib check lint types layers fmt soak bench bench-mpi asan tsan fuzz clean
+.PHONY: help setup run test test-4gib test-network check lint types layers fmt soak bench bench-mpi asan tsan fuzz clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ test: setup $(MPI_READY) ## run the whole suite
 
 test-4gib: setup ## one run of the conformance kit with payloads over 4 GiB
 	$(BIN)/python -m cobre.comm.testing --huge --deadline 600
+
+test-network: setup ## cut cables and lose packets between network namespaces (needs root, nft or iptables)
+	COBRE_TEST_NETWORK=1 $(BIN)/python -m pytest tests/comm/test_tcp_cable.py
 
 check: lint types layers test ## lint, format, types, layers, tests and docs
 

@@ -189,19 +189,9 @@ void Exchange::act_on(Link& link, News news) {
 }
 
 void Exchange::lost(Link& link, bool has_said_goodbye) {
-    // Whoever has given all that this step needs may go.
-    if (link.inbox().is_done()) {
-        link.lose(has_said_goodbye);
-        return;
-    }
-    const std::string who = "rank " + std::to_string(link.rank()) + " (" + link.address() + ")";
-    const std::string where = " while " + me() + " waited for it in " + call_->describe();
     link.lose(has_said_goodbye);
-    if (has_said_goodbye)
-        throw Broken{
-            {who + " closed its communicator" + where, "let every rank make the same calls before any closes"}};
-    throw Broken{{who + " has died or exited" + where, "see the output of rank " + std::to_string(link.rank()) +
-                                                           " for what ended it; then start all ranks again"}};
+    if (link.inbox().is_done()) return;  // whoever has given all that this step needs may go
+    throw Broken{link.departure(" while " + me() + " waited for it in " + call_->describe())};
 }
 
 bool Exchange::is_complete(const Folding* folding) const noexcept {
