@@ -52,7 +52,9 @@ def test_a_kit_whose_network_breaks_ends_at_once_on_every_rank(tmp_path, how, af
 
 
 @pytest.mark.parametrize("how", BREAKS)
-@pytest.mark.parametrize(("call", "size"), [*((call, 3) for call in CALLS), ("barrier", 2), ("large allgatherv", 2)])
+@pytest.mark.parametrize(
+    ("call", "size"), [*((call, 3) for call in CALLS), ("barrier", 2), ("large allgatherv", 2)]
+)
 def test_a_broken_network_is_an_error_on_every_rank(tmp_path, call, how, size):
     """Rank 1's connection breaks between two steps; what it calls next cannot complete."""
     said = _break_before(tmp_path, f"failure_of({CALLS[call]})\nfailure_of(comm.barrier)", how, size)
