@@ -7,7 +7,7 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-4gib test-network check lint types layers fmt soak bench bench-mpi asan tsan fuzz clean
+.PHONY: help setup run test test-4gib test-network check lint types layers fmt soak bench bench-mpi bench-tcp asan tsan fuzz clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,8 +51,9 @@ run: setup       ## run a distributed example on 4 ranks and show what each did
 test: setup $(MPI_READY) ## run the whole suite
 	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python -m pytest
 
-test-4gib: setup ## one run of the conformance kit with payloads over 4 GiB
+test-4gib: setup ## payloads over 4 GiB alone and between two ranks (needs 10 GB of memory)
 	$(BIN)/python -m cobre.comm.testing --huge --deadline 600
+	$(BIN)/python -m cobre.comm.testing -n 2 --backend tcp --huge --only payloads_pass_4_gib --deadline 600
 
 test-network: setup ## cut cables and lose packets between network namespaces (needs root, nft or iptables)
 	COBRE_TEST_NETWORK=1 $(BIN)/python -m pytest tests/comm/test_tcp_cable.py
@@ -89,6 +90,10 @@ bench: setup     ## measure the collectives, call overhead and import time on th
 
 bench-mpi: $(MPI_READY) ## measure the mpi backend beside plain mpi4py, with both libraries
 	for library in $(MPI_LIBRARIES); do build/mpi/$$library/bin/python benchmarks/mpi_overhead.py || exit 1; done
+
+bench-tcp: setup $(MPI_READY) ## measure the tcp backend beside both MPI libraries (and TORCH=DIR) and the bare kernel
+	for n in 2 4; do $(BIN)/python benchmarks/tcp_peers.py -n $$n $(foreach each,$(MPI_LIBRARIES),--$(each) build/mpi/$(each)) \
+	  $(if $(TORCH),--gloo $(TORCH)) || exit 1; done
 
 asan: setup ## run the core's drivers under AddressSanitizer and UBSan
 	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null

@@ -81,7 +81,7 @@ Patience Patience::for_ranks(int neighbours, int usable_processors) noexcept {
     // Waking a sleeper takes some 50 us, so whoever sleeps after a shorter time sends the other to sleep as well,
     // and both stay slow. Offering the processor costs nothing while nobody else wants it, and is what the awaited
     // rank needs if it sits on the same one. With fewer processors than ranks nobody looks without offering.
-    return neighbours <= usable_processors ? Patience{10, 500} : Patience{0, 20};
+    return neighbours <= usable_processors ? Patience{40, 500} : Patience{0, 20};
 }
 
 void Exchange::adopt(Links links, Patience patience) {

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKEND", "TcpCommunicator"]
 
-LIMITS = {"piece_bytes": 256 * 1024, "window_bytes": 512 * 1024, "keepalive_s": 10}
+LIMITS = {"piece_bytes": 512 * 1024, "window_bytes": 512 * 1024, "keepalive_s": 10}
 
 _log = logging.getLogger("cobre.comm")
 
