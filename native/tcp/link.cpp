@@ -213,9 +213,11 @@ Link::Farewell Link::examine() {
         ::recv(socket_.get(), bytes.data() + buffered, bytes.size() - buffered, MSG_PEEK | MSG_DONTWAIT);
     if (count < 0) static_cast<void>(stopped());
     bytes.resize(buffered + (count > 0 ? static_cast<std::size_t>(count) : 0));
+    return farewell_in(bytes, rank_);
+}
 
+Link::Farewell Link::farewell_in(std::span<const std::byte> rest, int rank) {
     Farewell farewell;
-    std::span<const std::byte> rest = bytes;
     std::uint64_t due = 0;
     bool has_called = false;
     bool has_begun = false;
@@ -234,9 +236,10 @@ Link::Farewell Link::examine() {
         }
         if (header->tag == Tag::overdue) continue;
         if (header->tag == Tag::call) {
+            if (has_begun && due == 0) break;  // what follows is about later steps
             const std::optional<Call> call = Call::decode(payload);
             has_called = call.has_value();
-            due = call ? call->contribution_bytes(rank_) : 0;
+            due = call ? call->contribution_bytes(rank) : 0;
             continue;
         }
         has_begun = true;

@@ -70,6 +70,8 @@ public:
         Failure failure;
     };
     Farewell examine();
+    // The same of `bytes` that `rank` sent last.
+    static Farewell farewell_in(std::span<const std::byte> bytes, int rank);
 
     int fd() const noexcept { return socket_.get(); }
     int rank() const noexcept { return rank_; }
