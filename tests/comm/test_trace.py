@@ -175,7 +175,10 @@ def test_collectives_at_the_same_time_are_drawn_beside_each_other(tmp_path):
     assert_is_chrome_trace(events)
     names = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
     # Rank 0 waits for rank 1 in one barrier while it passes through the other.
-    assert [name.endswith(", at the same time") for name in names if name.startswith("rank 0")] == [False, True]
+    assert [name.endswith(", at the same time") for name in names if name.startswith("rank 0")] == [
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("seconds", [1e-6, 0.1, 30.0])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cobre.cli.parser import Parser, positive_float, positive_int
 from cobre.comm.backend import Backend
-from cobre.comm.bench import Plan, Report, Row, choose, measure
+from cobre.comm.bench import Peer, Plan, Report, Row, choose, measure
 from cobre.comm.bench.plan import DEFAULT_SIZES, OPERATIONS, UNITS, human_size
 from cobre.comm.launch.threads import usable_cpus
 from cobre.errors import CobreError
@@ -79,7 +79,7 @@ def parse_size(text: str) -> int:
     return int(digits) * factor
 
 
-def _measure(records: Sequence[Backend], plan: Plan, options: argparse.Namespace) -> Report:
+def _measure(records: Sequence[Backend | Peer], plan: Plan, options: argparse.Namespace) -> Report:
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -106,8 +106,8 @@ def _show(report: Report) -> None:
         table = Table(
             title=f"{operation}, {report.ranks} ranks", title_justify="left", box=None, pad_edge=False
         )
-        for name, justify in (("size", "right"), ("backend", "left")):
-            table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+        table.add_column("size", justify="right", no_wrap=True)
+        table.add_column("backend", no_wrap=True)
         for name in ("p50 µs", "p99 µs", "GB/s", "of limit"):
             table.add_column(name, justify="right", no_wrap=True)
         rows = [row for row in report.rows if row.operation == operation]

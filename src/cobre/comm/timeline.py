@@ -85,7 +85,13 @@ def events_of(traces: Sequence[RankTrace]) -> Iterator[dict[str, object]]:
         # Both ends lie where a collective begins: there no viewer can tie the arrow to anything else.
         arrow = {"name": "waits for", "cat": "flow", "id": number}
         yield {**arrow, "ph": "s", **_track(traces, call.process, call.lane), "ts": call.begin_ns / 1e3}
-        yield {**arrow, "ph": "f", "bp": "e", **_track(traces, last.process, last.lane), "ts": last.begin_ns / 1e3}
+        yield {
+            **arrow,
+            "ph": "f",
+            "bp": "e",
+            **_track(traces, last.process, last.lane),
+            "ts": last.begin_ns / 1e3,
+        }
 
 
 def _track(traces: Sequence[RankTrace], process: int, lane: int) -> dict[str, object]:
@@ -126,15 +132,15 @@ def _calls_of(trace: RankTrace, process: int, origin: int) -> list[_Call]:
     for record in sorted(trace.records, key=lambda record: record[0]):
         begin, moved, duration_s, wait_s, sequence, size, communicator, operation = record
         begin_ns, duration, waited = begin + shift, round(duration_s * 1e9), round(wait_s * 1e9)
-        lane = next((lane for lane, at in enumerate(last_in) if _has_ended(calls[at], begin_ns)), len(last_in))
+        lane = next(
+            (lane for lane, at in enumerate(last_in) if _has_ended(calls[at], begin_ns)), len(last_in)
+        )
         if lane < len(last_in) and calls[last_in[lane]].end_ns > begin_ns - MARGIN_NS:
             calls[last_in[lane]] = calls[last_in[lane]]._replace(end_ns=begin_ns - MARGIN_NS)
         last_in[lane : lane + 1] = [len(calls)]
         kind = OPERATIONS[operation % FAILED]
         where = (sequence, size, communicator, kind, operation >= FAILED)
-        calls.append(
-            _Call(trace.rank, process, lane, begin_ns, begin_ns + duration, waited, moved, *where)
-        )
+        calls.append(_Call(trace.rank, process, lane, begin_ns, begin_ns + duration, waited, moved, *where))
     return [call._replace(wait_ns=min(call.wait_ns, call.end_ns - call.begin_ns)) for call in calls]
 
 
