@@ -106,7 +106,7 @@ def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> N
 
 def _last_words(culprit: RankResult) -> list[str]:
     """Its traceback if it has one, else its last lines."""
-    if culprit.failure is not None:
+    if culprit.failure is not None and culprit.failure.traceback:
         return culprit.failure.traceback.splitlines(keepends=True)
     lines = culprit.output.splitlines(keepends=True)
     starts = [number for number, line in enumerate(lines) if line.startswith(TRACEBACK)]
