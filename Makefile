@@ -76,8 +76,8 @@ fmt: setup       ## format Python and C++
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard native)
 
-soak: setup      ## kill processes of a run at random moments, 102 times on shm and on tcp
-	COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
+soak: setup $(MPI_READY) ## kill processes of a run at random moments, 102 times on shm and on tcp, 68 with each MPI
+	COBRE_TEST_MPI=$(abspath build/mpi) COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
 
 bench: setup     ## measure the collectives, call overhead and import time on this machine
 	$(BIN)/cobre bench

@@ -92,7 +92,7 @@ def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> N
     culprit = ending.culprit
     if culprit is None:
         return
-    who = "the command" if culprit.rank is None else f"rank {culprit.rank} of {options.size}"
+    who = culprit.who if culprit.rank is None else f"{culprit.who} of {options.size}"
     how = f"signal {-culprit.exit_code}" if culprit.exit_code < 0 else f"exit status {culprit.exit_code}"
     words = _last_words(culprit)
     if ending.asked_to_end:

@@ -122,8 +122,10 @@ class Visitors:
         """The failure of the command that is all ranks as that of one rank, if it can be told which.
 
         One that reported a failure of its own, or one that was gone without a word before anybody reported anything:
-        whoever ends later may have been ended by the command.
+        whoever ends later may have been ended by the command. If a signal ended the command itself, it is the culprit.
         """
+        if result.exit_code < 0:
+            return result
         told = [
             RankResult(
                 rank=visitor.rank,
