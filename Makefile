@@ -85,7 +85,8 @@ bench: setup     ## measure the collectives, call overhead and import time on th
 	$(BIN)/python benchmarks/import_time.py
 
 bench-mpi: $(MPI_READY) ## measure the mpi backend beside plain mpi4py, with both libraries
-	for library in $(MPI_LIBRARIES); do build/mpi/$$library/bin/python benchmarks/mpi_overhead.py || exit 1; done
+	for library in $(MPI_LIBRARIES); do for subject in overhead persistent; do \
+	  build/mpi/$$library/bin/python benchmarks/mpi_$$subject.py || exit 1; done; done
 
 asan: setup ## run the core's drivers under AddressSanitizer and UBSan
 	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null

@@ -93,6 +93,8 @@ def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> N
     if culprit is None:
         return
     who = culprit.who if culprit.rank is None else f"{culprit.who} of {options.size}"
+    if culprit.alike:
+        who += f" (or {' or '.join(map(str, culprit.alike))}, gone at the same time)"
     how = f"signal {-culprit.exit_code}" if culprit.exit_code < 0 else f"exit status {culprit.exit_code}"
     words = _last_words(culprit)
     if ending.asked_to_end:

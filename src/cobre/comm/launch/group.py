@@ -160,7 +160,7 @@ class Group:
             return
 
         def note() -> None:
-            visitor.ended_at = time.monotonic()
+            visitor.note_end()
             self._selector.unregister(end)
 
         self._selector.register(end, selectors.EVENT_READ, note)
@@ -169,6 +169,7 @@ class Group:
         def read() -> None:
             if not inbox.read():
                 self._selector.unregister(inbox)
+                visitor.note_end()
             if self.visitors is not None:
                 self.visitors.note_report(visitor)
 

@@ -19,6 +19,7 @@ class RankResult:
     result. ``exit_code`` is negative for a signal, ``output`` is stdout and stderr as they came, and
     ``ended_after_s`` counts from the start of the launch. ``was_ended``: by the launcher, because another
     rank had failed. ``failure``: the exception that ended it, if it is a Python program that has a communicator.
+    ``alike`` are ranks that were gone at the same time, so that it may have been one of them.
     """
 
     rank: int | None
@@ -28,6 +29,7 @@ class RankResult:
     was_ended: bool = False
     failure: Failure | None = field(default=None, repr=False)
     command: str = "the command"
+    alike: tuple[int, ...] = ()
 
     @property
     def who(self) -> str:

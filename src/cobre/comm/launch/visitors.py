@@ -8,7 +8,6 @@ import os
 import re
 import secrets
 import socket
-import struct
 import sys
 import time
 from collections import deque
@@ -17,8 +16,9 @@ from pathlib import Path
 from typing import IO, cast
 
 from cobre.comm.launch.outlet import ERRORS, HEADER, REPORT, VARIABLE
+from cobre.comm.launch.pidfd import exit_code_of, open_peer
 from cobre.comm.launch.process import Stream
-from cobre.comm.launch.report import Inbox
+from cobre.comm.launch.report import Failure, Inbox
 from cobre.comm.launch.verdict import RankResult, first_failure, text_of
 
 __all__ = ["Visitor", "Visitors"]
@@ -26,7 +26,9 @@ __all__ = ["Visitor", "Visitors"]
 HEADER_S = 5.0
 """How long a connection may take to say whose it is; the few bytes are on their way when it is accepted."""
 
-CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
+AT_ONCE_S = 1.0
+NOTICED = re.compile(rb"Fatal error in |\*\*\* An error occurred in ")
+"""What MPICH's family and Open MPI print when a call fails and takes the job with it."""
 
 
 class Visitor:
@@ -39,12 +41,26 @@ class Visitor:
         self.tail: deque[bytes] = deque(maxlen=keep_lines)
         self.reported_at = math.inf
         self.end: int | None = None
-        self.ended_at = math.inf
+        self.gone_at = math.inf
+        self.exit_code: int | None = None
+
+    def note_end(self) -> None:
+        """Its process, or its last connection, is gone: the latter closes first, and mpiexec may be quick."""
+        self.gone_at = min(self.gone_at, time.monotonic())
 
     @property
-    def was_killed(self) -> bool:
-        """Whether it is gone without a word; of a program that is not Python nobody can tell."""
-        return self.ended_at < math.inf and self.inbox is not None and not self.inbox.has_ended_in_order
+    def failure(self) -> Failure | None:
+        """What it reported, if anything."""
+        return None if self.inbox is None else self.inbox.failure
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it is gone without a report, and not in good order as far as that can be known."""
+        if self.gone_at == math.inf or self.failure is not None:
+            return False
+        if self.exit_code is not None:
+            return self.exit_code != 0
+        return self.inbox is None or not self.inbox.has_ended_in_order
 
 
 class Visitors:
@@ -102,7 +118,7 @@ class Visitors:
     ) -> None:
         visitor = self.ranks.setdefault(rank, Visitor(rank, self._keep_lines))
         if purpose == REPORT:
-            visitor.end = _open_process(connection)
+            visitor.end = open_peer(connection)
             on_rank(visitor)
             visitor.inbox = Inbox(connection.detach())
             on_inbox(visitor, visitor.inbox)
@@ -119,55 +135,58 @@ class Visitors:
             visitor.reported_at = min(visitor.reported_at, time.monotonic())
 
     def culprit(self, result: RankResult, started_at: float) -> RankResult:
-        """The failure of the command that is all ranks as that of one rank, if it can be told which.
+        """The failure of the command that is all ranks as that of one rank, if it can be told which. After `close`.
 
-        One that reported a failure of its own, or one that was gone without a word before anybody reported anything:
-        whoever ends later may have been ended by the command. If a signal ended the command itself, it is the culprit.
+        If a signal ended the command itself, it is the culprit.
         """
         if result.exit_code < 0:
             return result
         told = [
             RankResult(
                 rank=visitor.rank,
-                exit_code=result.exit_code,
+                exit_code=visitor.exit_code or result.exit_code,
                 output=text_of(visitor.tail),
                 ended_after_s=visitor.reported_at - started_at,
-                failure=visitor.inbox.failure,
+                failure=visitor.failure,
             )
             for visitor in self.ranks.values()
-            if visitor.inbox is not None and visitor.inbox.failure is not None
+            if visitor.failure is not None
         ]
-        first_report = min((visitor.reported_at for visitor in self.ranks.values()), default=math.inf)
-        killed = [visitor for visitor in self.ranks.values() if visitor.was_killed]
-        gone = min(killed, key=lambda visitor: visitor.ended_at, default=None)
-        if gone is not None and gone.ended_at < first_report:
+        return first_failure([*told, *self._silent(result, started_at)]) or result
+
+    def _silent(self, result: RankResult, started_at: float) -> list[RankResult]:
+        """The rank that was gone first, if that was before any report: who goes later may have been ended for it."""
+        silent = sorted((v for v in self.ranks.values() if v.is_silent), key=lambda v: v.gone_at)
+        first_report = min((v.reported_at for v in self.ranks.values()), default=math.inf)
+        if not silent or silent[0].gone_at > first_report:
+            return []
+        first = silent[0]
+        code = first.exit_code
+        if code is None:
             # What the two families of MPI say about it has only this word in common.
-            signal = re.search(r"\bsignal\s+(\d+)", result.output)
-            told.append(
-                RankResult(
-                    rank=gone.rank,
-                    exit_code=-int(signal[1]) if signal else result.exit_code,
-                    output=text_of(gone.tail),
-                    ended_after_s=gone.ended_at - started_at,
-                )
+            said = re.search(r"\bsignal\s+(\d+)", result.output)
+            code = -int(said[1]) if said else result.exit_code
+        # Where the library noticed the death itself, it may have ended the others before the dead one was torn down.
+        is_noticed = any(NOTICED.search(line) for v in self.ranks.values() for line in v.tail)
+        alike = [v.rank for v in silent[1:] if is_noticed and v.gone_at - first.gone_at < AT_ONCE_S]
+        return [
+            RankResult(
+                rank=first.rank,
+                exit_code=code,
+                output=text_of(first.tail),
+                ended_after_s=first.gone_at - started_at,
+                alike=tuple(sorted(alike)),
             )
-        return first_failure(told) or result
+        ]
 
     def close(self) -> None:
+        """All ranks are gone, and whoever started them has waited for them: now it can be asked how they ended."""
         self._listener.close()
         for visitor in self.ranks.values():
             if visitor.end is not None:
+                visitor.exit_code = exit_code_of(visitor.end)
                 os.close(visitor.end)
             for stream in visitor.streams:
                 stream.close()
             if visitor.inbox is not None:
                 visitor.inbox.close()
-
-
-def _open_process(connection: socket.socket) -> int | None:
-    """A descriptor of the process that connected; ``None`` if it is gone already, or out of sight in a container."""
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
-    try:
-        return os.pidfd_open(CREDENTIALS.unpack(credentials)[0])
-    except OSError:
-        return None
