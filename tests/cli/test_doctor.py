@@ -162,3 +162,17 @@ def test_the_mpi_library_and_its_launcher_are_named(library):
     )
     assert {"openmpi": "Open MPI", "mpich": "MPICH"}[library] in done.stdout
     assert str(folder / "mpiexec") in done.stdout
+
+
+def test_in_a_pipe_every_finding_is_one_line(cobre):
+    lines = cobre("doctor").stdout.splitlines()
+    assert not [line for line in lines if line != line.rstrip()]
+    assert all(line.lstrip().startswith(("ok", "note", "problem", "fix: ")) for line in lines[:-1])
+
+
+def test_a_narrow_terminal_wraps_behind_the_first_column(terminal):
+    shell = terminal("doctor", columns=60)
+    shell.wait()
+    lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shell.text).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert all(line.startswith(("ok ", "note ", "problem ", " " * 10)) for line in lines[:-1])
