@@ -81,6 +81,12 @@ def test_what_cannot_be_measured_is_said(cobre):
     assert "pigeon" in done.stderr
 
 
+def test_a_backend_that_takes_too_long_is_given_up(cobre):
+    arguments = ["-n", 2, "--backend", "shm", "--op", "barrier", "--seconds", "30", "--timeout", "0.3"]
+    done = cobre("bench", *arguments, check=1)
+    assert "not measured: shm: still running after 0.3 s" in done.stdout
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["--sizes", "7"], ["--sizes", "8X"], ["--op", "dance"], ["-n", "0"], ["--seconds", "-1"], ["extra"]],
