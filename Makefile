@@ -62,7 +62,7 @@ lint: setup
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard native)
 	$(CMAKE) -B build/strict -DCOBRE_STRICT=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
-	$(BIN)/cmake --build build/strict --target _native core_driver shm_driver tcp_driver tcp_fuzz
+	$(BIN)/cmake --build build/strict --target _native core_driver noise_driver shm_driver tcp_driver tcp_fuzz
 
 types: setup
 	rm -rf src/cobre/_native && cp -r $$($(BIN)/python -c 'import cobre._native as n, pathlib; print(pathlib.Path(n.__file__).parent / "_native")') src/cobre/_native
@@ -79,10 +79,11 @@ fmt: setup       ## format Python and C++
 soak: setup $(MPI_READY) ## kill processes of a run at random moments, 102 times on shm and on tcp, 68 with each MPI
 	COBRE_TEST_MPI=$(abspath build/mpi) COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
 
-bench: setup     ## measure the collectives, call overhead and import time on this machine
+bench: setup     ## measure the collectives, call overhead, import time and a large opening tree on this machine
 	$(BIN)/cobre bench
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
+	$(BIN)/python benchmarks/opening_tree.py
 
 bench-mpi: $(MPI_READY) ## measure the mpi backend beside plain mpi4py, with both libraries
 	for library in $(MPI_LIBRARIES); do for subject in overhead persistent; do \
@@ -90,8 +91,8 @@ bench-mpi: $(MPI_READY) ## measure the mpi backend beside plain mpi4py, with bot
 
 asan: setup ## run the core's drivers under AddressSanitizer and UBSan
 	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null
-	$(BIN)/cmake --build build/asan --target core_driver shm_driver tcp_driver tcp_fuzz
-	build/asan/core_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000
+	$(BIN)/cmake --build build/asan --target core_driver noise_driver shm_driver tcp_driver tcp_fuzz
+	build/asan/core_driver && build/asan/noise_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000
 
 tsan: setup ## run the core's drivers under ThreadSanitizer, ranks as threads
 	$(CMAKE) -B build/tsan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=thread >/dev/null
