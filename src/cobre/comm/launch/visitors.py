@@ -164,8 +164,8 @@ class Visitors:
         code = first.exit_code
         if code is None:
             # What the two families of MPI say about it has only this word in common.
-            said = re.search(r"\bsignal\s+(\d+)", result.output)
-            code = -int(said[1]) if said else result.exit_code
+            said = [int(number) for number in re.findall(r"\bsignal\s+(\d+)", result.output)]
+            code = next((-n for n in said if result.exit_code in (n, 128 + n)), result.exit_code)
         # Where the library noticed the death itself, it may have ended the others before the dead one was torn down.
         is_noticed = any(NOTICED.search(line) for v in self.ranks.values() for line in v.tail)
         alike = [v.rank for v in silent[1:] if is_noticed and v.gone_at - first.gone_at < AT_ONCE_S]
