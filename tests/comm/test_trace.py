@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from cobre.comm import available_backends
 from cobre.comm.timeline import RankTrace, summary
 from cobre.comm.timeline import events_of as events_of_traces
 from cobre.comm.trace import merge, read_rank, remove_old
+from mpi_ranks import LIBRARIES, python_of
 
 PROGRAM = """
 import os, signal, sys, time
@@ -38,11 +38,8 @@ with create_communicator() as comm:
 """
 
 
-@pytest.fixture(params=["shm", "tcp", "mpi", "sockets"])
-def backend(request, sockets_path, monkeypatch):
-    monkeypatch.syspath_prepend(sockets_path)
-    if request.param not in available_backends():
-        pytest.skip(f"{request.param} is not available here")
+@pytest.fixture(params=["shm", "tcp", "sockets", *LIBRARIES])
+def backend(request):
     return request.param
 
 
@@ -53,9 +50,10 @@ def launch(sockets_path, tmp_path):
     def run(backend, size, *arguments, check=True):
         program, path = tmp_path / "program.py", tmp_path / "trace.json"
         program.write_text(PROGRAM)
-        command = ["-m", "cobre", "launch", "-n", str(size), "--backend", backend, "--timeout", "60"]
+        python, name = (python_of(backend), "mpi") if backend in LIBRARIES else (sys.executable, backend)
+        command = ["-m", "cobre", "launch", "-n", str(size), "--backend", name, "--timeout", "60"]
         done = subprocess.run(
-            [sys.executable, *command, str(program), *arguments],
+            [python, *command, str(program), *arguments],
             env={**os.environ, "PYTHONPATH": sockets_path, "COBRE_COMM_TRACE": str(path)},
             capture_output=True,
             text=True,
