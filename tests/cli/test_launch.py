@@ -251,3 +251,14 @@ def test_the_front_door_lists_its_commands(cobre):
 def test_the_default_backend_is_shm(cobre, program):
     done = cobre("launch", "-n", 2, program(MEET + "print(comm.backend)"), check=0)
     assert sorted(done.stdout.splitlines()) == ["[0] shm", "[1] shm"]
+
+
+def test_a_program_may_close_every_descriptor_it_does_not_know(cobre, program, tmp_path):
+    path = program(
+        MEET
+        + "comm.close()\nos.closerange(3, 1000)\n"
+        + "files = [open(f'{sys.argv[1]}/{comm.rank}.{i}', 'w') for i in range(100)]"
+    )
+    done = cobre("launch", "-n", 2, *SOCKETS, path, tmp_path, check=0)
+    assert done.stderr == ""
+    assert [file.stat().st_size for file in tmp_path.glob("[01].*")] == [0] * 200

@@ -161,6 +161,7 @@ class Outbox:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._inode = os.fstat(descriptor).st_ino
         self._lock = threading.Lock()
         self._pid = os.getpid()
         os.set_inheritable(descriptor, False)
@@ -176,12 +177,15 @@ class Outbox:
         return cls(int(number)) if found else None
 
     def send(self, tag: Tag, payload: bytes) -> None:
-        """Waits while the pipe is full. Silent in a forked child, and when nobody listens any more."""
+        """Waits while the pipe is full. Silent in a forked child, and when nobody listens any more.
+
+        Silent, too, where the program closed what it does not know: the number may be another file by then.
+        """
         if os.getpid() != self._pid:
             return
         data = memoryview(HEADER.pack(tag, len(payload)) + payload)
-        with self._lock, contextlib.suppress(BrokenPipeError):
-            while data:
+        with self._lock, contextlib.suppress(OSError):
+            while data and os.fstat(self._descriptor).st_ino == self._inode:
                 data = data[os.write(self._descriptor, data) :]
 
 
