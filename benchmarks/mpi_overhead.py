@@ -124,7 +124,7 @@ def latencies(comm: MpiCommunicator, plain: Any, again: Any, mpi: Any) -> list[S
 def gathers(comm: MpiCommunicator, plain: Any, again: Any, mpi: Any) -> list[Subject]:
     """Long gathers of so many bytes in all."""
     subjects = []
-    for n_bytes, label, pairs in ((3_200_000, "3.2 MB", 1500), (206_000_000, "206 MB", 300)):
+    for n_bytes, label, pairs in ((3_200_000, "3.2 MB", 1500), (206_000_000, "206 MB", 500)):
         counts, displs = block_layout(n_bytes // 8, comm.size)
         send, recv = np.ones(counts[comm.rank]), np.empty(n_bytes // 8)
         spec = [recv, counts, displs, mpi.DOUBLE]
