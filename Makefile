@@ -7,7 +7,7 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-4gib check lint types layers fmt soak bench bench-mpi asan tsan fuzz clean
+.PHONY: help setup run test same-bits peers test-4gib check lint types layers fmt soak bench bench-mpi asan tsan fuzz clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ MPI_READY     := $(MPI_LIBRARIES:%=build/mpi/%/.package)
 
 build/mpi/%/.tools: pyproject.toml
 	$(PYTHON) -m venv build/mpi/$*
-	build/mpi/$*/bin/python -m pip install --quiet $* numpy 'mpi4py>=4.0'
+	build/mpi/$*/bin/python -m pip install --quiet $* numpy 'mpi4py>=4.0' cloudpickle highspy pyarrow pydantic
 	touch $@
 
 build/mpi/%/.package: build/mpi/%/.tools build/wheel/.built
@@ -50,6 +50,12 @@ run: setup       ## run a distributed example on 4 ranks and show what each did
 
 test: setup $(MPI_READY) ## run the whole suite
 	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python -m pytest
+
+same-bits: setup $(MPI_READY) ## train a case (CASE=folder) on every backend and compare the bits of everything
+	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python benchmarks/same_bits.py $(CASE)
+
+peers: setup     ## train the public example cases in the folder PEERS=... and compare their bounds
+	COBRE_PEER_CASES=$(abspath $(PEERS)) $(BIN)/python -m pytest tests/test_peer_cases.py
 
 test-4gib: setup ## one run of the conformance kit with payloads over 4 GiB
 	$(BIN)/python -m cobre.comm.testing --huge --deadline 600

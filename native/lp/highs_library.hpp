@@ -3,6 +3,7 @@
 // The wheel of highspy brings no header, so the signatures are declared here.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +11,8 @@
 namespace cobre::lp {
 
 using HighsInt = std::int32_t;
+
+constexpr HighsInt count(std::size_t n) noexcept { return static_cast<HighsInt>(n); }
 
 // What `get_model_status` answers, as far as it matters here.
 struct ModelStatus {

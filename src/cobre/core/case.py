@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,3 +34,5 @@ class Case:
     scenarios: Scenarios
     initial: InitialState
     config: Config
+    folder: str | None = field(default=None, compare=False)
+    """Where it was read from, if it was; no part of what the study is."""
