@@ -89,6 +89,7 @@ bench: setup     ## measure the collectives, call overhead, import time and a la
 	$(BIN)/cobre bench
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
+	$(BIN)/python benchmarks/trace_overhead.py
 	$(BIN)/python benchmarks/opening_tree.py
 
 bench-mpi: $(MPI_READY) ## measure the mpi backend beside plain mpi4py, with both libraries
