@@ -88,17 +88,19 @@ fmt: setup       ## format Python and C++
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard native)
 
-soak: setup      ## kill processes of a run at random moments, 102 times on shm and on tcp
-	COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
+soak: setup $(MPI_READY) ## kill processes of a run at random moments, 102 times on shm and on tcp, 68 with each MPI
+	COBRE_TEST_MPI=$(abspath build/mpi) COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
 
 bench: setup     ## measure the collectives, call overhead, import time and a large opening tree on this machine
 	$(BIN)/cobre bench
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
+	$(BIN)/python benchmarks/trace_overhead.py
 	$(BIN)/python benchmarks/opening_tree.py
 
 bench-mpi: $(MPI_READY) ## measure the mpi backend beside plain mpi4py, with both libraries
-	for library in $(MPI_LIBRARIES); do build/mpi/$$library/bin/python benchmarks/mpi_overhead.py || exit 1; done
+	for library in $(MPI_LIBRARIES); do for subject in overhead persistent; do \
+	  build/mpi/$$library/bin/python benchmarks/mpi_$$subject.py || exit 1; done; done
 
 bench-tcp: setup $(MPI_READY) ## measure the tcp backend beside both MPI libraries (and TORCH=DIR) and the bare kernel
 	for n in 2 4; do $(BIN)/python benchmarks/tcp_peers.py -n $$n $(foreach each,$(MPI_LIBRARIES),--$(each) build/mpi/$(each)) \
