@@ -2,6 +2,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string_view>
+
 #include "bindings/record_layout.hpp"
 #include "comm/error.hpp"
 
@@ -147,10 +149,12 @@ void IntegerList::reserve(std::size_t length) {
 }
 
 IntegerList::IntegerList(PyObject* object, const comm::Where& where, const char* argument) {
+    if (read_plain(object, argument, where.group)) [[likely]]
+        return;
     if (PyArray_Check(object)) {
         read_array(reinterpret_cast<PyArrayObject*>(object), where, argument);
     } else if (PySequence_Check(object)) {
-        if (!read_plain(object, argument, where.group)) read_sequence(object, where, argument);
+        read_sequence(object, where, argument);
     } else {
         wrong_type(where.text(), argument, "is a " + type_name(object) + ", not a sequence of whole numbers",
                    "pass a list of ints or an integer array");
@@ -221,11 +225,14 @@ std::int64_t integer_of(PyObject* object, const comm::Where& where, const char* 
 }
 
 comm::ReduceOp reduce_op_of(PyObject* object, const comm::Where& where) {
-    if (PyUnicode_Check(object)) [[likely]] {
-        if (PyUnicode_CompareWithASCIIString(object, "sum") == 0) return comm::ReduceOp::sum;
-        if (PyUnicode_CompareWithASCIIString(object, "min") == 0) return comm::ReduceOp::min;
-        if (PyUnicode_CompareWithASCIIString(object, "max") == 0) return comm::ReduceOp::max;
-    }
+    Py_ssize_t length = 0;
+    // CPython keeps the UTF-8 form, which for ASCII is the text itself.
+    const char* text = PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, &length) : nullptr;
+    if (text == nullptr) PyErr_Clear();  // no text, or one with half a surrogate pair
+    const std::string_view word(text == nullptr ? "" : text, static_cast<std::size_t>(length));
+    if (word == "sum") return comm::ReduceOp::sum;
+    if (word == "min") return comm::ReduceOp::min;
+    if (word == "max") return comm::ReduceOp::max;
     throw comm::Error(comm::ErrorClass::value_error,
                       "op is " + utf8(PyObject_Repr(object)) + ", not a reduction" + where.text(),
                       "use ReduceOp.SUM, ReduceOp.MIN or ReduceOp.MAX, or 'sum', 'min', 'max'");

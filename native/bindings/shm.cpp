@@ -94,7 +94,7 @@ class Shm {
 public:
     Shm(const std::string& name, int rank, int size, double connect_timeout, double timeout,
         const shm::Limits& limits, shm::Room room) {
-        const shm::Meeting meeting{name, {rank, size}, connect_timeout, shm::sane(limits), std::move(room)};
+        const shm::Meeting meeting{name, {rank, size}, connect_timeout, shm::sane(limits, size), std::move(room)};
         with_gil_lent([&](shm::Caller& caller) {
             core_ =
                 std::make_unique<shm::Communicator>(shm::meet(meeting, caller), meeting.group, timeout, caller);
@@ -189,8 +189,7 @@ void construct(Shm* self, const std::string& name, int rank, int size, double co
                std::uint64_t chunk_bytes, std::uint64_t ring_bytes, std::uint64_t inline_bytes,
                std::uint64_t slice_bytes, std::uint64_t vm_read_bytes, std::uint64_t available,
                std::string limited_by) {
-    const shm::Limits limits{chunk_bytes, std::max<std::uint64_t>(ring_bytes / chunk_bytes, 1), inline_bytes,
-                             slice_bytes, vm_read_bytes};
+    const shm::Limits limits{chunk_bytes, ring_bytes, inline_bytes, slice_bytes, vm_read_bytes};
     std::construct_at(self, name, rank, size, connect_timeout, timeout, limits,
                       room_of(available, std::move(limited_by)));
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <thread>
 
+#include "shm/barrier.hpp"
 #include "shm/direct_read.hpp"
 #include "shm/futex.hpp"
 
@@ -188,6 +189,7 @@ void register_rank(const Layout& layout, comm::Group group) {
     record.identity = identity;
     record.cpus = CpuMask::of_this_process();
     record.cgroup_cpus = cgroup_cpus();
+    record.accepts_barriers = accept_barriers();
     record.probe_address = probe_address();
     // Release pairs with the acquire in await_all: who counts us may read our record.
     record.state.store(RankState::attached, std::memory_order_release);
@@ -269,10 +271,18 @@ std::shared_ptr<Mapping> make_private_segment(int size, const Limits& limits) {
     return memory;
 }
 
-Limits sane(Limits limits) noexcept {
+Limits sane(Limits limits, int size) noexcept {
     constexpr std::uint64_t widest_element = 16;  // a chunk holds at least one element of each reducible type
+    // All rings together: a container's /dev/shm often has 64 MB.
+    constexpr std::uint64_t all_rings = 24ULL << 20;
+    const std::uint64_t share = all_rings / static_cast<std::uint64_t>(std::max(size, 1));
+    if (limits.ring_bytes > share) {
+        limits.ring_bytes = share;
+        limits.chunk_bytes = std::min(limits.chunk_bytes, share / 4);
+    }
     limits.chunk_bytes = std::clamp<std::uint64_t>(limits.chunk_bytes, widest_element, 1ULL << 30);
-    limits.ring_chunks = std::clamp<std::uint64_t>(limits.ring_chunks, 1, 1024);
+    limits.ring_bytes = std::clamp<std::uint64_t>(limits.ring_bytes, limits.chunk_bytes, 1ULL << 32);
+    limits.ring_bytes = (limits.ring_bytes + cache_line - 1) / cache_line * cache_line;
     limits.inline_bytes = std::min<std::uint64_t>(limits.inline_bytes, slot_payload);
     return limits;
 }
