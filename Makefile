@@ -76,8 +76,9 @@ fmt: setup       ## format Python and C++
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard native)
 
-soak: setup      ## kill processes of a run at random moments, 102 times on shm and on tcp
+soak: setup      ## long runs: random kills of a run on shm and tcp; a million collectives and 200 deaths on shm
 	COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
+	COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm/test_shm_soak.py
 
 bench: setup     ## measure the collectives, call overhead and import time on this machine
 	$(BIN)/cobre bench

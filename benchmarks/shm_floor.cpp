@@ -28,7 +28,7 @@ struct alignas(4096) Flags {
 };
 
 constexpr std::uint64_t ring_bytes = 2 << 20;  // more than the second-level cache: see native/shm/ring.hpp
-constexpr std::uint64_t largest_unit = 256 << 10;
+constexpr std::uint64_t largest_unit = 128 << 10;
 
 class Team {
 public:

@@ -1,4 +1,4 @@
-"""Ours, MPI and the machine's own floor in one job, alternating sample by sample; `shm_peers.py` starts it under each MPI.
+"""Ours, MPI and the machine's floor in one job, alternating sample by sample; `shm_peers.py` starts it under each MPI.
 
 Each sample is the maximum over ranks of K calls after a barrier. The floor is `shm_floor.cpp`: the same movement of
 flags and bytes in bare C++, without Python, checks or failures. Before each round a burst of bare hops tells how far
@@ -58,7 +58,7 @@ class Floor:
         count = self._library.floor_bytes(N) // 8
         self.region = ours.create_shared_region(count)
         memory = self.region.as_mut_block(0, count)
-        self._where = (_address(memory), R, N, ctypes.c_bool(N > len(os.sched_getaffinity(0))))
+        self._where = (_address(memory), R, N, ctypes.c_bool(len(os.sched_getaffinity(0)) < N))
 
     def meet(self, rounds: int) -> None:
         """Everybody says that it is here and sees that all others are."""
@@ -67,7 +67,9 @@ class Floor:
     def copy(self, target: np.ndarray, source: np.ndarray) -> None:
         """One copy from private to private memory."""
         around = ctypes.c_bool(target.nbytes >= AROUND_CACHE)
-        self._library.floor_copy(*self._where, *_addresses(target, source), ctypes.c_size_t(target.nbytes), around)
+        self._library.floor_copy(
+            *self._where, *_addresses(target, source), ctypes.c_size_t(target.nbytes), around
+        )
 
     def allreduce(self, send: np.ndarray, recv: np.ndarray, rounds: int) -> None:
         """Everybody's input through the rings, and the sum of all."""

@@ -96,7 +96,9 @@ def _bare(size: int, folder: str) -> float:
     return max(float(path.read_text()) for path in paths) - begin
 
 
-def _ranks(size: int, program: Path, folder: str, told: list[dict[str, float]], *, is_launched: bool) -> float:
+def _ranks(
+    size: int, program: Path, folder: str, told: list[dict[str, float]], *, is_launched: bool
+) -> float:
     report = Path(folder, "report")
     cobre = str(Path(sys.executable).with_name("cobre"))
     begin = time.monotonic()

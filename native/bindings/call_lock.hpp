@@ -12,8 +12,8 @@
 
 namespace cobre::bindings {
 
-// Whose turn it is. The GIL guards the plain members: an atomic exchange, twice per call, would be a tenth of a short
-// collective.
+// Whose turn it is. The GIL guards the plain members: an atomic exchange, twice per call, would be a tenth of a
+// short collective.
 class CallQueue {
 public:
     // All with the GIL held; `enter` may let go of it for a while.

@@ -1,5 +1,5 @@
-// The four collectives as plain methods of CPython's own kind. A small collective takes a tenth of a microsecond, and
-// nanobind's general handling of arguments would be a third of that.
+// The four collectives as plain methods of CPython's own kind. A small collective takes a tenth of a microsecond,
+// and nanobind's general handling of arguments would be a third of that.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -20,15 +20,14 @@ template <class T>
 class FastCalls {
 public:
     static PyType_Slot* slots() noexcept {
-        static PyMethodDef methods[] = {
-            {"allgatherv", as_function(&allgatherv), METH_FASTCALL | METH_KEYWORDS,
-             "allgatherv($self, send, recv, counts, displs)\n--\n\n"},
-            {"allreduce", as_function(&allreduce), METH_FASTCALL | METH_KEYWORDS,
-             "allreduce($self, send, recv, op)\n--\n\n"},
-            {"broadcast", as_function(&broadcast), METH_FASTCALL | METH_KEYWORDS,
-             "broadcast($self, buf, root)\n--\n\n"},
-            {"barrier", &barrier, METH_NOARGS, "barrier($self)\n--\n\n"},
-            {nullptr, nullptr, 0, nullptr}};
+        static PyMethodDef methods[] = {{"allgatherv", as_function(&allgatherv), METH_FASTCALL | METH_KEYWORDS,
+                                         "allgatherv($self, send, recv, counts, displs)\n--\n\n"},
+                                        {"allreduce", as_function(&allreduce), METH_FASTCALL | METH_KEYWORDS,
+                                         "allreduce($self, send, recv, op)\n--\n\n"},
+                                        {"broadcast", as_function(&broadcast), METH_FASTCALL | METH_KEYWORDS,
+                                         "broadcast($self, buf, root)\n--\n\n"},
+                                        {"barrier", &barrier, METH_NOARGS, "barrier($self)\n--\n\n"},
+                                        {nullptr, nullptr, 0, nullptr}};
         static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
         return slots;
     }

@@ -175,8 +175,8 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
         Offer offer{place, address_of(own.source), 0, trip.found()};
         if (place == 0 && trip.path() == Path::rings) {
             open_ring(me);
-            offer.prefilled = Exchange(team_, lanes_, team_.limits().chunk_bytes, total >= larger_than_caches)
-                                  .prefill(1);
+            offer.prefilled =
+                Exchange(team_, lanes_, team_.limits().chunk_bytes, total >= larger_than_caches).prefill(1);
         }
         team_.put(offer);
         team_.publish(call, (place != 0 ? Call::is_placed : 0) | (is_in_place ? Call::is_ready : 0));

@@ -24,11 +24,11 @@ constexpr int largest_group = 1024;
 
 // Sizes that a test may shrink. Rank 0's are stored in the header and hold for all.
 struct Limits {
-    std::uint64_t chunk_bytes = 256 * 1024;      // one step of the pipeline; in the second-level cache
+    std::uint64_t chunk_bytes = 128 * 1024;      // one step of the pipeline; in the second-level cache
     std::uint64_t ring_bytes = 2 * 1024 * 1024;  // per rank; twice the second-level cache, see ring.hpp
-    std::uint64_t inline_bytes = slot_payload;  // up to this a payload travels in the slot itself
-    std::uint64_t slice_bytes = 32 * 1024;      // allreduce of three or more ranks: from here each folds a part
-    std::uint64_t vm_read_bytes = 256 * 1024;  // from here ranks may read each other's memory directly
+    std::uint64_t inline_bytes = slot_payload;   // up to this a payload travels in the slot itself
+    std::uint64_t slice_bytes = 32 * 1024;       // allreduce of three or more ranks: from here each folds a part
+    std::uint64_t vm_read_bytes = 256 * 1024;    // from here ranks may read each other's memory directly
 };
 
 // What one rank says about the step it is in. `word` is the sequence number (upper half) and the
@@ -107,7 +107,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std
 class Layout {
 public:
     static constexpr std::uint64_t magic = 0x4D4853'4552424F43ULL;  // "COBRESHM"
-    static constexpr std::uint32_t version = 1;
+    static constexpr std::uint32_t version = 2;
 
     static std::uint64_t bytes_for(std::uint64_t size, const Limits& limits) noexcept;
     // Writes the header into zero-filled memory of `bytes_for` bytes.

@@ -1,8 +1,9 @@
-// Through the rings or straight from the other's memory? Which is faster depends on the size and on where the kernel
-// has put the ranks, and changes while they run: so both are tried now and then, and the ranks agree on the faster.
+// Through the rings or straight from the other's memory? Which is faster depends on the size and on where the
+// kernel has put the ranks, and changes while they run: so both are tried now and then, and the ranks agree on the
+// faster.
 //
-// Every rank counts the same calls, so all try the same path at the same time without a word. What a rank has found
-// faster travels in its slot, and all follow one rank's finding from the next call of that size on.
+// Every rank counts the same calls, so all try the same path at the same time without a word. What a rank has
+// found faster travels in its slot, and all follow one rank's finding from the next call of that size on.
 #pragma once
 
 #include <array>

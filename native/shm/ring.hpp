@@ -1,8 +1,8 @@
 // Where a rank's chunks lie in its ring; writer and readers compute it alike.
 //
-// A call's chunks follow those of the call before, so that small payloads walk through the whole ring as well. That is
-// what makes it fast: memory that another core has read is dear to write again while that core still holds it, and a
-// ring larger than the second-level cache has left it by the time it comes round.
+// A call's chunks follow those of the call before, so that small payloads walk through the whole ring as well.
+// That is what makes it fast: memory that another core has read is dear to write again while that core still holds
+// it, and a ring larger than the second-level cache has left it by the time it comes round.
 #pragma once
 
 #include <cstdint>

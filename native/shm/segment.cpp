@@ -97,7 +97,12 @@ private:
     std::shared_ptr<Mapping> create() {
         const auto size = static_cast<std::uint64_t>(meeting_.group.size);
         const std::uint64_t bytes = Layout::bytes_for(size, meeting_.limits);
-        file_ = create_reserved_file(bytes, meeting_.room, "the shm segment", caller_);
+        try {
+            file_ = create_reserved_file(bytes, meeting_.room, "the shm segment", caller_);
+        } catch (const comm::Error& error) {
+            leave_word({"rank 0 could not start: " + error.message(), error.fix()});
+            throw;
+        }
         auto memory = std::make_shared<Mapping>(file_, bytes);
         if (!*memory) refuse(std::string("cannot map the segment: ") + std::strerror(errno), "raise ulimit -v");
         Layout::initialise(memory->data(), size, meeting_.limits, fresh_nonce());
@@ -109,6 +114,40 @@ private:
                        "let this user write to /dev/shm, or choose another COBRE_SHM_NAME");
             reclaim_or_refuse();
         }
+    }
+
+    // A segment with room for nothing but the reason, so that the others need not wait for their deadline to learn
+    // it. Where there is not even room for that, they do.
+    void leave_word(const Failure& failure) {
+        const auto size = static_cast<std::uint64_t>(meeting_.group.size);
+        Limits bare = meeting_.limits;
+        bare.ring_bytes = 0;
+        const std::uint64_t bytes = Layout::bytes_for(size, bare);
+        try {
+            file_ = create_reserved_file(bytes, {}, "the shm segment", caller_);
+        } catch (const comm::Error&) {
+            return;
+        }
+        const Mapping memory(file_, bytes);
+        if (!memory) return;
+        Layout::initialise(memory.data(), size, bare, fresh_nonce());
+        Header& header = Layout(memory.data()).header();
+        record_failure(header, 0, failure);
+        if (link_file(file_, meeting_.name) != 0) return;
+        // Who comes later than this sees no segment, as if rank 0 had never started.
+        const auto deadline = Clock::now() + std::chrono::duration<double>(std::min(meeting_.timeout_s, 2.0));
+        for (;;) {
+            // Acquire is not needed: that they have come is all that counts.
+            const std::uint32_t come = header.attached.load(std::memory_order_relaxed);
+            if (come + 1 >= size || Clock::now() > deadline) break;
+            caller_.let_go();
+            futex_wait(header.attached, come, microseconds{20'000});
+            if (caller_.is_interrupted()) {
+                unlink_file(file_, meeting_.name);
+                throw Interrupted{};
+            }
+        }
+        unlink_file(file_, meeting_.name);
     }
 
     void reclaim_or_refuse() {

@@ -77,8 +77,8 @@ void Team::agree(const Call& call) {
             report_disagreement(call, peer);
     }
     free_until_ = ring(group_.rank).position() + limits_.ring_bytes;
-    // All have read what lies in the other slot: fetching its line for writing now overlaps with the way back to the
-    // caller, and the next publication finds it here.
+    // All have read what lies in the other slot: fetching its line for writing now overlaps with the way back to
+    // the caller, and the next publication finds it here.
     prepare_to_write(&layout_.record(group_.rank).slots[(sequence_ + 1) & 1]);
 }
 

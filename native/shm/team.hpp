@@ -59,8 +59,8 @@ public:
     std::byte* chunk(int rank, std::uint64_t index) const noexcept {
         return layout_.ring(rank) + ring(rank).offset(index);
     }
-    // Whether chunk `index` of mine fits: before `agree`, beside what others may still read of the call before; after
-    // it, beside what they have not taken of this one.
+    // Whether chunk `index` of mine fits: before `agree`, beside what others may still read of the call before;
+    // after it, beside what they have not taken of this one.
     bool fits_early(std::uint64_t index) const noexcept { return ring(group_.rank).end_of(index) <= free_until_; }
     bool has_room(std::uint64_t index) noexcept;
     // Whether that reader is why it has none.

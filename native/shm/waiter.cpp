@@ -57,16 +57,17 @@ void Waiter::wait_slowly(FunctionRef<bool()> ready, FunctionRef<bool(int)> await
     }
 }
 
-// Going to sleep races with the store that we sleep for. The publisher stores its flag and then loads `sleepers`; we
-// increment `sleepers` and then load the flag. With a full barrier between the two on either side, at least one sees
-// the other's store: either we find the flag set, or the publisher finds us, and what it finds includes `asleep_for`.
-// The publisher's barrier is its own, or the one that we make all processes execute. A ring of the bell between our
-// load of `rings` and the system call makes that return at once. So no wake-up is lost; the slice is for trouble only.
+// Going to sleep races with the store that we sleep for. The publisher stores its flag and then loads `sleepers`;
+// we increment `sleepers` and then load the flag. With a full barrier between the two on either side, at least one
+// sees the other's store: either we find the flag set, or the publisher finds us, and what it finds includes
+// `asleep_for`. The publisher's barrier is its own, or the one that we make all processes execute. A ring of the
+// bell between our load of `rings` and the system call makes that return at once. So no wake-up is lost; the slice
+// is for trouble only.
 void Waiter::sleep(FunctionRef<bool()> ready, std::uint32_t asleep_for, microseconds slice) noexcept {
     Bell& bell = layout_.record(group_.rank).bell;
     std::atomic<std::uint32_t>& sleepers = layout_.header().sleepers;
-    // Relaxed but for the increment: these words only decide who is woken; data is ordered by the flags that `ready`
-    // loads.
+    // Relaxed but for the increment: these words only decide who is woken; data is ordered by the flags that
+    // `ready` loads.
     const std::uint32_t heard = bell.rings.load(std::memory_order_relaxed);
     bell.asleep_for.store(asleep_for, std::memory_order_relaxed);
     sleepers.fetch_add(1, std::memory_order_seq_cst);

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["BACKEND", "ShmCommunicator", "ShmRegion"]
 
 LIMITS = {
-    "chunk_bytes": 256 << 10,
+    "chunk_bytes": 128 << 10,
     "ring_bytes": 2 << 20,
     "inline_bytes": 48,
     "slice_bytes": 32 << 10,
