@@ -71,8 +71,10 @@ def main() -> None:
     parser.add_argument("--ranks", default="2,4")
     parser.add_argument("--scale", default="1.0")
     parser.add_argument("--only", default="")
+    parser.add_argument("--as-installed", action="store_true", help="do not build and install again")
     options = parser.parse_args()
-    _install()
+    if not options.as_installed:
+        _install()
     floor = _floor()
     jobs = []
     for size in map(int, options.ranks.split(",")):

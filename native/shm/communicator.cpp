@@ -19,6 +19,13 @@ constexpr std::uint64_t read_step = 8ULL << 20;
 
 std::size_t at(int rank) noexcept { return static_cast<std::size_t>(rank); }
 
+// Payloads that fit into a slot: most are one number, for which a call of memcpy takes longer than the copy.
+void copy_few(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
+    if (bytes == sizeof(std::uint64_t)) [[likely]]
+        std::memcpy(to, from, sizeof(std::uint64_t));
+    else if (bytes != 0) std::memcpy(to, from, bytes);
+}
+
 std::uint64_t address_of(const std::byte* data) noexcept { return reinterpret_cast<std::uint64_t>(data); }
 
 // Whole elements only, so that every chunk can be folded.
@@ -168,7 +175,7 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
     }
     Trip trip(choice_of(Paths::Pattern::gather, total));
     if (place == 0 && own.bytes <= team_.limits().inline_bytes) {
-        if (own.bytes != 0) std::memcpy(team_.my_payload(), own.source, own.bytes);
+        copy_few(team_.my_payload(), own.source, own.bytes);
         team_.publish(call, Call::is_inline);
     } else {
         if (is_in_place) own.target = nullptr;
@@ -192,6 +199,14 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
             else copy_bytes(own.target, own.source, own.bytes);
         }
         return finish_step(call, true);
+    }
+    if (team_.all_have(Call::is_inline)) {
+        for (int rank = 0; rank < size; ++rank) {
+            const Lane& lane = lanes_[at(rank)];
+            if (rank != me) copy_few(lane.target, team_.payload(rank), lane.bytes);
+            else if (!is_in_place) copy_few(lane.target, lane.source, lane.bytes);
+        }
+        return;
     }
     move_lanes(call, total, trip.path());
     trip.arrive();
