@@ -62,17 +62,18 @@ private:
 };
 
 void copy(void* to, const void* from, std::size_t bytes, bool around_cache) {
-    auto* target = static_cast<__m256i*>(to);
-    const auto* source = static_cast<const __m256i*>(from);
-    const std::size_t blocks = bytes / 128;
-    if (around_cache && reinterpret_cast<std::uintptr_t>(to) % 32 == 0) {
-        for (std::size_t i = 0; i < blocks; ++i, target += 4, source += 4)
-            for (int j = 0; j < 4; ++j) _mm256_stream_si256(target + j, _mm256_loadu_si256(source + j));
-        _mm_sfence();
-    } else {
-        for (std::size_t i = 0; i < blocks; ++i, target += 4, source += 4)
-            for (int j = 0; j < 4; ++j) _mm256_storeu_si256(target + j, _mm256_loadu_si256(source + j));
-    }
+    const std::size_t head = std::min(bytes, (32 - reinterpret_cast<std::uintptr_t>(to) % 32) % 32);
+    std::memcpy(to, from, head);
+    auto* target = reinterpret_cast<__m256i*>(static_cast<std::byte*>(to) + head);
+    const auto* source = reinterpret_cast<const __m256i*>(static_cast<const std::byte*>(from) + head);
+    bytes -= head;
+    for (std::size_t i = 0; i < bytes / 128; ++i, target += 4, source += 4)
+        for (int j = 0; j < 4; ++j) {
+            const __m256i part = _mm256_loadu_si256(source + j);
+            if (around_cache) _mm256_stream_si256(target + j, part);
+            else _mm256_store_si256(target + j, part);
+        }
+    if (around_cache) _mm_sfence();
     std::memcpy(target, source, bytes % 128);
 }
 

@@ -64,9 +64,8 @@ class Floor:
         """Everybody says that it is here and sees that all others are."""
         self._library.floor_meet(*self._where, ctypes.c_long(rounds))
 
-    def copy(self, target: np.ndarray, source: np.ndarray) -> None:
+    def copy(self, target: np.ndarray, source: np.ndarray, *, around: bool) -> None:
         """One copy from private to private memory."""
-        around = ctypes.c_bool(target.nbytes >= AROUND_CACHE)
         self._library.floor_copy(
             *self._where, *_addresses(target, source), ctypes.c_size_t(target.nbytes), around
         )
@@ -101,8 +100,8 @@ def contenders(
     if name.startswith("broadcast"):
         buf = np.full(nbytes // 8, 7.0)
         through_ring = partial(floor.broadcast, buf, times)
-        private = np.empty_like(buf)
-        floor_call = through_ring if nbytes < MIB else partial(floor.copy, private, buf)
+        private = np.full(nbytes // 8, 7.0)
+        floor_call = through_ring if nbytes < MIB else partial(floor.copy, buf, private, around=True)
         return (
             _repeat(partial(ours.broadcast, buf, 0), times),
             _repeat(partial(world.Bcast, buf, 0), times),
@@ -114,14 +113,14 @@ def contenders(
         mine = partial(ours.allreduce, send, recv, cc.ReduceOp.SUM)
         mine()
         assert (recv == N * (N + 1) / 2).all()
-        bare = np.zeros_like(recv)
-        floor.allreduce(send, bare, 1)
-        assert (bare == recv).all()
+        recv[:] = 0
+        floor.allreduce(send, recv, 1)
+        assert (recv == N * (N + 1) / 2).all()
         small = partial(floor.meet, times)
         return (
             _repeat(mine, times),
             _repeat(partial(world.Allreduce, send, recv), times),
-            small if nbytes < 4096 else partial(floor.allreduce, send, bare, times),
+            small if nbytes < 4096 else partial(floor.allreduce, send, recv, times),
             None,
         )
     count = max(1, nbytes // 8 // N)
@@ -132,12 +131,16 @@ def contenders(
     mine = partial(ours.allgatherv, send, target, counts, displs)
     mine()
     assert all((target[d : d + count] == r + 1).all() for r, d in enumerate(displs))
-    whole = np.full(count * N, 1.0)
-    to, source = (np.empty_like(send), send) if in_region else (np.empty_like(whole), whole)
+    parts = [target[d : d + count] for d in displs]
+
+    def bare() -> None:  # as many bytes into the same result, from where this rank has its own part
+        for part in [parts[R]] if in_region else parts:
+            floor.copy(part, send, around=nbytes >= AROUND_CACHE)
+
     return (
         _repeat(mine, times),
         _repeat(partial(world.Allgatherv, send, [recv, counts]), times),
-        partial(floor.meet, times) if nbytes < 4096 else partial(floor.copy, to, source),
+        partial(floor.meet, times) if nbytes < 4096 else bare,
         region,
     )
 
