@@ -1,7 +1,7 @@
 """shm against mpi4py over Open MPI (spinning, yielding) and MPICH, in one job each, alternating sample by sample.
 
 ``python benchmarks/shm_peers.py [--ranks 2,4] [--scale 0.3] [--only allreduce]`` makes throw-away environments under
-``build/peers`` from PyPI wheels, measures, prints one table per group size and stores ``results/shm_peers.json``.
+``build/peers`` from PyPI wheels, measures, prints one table per group size and stores ``results/shm_peers_N.json``.
 Ratios are taken inside a job; of the jobs, the one with the worst ratio is shown: that MPI is the best of them. Beside
 it stands the floor, what the same movement of flags and bytes costs in bare C++ in the same job (`shm_floor.cpp`), and
 how far we are from it. Where the floor alone is above the goal, no library could reach the goal on this machine.
@@ -76,24 +76,26 @@ def main() -> None:
     if not options.as_installed:
         _install()
     floor = _floor()
-    jobs = []
     for size in map(int, options.ranks.split(",")):
         rows = {
             job: _run(job, size, floor, options.scale, options.only)
             for job in JOBS
             if size <= 2 or "spinning" not in job
         }
-        jobs += [{"peer": job, **row} for job, measured in rows.items() for row in measured]
         _show(size, rows)
+        _store(size, [{"peer": job, **row} for job, measured in rows.items() for row in measured])
+
+
+def _store(size: int, jobs: list[dict[str, Any]]) -> None:
     document = {
-        "subject": "shm_peers",
+        "subject": f"shm_peers_{size}",
         "unit": "us",
         "jobs": jobs,
         "machine": machine(),
         "commit": commit(),
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    path = RESULTS / "shm_peers.json"
+    path = RESULTS / f"shm_peers_{size}.json"
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(f"stored in {path.relative_to(ROOT)}")
 
