@@ -100,7 +100,7 @@ private:
         try {
             file_ = create_reserved_file(bytes, meeting_.room, "the shm segment", caller_);
         } catch (const comm::Error& error) {
-            leave_word({"rank 0 could not start: " + error.message(), error.fix()});
+            leave_word({"rank 0 could not start: " + error.message(), error.fix()}, bytes);
             throw;
         }
         auto memory = std::make_shared<Mapping>(file_, bytes);
@@ -116,9 +116,9 @@ private:
         }
     }
 
-    // A segment with room for nothing but the reason, so that the others need not wait for their deadline to learn
-    // it. Where there is not even room for that, they do.
-    void leave_word(const Failure& failure) {
+    // A segment without rings, with room for nothing but the reason, so that the others need not wait for their
+    // deadline to learn it. Where there is not even room for that, they do.
+    void leave_word(const Failure& failure, std::uint64_t needed) {
         const auto size = static_cast<std::uint64_t>(meeting_.group.size);
         Limits bare = meeting_.limits;
         bare.ring_bytes = 0;
@@ -130,7 +130,7 @@ private:
         }
         const Mapping memory(file_, bytes);
         if (!memory) return;
-        Layout::initialise(memory.data(), size, bare, fresh_nonce());
+        Layout::initialise(memory.data(), size, bare, needed);
         Header& header = Layout(memory.data()).header();
         record_failure(header, 0, failure);
         if (link_file(file_, meeting_.name) != 0) return;
@@ -189,7 +189,17 @@ private:
         }
     }
 
+    // What rank 0 left in `leave_word`.
+    [[noreturn]] static void repeat_word(Header& header) {
+        header.attached.fetch_add(1, std::memory_order_relaxed);
+        futex_wake(header.attached, largest_group);
+        const Failure failure = recorded_failure(header);
+        throw comm::Error(comm::ErrorClass::allocation_failed, "", static_cast<std::int64_t>(header.nonce), 0,
+                          failure.text, failure.fix);
+    }
+
     std::shared_ptr<Mapping> enter_found(Found& found) {
+        if (found.header().limits.ring_bytes == 0) repeat_word(found.header());
         const auto size = static_cast<std::uint64_t>(meeting_.group.size);
         if (found.header().size != size)
             refuse_for_all(found.header(), {"rank " + std::to_string(meeting_.group.rank) +
