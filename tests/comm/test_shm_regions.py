@@ -99,16 +99,6 @@ assert region.as_slice()[:3000].sum() == 3000
         assert "remount" in one["text"]
 
 
-@needs_mount
-def test_no_room_for_the_segment_is_an_initialization_failure():
-    rank = run_with_small_shm(2, "attempt(lambda: ShmCommunicator.attach(config()))", 1)
-    *told, ending = rank.said
-    assert ending["left"] == [], rank.output
-    assert {one["error"] for one in told} == {"InitializationFailed"}, rank.output
-    first = next(one for one in told if "needs" in one["text"])
-    assert first["cause"] == "AllocationFailed"
-
-
 def test_a_region_larger_than_memory_is_refused_on_every_rank():
     ranks = run(
         3,
