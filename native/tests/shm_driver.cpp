@@ -2,6 +2,7 @@
 // lengths around every internal limit, over all kinds of elements, contents verified.
 //
 //   shm_driver [rounds of random calls per group]
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -176,7 +177,8 @@ void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, c
     Rank rank(communicator, static_cast<std::uint64_t>(group.size));
     const std::size_t chunk = limits.chunk_bytes;
     std::vector<std::size_t> lengths = {1, 2, 5, 6, 7, 97};
-    for (const std::size_t bytes : {chunk, std::size_t{limits.ring_bytes}, 3 * std::size_t{limits.ring_bytes}})
+    const std::size_t ring = limits.ring_bytes;
+    for (const std::size_t bytes : {chunk, ring, std::min(3 * ring, ring + 4 * chunk)})
         for (const std::size_t count : {bytes / 8 - 1, bytes / 8, bytes / 8 + 1}) lengths.push_back(count);
     for (const std::size_t count : lengths) {
         for (const bool in_place : {false, true}) {
