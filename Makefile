@@ -7,7 +7,7 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-4gib check lint types layers fmt soak bench bench-mpi bench-shm asan tsan fuzz clean
+.PHONY: help setup run test same-bits peers test-4gib check lint types layers fmt soak bench bench-mpi bench-shm asan tsan fuzz clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ MPI_READY     := $(MPI_LIBRARIES:%=build/mpi/%/.package)
 
 build/mpi/%/.tools: pyproject.toml
 	$(PYTHON) -m venv build/mpi/$*
-	build/mpi/$*/bin/python -m pip install --quiet $* numpy 'mpi4py>=4.0'
+	build/mpi/$*/bin/python -m pip install --quiet $* numpy 'mpi4py>=4.0' cloudpickle highspy pyarrow pydantic
 	touch $@
 
 build/mpi/%/.package: build/mpi/%/.tools build/wheel/.built
@@ -45,11 +45,19 @@ build/mpi/%/.package: build/mpi/%/.tools build/wheel/.built
 
 .PRECIOUS: build/mpi/%/.tools
 
-run: setup       ## run a distributed example on 4 ranks and show what each did
-	$(BIN)/cobre launch -n 4 examples/distributed_mean.py
+run: setup       ## train the example study on 4 processes and show the result
+	rm -rf build/example
+	$(BIN)/cobre init build/example
+	$(BIN)/cobre run build/example -n 4
 
 test: setup $(MPI_READY) ## run the whole suite
 	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python -m pytest
+
+same-bits: setup $(MPI_READY) ## train a case (CASE=folder) on every backend and compare the bits of everything
+	COBRE_TEST_MPI=$(abspath build/mpi) $(BIN)/python benchmarks/same_bits.py $(CASE)
+
+peers: setup     ## train the public example cases in the folder PEERS=... and compare their bounds
+	COBRE_PEER_CASES=$(abspath $(PEERS)) $(BIN)/python -m pytest tests/test_peer_cases.py
 
 test-4gib: setup ## one run of the conformance kit with payloads over 4 GiB
 	$(BIN)/python -m cobre.comm.testing --huge --deadline 600
@@ -62,7 +70,7 @@ lint: setup
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard native)
 	$(CMAKE) -B build/strict -DCOBRE_STRICT=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
-	$(BIN)/cmake --build build/strict --target _native core_driver shm_driver tcp_driver tcp_fuzz
+	$(BIN)/cmake --build build/strict --target _native core_driver noise_driver shm_driver tcp_driver tcp_fuzz
 
 types: setup
 	rm -rf src/cobre/_native && cp -r $$($(BIN)/python -c 'import cobre._native as n, pathlib; print(pathlib.Path(n.__file__).parent / "_native")') src/cobre/_native
@@ -80,10 +88,11 @@ soak: setup      ## long runs: random kills of a run on shm and tcp; a million c
 	COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
 	COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm/test_shm_soak.py
 
-bench: setup     ## measure the collectives, call overhead and import time on this machine
+bench: setup     ## measure the collectives, call overhead, import time and a large opening tree on this machine
 	$(BIN)/cobre bench
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
+	$(BIN)/python benchmarks/opening_tree.py
 
 bench-mpi: $(MPI_READY) ## measure the mpi backend beside plain mpi4py, with both libraries
 	for library in $(MPI_LIBRARIES); do build/mpi/$$library/bin/python benchmarks/mpi_overhead.py || exit 1; done
@@ -94,8 +103,8 @@ bench-shm: setup ## measure shm beside both MPIs and the machine's own floor, it
 
 asan: setup ## run the core's drivers under AddressSanitizer and UBSan
 	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null
-	$(BIN)/cmake --build build/asan --target core_driver shm_driver tcp_driver tcp_fuzz
-	build/asan/core_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000
+	$(BIN)/cmake --build build/asan --target core_driver noise_driver shm_driver tcp_driver tcp_fuzz
+	build/asan/core_driver && build/asan/noise_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000
 
 tsan: setup ## run the core's drivers under ThreadSanitizer, ranks as threads
 	$(CMAKE) -B build/tsan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=thread >/dev/null

@@ -45,10 +45,15 @@ def _nothing_left_behind(_mark_processes):
     assert not left, f"left behind: {sorted(left)}"
 
 
-@pytest.fixture
-def interruptible():
-    """Python's own answer to SIGINT, even where the suite inherited that it is ignored (``make test &``)."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible():
+    """Python's own answer to SIGINT, here and in every child, even where it was inherited ignored.
+
+    A shell without job control starts ``make test &`` that way, and no Ctrl-C test could pass there.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 

@@ -4,6 +4,7 @@
 
 #include "bindings/comm.hpp"
 #include "bindings/errors.hpp"
+#include "bindings/lp.hpp"
 #include "bindings/numpy_api.hpp"
 #include "comm/lifetime.hpp"
 
@@ -22,4 +23,9 @@ NB_MODULE(_native, m) {
     cobre::bindings::bind_trace(comm);
     cobre::bindings::bind_shm(comm);
     cobre::bindings::bind_tcp(comm);
+
+    nb::module_ lp = m.def_submodule("lp", "Linear programs, solved by HiGHS a batch at a time.");
+    cobre::bindings::bind_lp(lp);
+    nb::module_ noise = m.def_submodule("noise", "Seeds, generator, normal numbers, sampling and correlation.");
+    cobre::bindings::bind_noise(noise);
 }

@@ -21,25 +21,55 @@ if TYPE_CHECKING:
         ValidationError,
         WorkerError,
     )
+    from cobre.study import (
+        CaseLoader,
+        Policy,
+        ProgressEvent,
+        TrainingResult,
+        WorkerInfo,
+        load_case,
+        train,
+        validate,
+    )
 
 __all__ = [
     "BackendError",
+    "CaseLoader",
     "CobreError",
     "CommError",
     "IOError",
+    "Policy",
+    "ProgressEvent",
     "SolverError",
+    "TrainingResult",
     "ValidationError",
     "WorkerError",
+    "WorkerInfo",
     "comm",
     "errors",
+    "load_case",
+    "train",
+    "validate",
 ]
 
 _SUBMODULES = ("comm", "errors")
+_STUDY = (
+    "CaseLoader",
+    "Policy",
+    "ProgressEvent",
+    "TrainingResult",
+    "WorkerInfo",
+    "load_case",
+    "train",
+    "validate",
+)
 
 
 def __getattr__(name: str) -> object:
     if name in _SUBMODULES:
         return import_module(f"{__name__}.{name}")
+    if name in _STUDY:
+        return getattr(import_module("cobre.study"), name)
     if name in __all__:
         return getattr(import_module("cobre.errors"), name)
     if name == "__version__":

@@ -142,7 +142,7 @@ def test_what_a_rank_leaves_running_is_ended_with_it():
     assert wait_for(lambda: not is_alive(int(result.output)))
 
 
-def test_an_interrupt_leaves_no_rank_behind(tmp_path, interruptible):
+def test_an_interrupt_leaves_no_rank_behind(tmp_path):
     def interrupt():
         wait_for(lambda: len(list(tmp_path.iterdir())) == 2)
         os.kill(os.getpid(), signal.SIGINT)

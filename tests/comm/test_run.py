@@ -367,3 +367,40 @@ def test_no_worker_outlives_its_parent(number, backend, sockets_path):
         parent.send_signal(number)
     assert parent.returncode == -number
     assert wait_for(lambda: not any(map(is_alive, pids)))
+
+
+GRACEFUL = """
+import signal, time
+from cobre.comm import emit, run
+
+def work(comm):
+    asked = []
+    signal.signal(signal.SIGTERM, lambda *_: asked.append("TERM"))
+    signal.signal(signal.SIGINT, lambda *_: asked.append("INT"))
+    emit("ready")
+    deadline = time.monotonic() + 60
+    while not asked and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return asked
+
+print(run(work, num_workers=2, on_event=lambda rank, event: print(event, flush=True), relay_signals=True))
+"""
+
+
+@pytest.mark.parametrize(("number", "name"), [(signal.SIGTERM, "TERM"), (signal.SIGINT, "INT")])
+def test_relayed_signals_let_workers_finish_and_return(number, name):
+    with subprocess.Popen([sys.executable, "-c", GRACEFUL], stdout=subprocess.PIPE, text=True) as parent:
+        assert [parent.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
+        parent.send_signal(number)
+        rest, _ = parent.communicate(timeout=60)
+    assert rest == f"[['{name}'], ['{name}']]\n"
+    assert parent.returncode == 0
+
+
+def _variable(comm):
+    return os.environ.get("COBRE_TEST_VARIABLE")
+
+
+def test_workers_see_the_variables_given_to_them():
+    assert run(_variable, num_workers=2, environment={"COBRE_TEST_VARIABLE": "7"}) == ["7", "7"]
+    assert "COBRE_TEST_VARIABLE" not in os.environ

@@ -21,6 +21,12 @@ class Command(NamedTuple):
 
 
 COMMANDS: Mapping[str, Command] = {
+    "init": Command("cobre.cli.init", "write an example case to start from"),
+    "run": Command("cobre.cli.run", "train the policy of a case, on one process or many"),
+    "validate": Command("cobre.cli.validate", "check a case and say everything that is wrong with it"),
+    "summary": Command("cobre.cli.summary", "show the outcome of a run again"),
+    "report": Command("cobre.cli.report", "print everything a run recorded as JSON"),
+    "schema": Command("cobre.cli.schema", "write JSON Schemas of the files of a case"),
     "launch": Command("cobre.cli.launch", "start several ranks of a program"),
     "bench": Command("cobre.cli.bench", "measure the collectives of the backends on this machine"),
     "doctor": Command("cobre.cli.doctor", "say what works on this machine, what does not, and what to do"),

@@ -7,9 +7,10 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from operator import index
 from typing import Any, NoReturn
 
@@ -20,6 +21,7 @@ from cobre.comm.launch.group import Group
 from cobre.comm.launch.output import Console
 from cobre.comm.launch.process import RankProcess
 from cobre.comm.launch.report import Tag
+from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
 from cobre.comm.launch.verdict import first_failure, result_of
 from cobre.comm.selection import DEFAULT_FOR_MANY, BackendKind, available_backends, get_backend
@@ -44,6 +46,8 @@ def run(
     timeout: float | None = None,
     on_event: OnEvent | None = None,
     start_method: str = "fresh",
+    environment: Mapping[str, str] | None = None,
+    relay_signals: bool = False,
 ) -> list[Any]:
     """Call ``fn(comm, *args, **kwargs)`` on ``num_workers`` ranks and return their results in rank order.
 
@@ -52,7 +56,9 @@ def run(
     print appears here, in whole lines. One worker runs in this process, and there ``timeout`` is not watched.
 
     ``on_event(rank, event)`` is called here, in the calling thread, for whatever ranks `emit`; events of one rank keep
-    their order. ``auto`` takes shm, or what the environment asks for.
+    their order. ``auto`` takes shm, or what the environment asks for. ``environment`` adds variables to those that
+    workers inherit. With ``relay_signals`` an interrupt or a request to end goes to the workers alone, which may finish
+    and return; a second one kills them. It needs the main thread, and otherwise changes nothing.
 
     The first failure ends the others and is raised as `WorkerError`, with what the rank raised as ``inner`` and as
     cause. No process, segment or port outlives this call, even if this process is killed.
@@ -69,7 +75,9 @@ def run(
         return [_run_here(record, fn, args, kwargs or {}, on_event)]
     with _task(fn, args, kwargs or {}, on_event is not None) as descriptor:
         commands = _commands(record, size, descriptor)
-        return _run_in_processes(record, commands, descriptor, timeout, on_event)
+        environ = {**os.environ, **(environment or {})}
+        relays = relay_signals and threading.current_thread() is threading.main_thread()
+        return _run_in_processes(record, commands, descriptor, timeout, on_event, environ, relays)
 
 
 def _refuse_other_than_fresh(start_method: str) -> None:
@@ -169,13 +177,21 @@ def _run_in_processes(
     descriptor: int,
     timeout: float | None,
     on_event: OnEvent | None,
+    environ: Mapping[str, str],
+    relays_signals: bool,
 ) -> list[Any]:
     deadline = time.monotonic() + timeout if timeout is not None else math.inf
-    environ = {**os.environ, **thread_settings(len(commands), os.environ)}
-    with merging(environ), Group(commands, Console(prefix=False), keep_lines=KEPT_LINES) as group:
+    environ = {**environ, **thread_settings(len(commands), environ)}
+    with (
+        merging(environ),
+        Group(commands, Console(prefix=False), keep_lines=KEPT_LINES) as group,
+        SignalRelay(group) if relays_signals else nullcontext() as relay,
+    ):
         group.on_report = lambda rank: _deliver(rank, on_event)
         try:
             group.start(record.name, environ, pass_fds=(descriptor,))
+            if relay is not None:
+                relay.all_started()
             is_done = group.wait(deadline)
         except KeyboardInterrupt:
             group.send(signal.SIGINT)  # workers live in sessions of their own: the terminal did not tell them

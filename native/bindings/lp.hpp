@@ -1,0 +1,9 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace cobre::bindings {
+
+void bind_lp(nanobind::module_& m);
+
+}  // namespace cobre::bindings

@@ -1,0 +1,104 @@
+// Exercises the random recipe without Python, so that sanitizers see all of it.
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "noise/correlation.hpp"
+#include "noise/elementary.hpp"
+#include "noise/generator.hpp"
+#include "noise/normal.hpp"
+#include "noise/sampling.hpp"
+#include "noise/seeds.hpp"
+#include "report.hpp"
+
+namespace {
+
+using namespace cobre::noise;
+using cobre::tests::Report;
+
+void check_seeds(Report& report) {
+    report.expect(forward_seed(42, 0, 0, 0) == 4418977803187233897u, "the golden forward seed");
+    report.expect(stage_seed(42, 0) == 983776962555776753u, "the golden stage seed");
+    report.expect(opening_seed(42, 0, 1) != opening_seed(42, 1, 0), "openings and stages have seeds of their own");
+    std::array<std::byte, 40> message{};
+    for (std::size_t n = 0; n + 1 < message.size(); ++n) {
+        report.expect(siphash13({message.data(), n}) != siphash13({message.data(), n + 1}),
+                      "the length is hashed");
+    }
+}
+
+void check_numbers(Report& report) {
+    constexpr double largest = std::numeric_limits<double>::max(), smallest = 5e-324;
+    report.expect(std::fabs(logarithm(largest) - std::log(largest)) < 1e-12, "the largest logarithm");
+    report.expect(std::fabs(logarithm(smallest) - std::log(smallest)) < 1e-12, "the smallest logarithm");
+    report.expect(logarithm(1.0) == 0.0 && exponential(0.0) == 1.0, "log 1 and e^0 are exact");
+    Generator generator(1);
+    double sum = 0.0, squares = 0.0;
+    constexpr int n = 200000;
+    for (int i = 0; i < n; ++i) {
+        const double x = draw_normal(generator);
+        sum += x;
+        squares += x * x;
+    }
+    report.expect(std::fabs(sum / n) < 0.01 && std::fabs(squares / n - 1.0) < 0.02, "normal numbers look normal");
+    bool is_below = true;
+    for (const std::uint32_t bound : {1u, 2u, 7u, 0x80000001u, 0xffffffffu}) {
+        for (int i = 0; i < 1000; ++i) is_below = is_below && generator.below(bound) < bound;
+    }
+    report.expect(is_below, "bounded numbers stay below their bound");
+}
+
+void check_sampling(Report& report) {
+    const std::array<double, 6> golden{4.0098936496495646e-1,  2.2792558815859804e-1, -1.3954121776085244,
+                                       -2.6939366921736746e-1, 8.3370317090563684e-1, -1.6199918031824887};
+    std::vector<double> saa(6), empty;
+    sample_saa(42, 0, {3, 2}, saa);
+    report.expect(std::equal(saa.begin(), saa.end(), golden.begin()), "the golden openings");
+    std::vector<double> lhs(13 * 5);
+    sample_lhs(42, 3, {13, 5}, lhs);
+    sample_lhs(42, 3, {0, 5}, empty);
+    sample_lhs(42, 3, {5, 0}, empty);
+    sample_saa(42, 3, {5, 0}, empty);
+    const std::array<std::uint32_t, 4> openings{1, 5, 2, 9}, groups{0, 0, 1, 2};
+    std::vector<std::int32_t> chosen(3 * 4);
+    draw_openings(42, 1, 7, 3, openings, chosen);
+    std::vector<double> fresh(3 * 4 * 5);
+    draw_fresh(42, 1, 7, 3, groups, 5, fresh);
+    report.expect(std::equal(fresh.begin(), fresh.begin() + 5, fresh.begin() + 5), "a group has one noise");
+    report.expect(fresh[5] != fresh[10], "groups have different noise");
+}
+
+void check_correlation(Report& report) {
+    for (const std::size_t n : {0u, 1u, 2u, 9u}) {
+        std::vector<double> matrix(n * n, 0.5), root(n * n), noise(7 * (n + 2), 1.0);
+        std::vector<std::int64_t> positions(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            matrix[i * n + i] = 1.0;
+            positions[i] = static_cast<std::int64_t>(n + 1 - i);
+        }
+        square_root(matrix, n, root);
+        correlate(root, positions, n + 2, noise);
+        double error = 0.0;
+        for (std::size_t i = 0; i < n; ++i) {
+            for (std::size_t j = 0; j < n; ++j) {
+                double sum = 0.0;
+                for (std::size_t k = 0; k < n; ++k) sum += root[i * n + k] * root[k * n + j];
+                error = std::max(error, std::fabs(sum - matrix[i * n + j]));
+            }
+        }
+        report.expect(error < 1e-13, "the root squared is the matrix");
+        report.expect(noise[0] == 1.0 && noise[1] == 1.0, "columns outside the group stay");
+    }
+}
+
+}  // namespace
+
+int main() {
+    Report report;
+    check_seeds(report);
+    check_numbers(report);
+    check_sampling(report);
+    check_correlation(report);
+    return report.finish();
+}

@@ -1,0 +1,66 @@
+"""What ``--output-format json`` prints: one document, the same for every command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import cobre
+from cobre.errors import CobreError
+
+__all__ = ["Response", "add_output_format", "answer"]
+
+SCHEMA = "urn:cobre:response:v1"
+FORMATS = ("text", "json")
+
+
+@dataclass
+class Response:
+    """What a command found out."""
+
+    data: Mapping[str, Any] = field(default_factory=dict)
+    summary: str = ""
+    exit_code: int = 0
+    errors: Sequence[Mapping[str, Any]] = ()
+    warnings: Sequence[Mapping[str, Any]] = ()
+
+
+def add_output_format(parser: argparse.ArgumentParser) -> None:
+    """Give a command the option."""
+    parser.add_argument(
+        "--output-format",
+        choices=FORMATS,
+        default="text",
+        help="text for people (default) or one JSON document",
+    )
+
+
+def answer(
+    command: str, output_format: str, work: Callable[[], Response], show: Callable[[Response], None]
+) -> int:
+    """Do the work and show its response in the format asked for; the exit status."""
+    if output_format == "text":
+        response = work()
+        show(response)
+        return response.exit_code
+    try:
+        response = work()
+    except CobreError as error:
+        response = Response(summary=error.message, exit_code=error.exit_status, errors=[error.to_dict()])
+    document = {
+        "$schema": SCHEMA,
+        "command": command,
+        "success": response.exit_code == 0,
+        "exit_code": response.exit_code,
+        "cobre_version": cobre.__version__,
+        "errors": list(response.errors),
+        "warnings": list(response.warnings),
+        "data": response.data,
+        "summary": response.summary,
+    }
+    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    return response.exit_code

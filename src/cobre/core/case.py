@@ -1,0 +1,38 @@
+"""One study: the system, its horizon, its numbers and how to run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.core.config import Config
+from cobre.core.entities import System
+from cobre.core.horizon import Horizon
+from cobre.core.scenarios import PastInflows, Scenarios
+from cobre.core.tables import Tables
+
+
+@dataclass(frozen=True)
+class InitialState:
+    """Where the study starts."""
+
+    storage_hm3: NDArray[np.float64]
+    """``[hydro]``."""
+    past_inflows: tuple[PastInflows, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A complete, validated study. Nothing in it depends on the order of entities or rows in files."""
+
+    name: str
+    system: System
+    horizon: Horizon
+    tables: Tables
+    scenarios: Scenarios
+    initial: InitialState
+    config: Config
+    folder: str | None = field(default=None, compare=False)
+    """Where it was read from, if it was; no part of what the study is."""

@@ -1,0 +1,159 @@
+"""The power system's plants, buses and lines: what does not change from stage to stage.
+
+Tuples of entities are sorted by id; an *index* is a position in such a tuple. Everything that may vary by
+stage (bounds, costs, productivities) is in :mod:`cobre.core.tables`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Protocol
+
+ProductionModel = Literal["constant_productivity", "linearized_head", "fpha"]
+
+
+class Identified(Protocol):
+    """Anything with an id that is unique among its kind."""
+
+    @property
+    def id(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DeficitSegment:
+    """Load that may stay unserved at a price; ``depth_mw`` None means without limit."""
+
+    depth_mw: float | None
+    cost_per_mwh: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bus:
+    """A node of the network where supply meets load."""
+
+    id: int
+    name: str
+    deficit_segments: tuple[DeficitSegment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A transport link between two buses."""
+
+    id: int
+    name: str
+    source_bus: int
+    """Index of the bus where direct flow leaves."""
+    target_bus: int
+    losses_percent: float = 0.0
+
+    @property
+    def efficiency(self) -> float:
+        """Share of the power sent that arrives."""
+        return 1.0 - self.losses_percent / 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Thermal:
+    """A plant that burns fuel."""
+
+    id: int
+    name: str
+    bus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Diversion:
+    """A canal that takes water to another plant than the river does."""
+
+    downstream: int
+    """Index of the hydro that receives the water."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hydro:
+    """A reservoir with turbines. ``downstream`` and ``bus`` are indices."""
+
+    id: int
+    name: str
+    bus: int
+    downstream: int | None
+    diversion: Diversion | None = None
+    has_evaporation: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NonControllableSource:
+    """Wind, sun or run of river: produces what nature gives, or less at a price."""
+
+    id: int
+    name: str
+    bus: int
+
+
+@dataclass(frozen=True, slots=True)
+class PumpingStation:
+    """Lifts water from one reservoir to another and takes power for it."""
+
+    id: int
+    name: str
+    bus: int
+    source_hydro: int
+    destination_hydro: int
+    consumption_mw_per_m3s: float
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyContract:
+    """Power bought from or sold to the outside at a fixed price."""
+
+    id: int
+    name: str
+    bus: int
+    is_import: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintTerm:
+    """``coefficient * variable(entity[, block])``; ``block`` None takes the block of the row."""
+
+    coefficient: float
+    variable: str
+    entity: int
+    """Index in the tuple of entities that ``variable`` belongs to."""
+    block: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GenericConstraint:
+    """A linear relation between decisions that a planner writes as text."""
+
+    id: int
+    name: str
+    terms: tuple[ConstraintTerm, ...]
+    sense: Literal["<=", ">=", "=="]
+    slack_penalty: float | None
+    """Price of one unit of violation during one hour; None makes the constraint hard."""
+
+
+@dataclass(frozen=True)
+class System:
+    """All entities, each kind sorted by id."""
+
+    buses: tuple[Bus, ...]
+    lines: tuple[Line, ...] = ()
+    thermals: tuple[Thermal, ...] = ()
+    hydros: tuple[Hydro, ...] = ()
+    non_controllables: tuple[NonControllableSource, ...] = ()
+    pumping_stations: tuple[PumpingStation, ...] = ()
+    contracts: tuple[EnergyContract, ...] = ()
+    generic_constraints: tuple[GenericConstraint, ...] = ()
+
+    @cached_property
+    def upstream_of(self) -> tuple[tuple[int, ...], ...]:
+        """For each hydro, the indices of the plants whose water it receives by the river."""
+        return tuple(
+            tuple(i for i, plant in enumerate(self.hydros) if plant.downstream == h)
+            for h in range(len(self.hydros))
+        )

@@ -1,0 +1,47 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+from cobre.errors import IOError
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Make ``path`` hold exactly ``data``: readers see the old file or the new one, never half of it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            os.fchmod(file.fileno(), 0o666 & ~_umask())
+        Path(name).replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise unwritable(path, error) from error
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def unwritable(path: Path, error: OSError) -> IOError:
+    """The error to raise for a path that the system does not let us write."""
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return IOError(
+        str(path),
+        f"cannot write {path}: {error.strerror or error}",
+        suggestion="free some space on that disk" if is_full else "choose a folder that may be written to",
+    )

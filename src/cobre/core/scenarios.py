@@ -1,0 +1,106 @@
+"""What the case says about randomness: statistics, lag coefficients, correlation, given scenarios."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+EntityClass = Literal["inflow", "load", "ncs"]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class InflowStatistics:
+    """Rows of mean and standard deviation, sorted by hydro and stage id; pre-study ids are negative."""
+
+    hydro: Indices
+    stage_id: Indices
+    mean_m3s: Floats
+    std_m3s: Floats
+
+
+@dataclass(frozen=True)
+class LagCoefficients:
+    """Rows of standardised autoregressive coefficients, sorted by hydro, stage id and lag (from 1)."""
+
+    hydro: Indices
+    stage_id: Indices
+    lag: Indices
+    coefficient: Floats
+    residual_std_ratio: Floats
+
+
+@dataclass(frozen=True)
+class AnnualComponent:
+    """Rows of the PAR(p)-A term, sorted by hydro and stage id."""
+
+    hydro: Indices
+    stage_id: Indices
+    coefficient: Floats
+    mean_m3s: Floats
+    std_m3s: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelationGroup:
+    """Entities whose noises move together."""
+
+    name: str
+    entities: tuple[tuple[EntityClass, int], ...]
+    """Class and index of each entity, in the order of the matrix."""
+    matrix: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Profiles of correlation groups, and which stage (by index) uses which profile."""
+
+    profiles: dict[str, tuple[CorrelationGroup, ...]]
+    default_profile: str
+    profile_of_stage: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class GivenOpenings:
+    """A tree of noises supplied by the user, already correlated; rows sorted by stage, opening, entity."""
+
+    stage: Indices
+    opening: Indices
+    entity: Indices
+    value: Floats
+
+
+@dataclass(frozen=True)
+class GivenScenarios:
+    """Values supplied by the user, sorted by stage, scenario, entity."""
+
+    stage: Indices
+    scenario: Indices
+    entity: Indices
+    value: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class PastInflows:
+    """Inflows before the study, most recent first, for one hydro."""
+
+    hydro: int
+    values_m3s: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Scenarios:
+    """All of it; None where the case has no such file."""
+
+    inflow: InflowStatistics
+    lags: LagCoefficients
+    annual: AnnualComponent | None = None
+    correlation: Correlation | None = None
+    openings: GivenOpenings | None = None
+    external_inflow: GivenScenarios | None = None
+    external_load: GivenScenarios | None = None
+    external_ncs: GivenScenarios | None = None

@@ -1,0 +1,48 @@
+"""Turns the files of a case into a `cobre.core.case.Case`: ids become indices, overrides are applied."""
+
+from __future__ import annotations
+
+from cobre.core.case import Case
+from cobre.core.tables import Tables
+from cobre.io.assemble.bounds import (
+    build_buses,
+    build_constraints,
+    build_contracts,
+    build_lines,
+    build_non_controllables,
+    build_pumping,
+    build_thermals,
+)
+from cobre.io.assemble.horizon import build_horizon
+from cobre.io.assemble.hydros import build_hydro_costs, build_hydros
+from cobre.io.assemble.scenarios import build_initial_state, build_scenarios
+from cobre.io.assemble.settings import build_config
+from cobre.io.assemble.system import build_system
+from cobre.io.read.files import CaseFiles
+
+__all__ = ["assemble"]
+
+
+def assemble(files: CaseFiles) -> Case:
+    """The study. The files must have passed validation without an error."""
+    horizon = build_horizon(files.stages)
+    return Case(
+        name=files.folder.resolve().name,
+        system=build_system(files),
+        horizon=horizon,
+        tables=Tables(
+            hydro=build_hydros(files, horizon),
+            hydro_costs=build_hydro_costs(files, horizon),
+            thermal=build_thermals(files, horizon),
+            line=build_lines(files, horizon),
+            bus=build_buses(files, horizon),
+            non_controllable=build_non_controllables(files, horizon),
+            pumping=build_pumping(files, horizon),
+            contract=build_contracts(files, horizon),
+            constraint=build_constraints(files, horizon),
+        ),
+        scenarios=build_scenarios(files, horizon),
+        initial=build_initial_state(files),
+        config=build_config(files.config),
+        folder=str(files.folder.resolve()),
+    )

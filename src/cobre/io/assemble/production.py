@@ -1,0 +1,90 @@
+"""How much power a hydro makes of its water in each stage: a productivity, or planes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.core.horizon import Horizon, Stage
+from cobre.io.assemble.system import by_id
+from cobre.io.read.columns import ABSENT, Table
+from cobre.io.read.files import CaseFiles
+from cobre.io.read.system.hydro_production_models import ModelChoice, StageRangesRecord
+from cobre.io.read.system.hydros import FphaRecord, HydroRecord
+
+
+@dataclass(frozen=True)
+class Production:
+    """The model of one hydro in one stage; ``productivity`` is None with planes or if none is given."""
+
+    has_planes: bool
+    productivity: float | None
+    source: str | None = None
+    """Where planes come from, if the case says so: precomputed or computed."""
+
+
+def production_of(hydro: HydroRecord, stage: Stage, files: CaseFiles) -> Production:
+    """The model that applies, most specific first: the stage's or season's choice, then the plant's own."""
+    base = None if isinstance(hydro.generation, FphaRecord) else hydro.generation.productivity_mw_per_m3s
+    choice = _choice(hydro.id, stage, files)
+    model = hydro.generation.model if choice is None else choice[0]
+    detail = None if choice is None else choice[1]
+    if model == "fpha":
+        config = None if detail is None else detail.fpha_config
+        return Production(True, None, None if config is None else config.source)
+    if detail is not None and detail.productivity_override is not None:
+        return Production(False, detail.productivity_override)
+    return Production(False, base)
+
+
+def _choice(hydro_id: int, stage: Stage, files: CaseFiles) -> tuple[str, ModelChoice | None] | None:
+    entry = files.production_model_of.get(hydro_id)
+    if entry is None:
+        return None
+    if isinstance(entry, StageRangesRecord):
+        for each in sorted(entry.stage_ranges, key=lambda each: each.start_stage_id):
+            is_open = each.end_stage_id is None
+            if each.start_stage_id <= stage.id and (is_open or stage.id <= (each.end_stage_id or 0)):
+                return each.model, each
+        return None
+    season = next((each for each in entry.seasons if each.season_id == stage.season_id), None)
+    return (entry.default_model, None) if season is None else (season.model, season)
+
+
+def planes_of(hydro_id: int, stage_id: int, table: Table) -> NDArray[np.float64]:
+    """Rows (constant, per hm3, per m3/s turbined, per m3/s spilled); rows of the stage win over common ones."""
+    mine = table["hydro_id"] == hydro_id
+    rows = np.flatnonzero(mine & (table["stage_id"] == stage_id))
+    if not len(rows):
+        rows = np.flatnonzero(mine & (table["stage_id"] == ABSENT))
+    kappa = np.where(np.isnan(table["kappa"][rows]), 1.0, table["kappa"][rows])
+    columns = (
+        table["gamma_0"][rows] * kappa,
+        *(table[name][rows] for name in ("gamma_v", "gamma_q", "gamma_s")),
+    )
+    return np.stack(columns, axis=1).reshape(-1, 4)
+
+
+def build_production(
+    files: CaseFiles, horizon: Horizon
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """Productivity (NaN with planes), offsets of planes, planes: as `HydroTables` wants them."""
+    hydros: Sequence[HydroRecord] = by_id(files.hydros.hydros)
+    productivity = np.full((len(hydros), horizon.n_stages), np.nan)
+    offsets, planes = [0], []
+    for row, hydro in enumerate(hydros):
+        for index, stage in enumerate(horizon.stages):
+            production = production_of(hydro, stage, files)
+            count = 0
+            if production.has_planes:
+                found = planes_of(hydro.id, stage.id, files.tables["hyperplanes"])
+                planes.append(found)
+                count = len(found)
+            elif production.productivity is not None:
+                productivity[row, index] = production.productivity
+            offsets.append(offsets[-1] + count)
+    every = np.concatenate(planes) if planes else np.empty((0, 4))
+    return productivity, np.array(offsets, np.int64), np.ascontiguousarray(every, np.float64)

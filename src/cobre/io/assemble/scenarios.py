@@ -1,0 +1,139 @@
+"""What the case says about randomness, as `cobre.core.scenarios` has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.core.case import InitialState
+from cobre.core.horizon import Horizon
+from cobre.core.scenarios import (
+    AnnualComponent,
+    Correlation,
+    CorrelationGroup,
+    GivenOpenings,
+    GivenScenarios,
+    InflowStatistics,
+    LagCoefficients,
+    PastInflows,
+    Scenarios,
+)
+from cobre.io.assemble.system import entity_indices
+from cobre.io.read.columns import Table
+from cobre.io.read.files import CaseFiles
+from cobre.io.read.scenarios.correlation import CorrelationFile, CorrelationGroupRecord
+
+CLASS_ENTITIES = {"inflow": "hydro", "load": "bus", "ncs": "non-controllable source"}
+DEFAULT_PROFILE = "default"
+
+
+def build_scenarios(files: CaseFiles, horizon: Horizon) -> Scenarios:
+    """All statistics, coefficients, correlations and given values."""
+    index = entity_indices(files)
+    hydro, tables = index["hydro"], files.tables
+    stats, lags, annual = tables["inflow_stats"], tables["inflow_lags"], tables["inflow_annual"]
+    return Scenarios(
+        inflow=InflowStatistics(
+            _positions(stats["hydro_id"], hydro), stats["stage_id"], stats["mean_m3s"], stats["std_m3s"]
+        ),
+        lags=LagCoefficients(
+            _positions(lags["hydro_id"], hydro),
+            lags["stage_id"],
+            lags["lag"],
+            lags["coefficient"],
+            lags["residual_std_ratio"],
+        ),
+        annual=AnnualComponent(
+            _positions(annual["hydro_id"], hydro),
+            annual["stage_id"],
+            annual["annual_coefficient"],
+            annual["annual_mean_m3s"],
+            annual["annual_std_m3s"],
+        )
+        if len(annual)
+        else None,
+        correlation=None if files.correlation is None else _correlation(files.correlation, horizon, index),
+        openings=_openings(tables["noise_openings"], horizon),
+        external_inflow=_given(tables["external_inflow"], horizon, "hydro_id", "value_m3s", hydro),
+        external_load=_given(tables["external_load"], horizon, "bus_id", "value_mw", index["bus"]),
+        external_ncs=_given(
+            tables["external_ncs"], horizon, "ncs_id", "value", index["non-controllable source"]
+        ),
+    )
+
+
+def build_initial_state(files: CaseFiles) -> InitialState:
+    """Stored water (zero where the case is silent) and past inflows in order of hydros."""
+    hydro = entity_indices(files)["hydro"]
+    storage = np.zeros(len(hydro))
+    for entry in files.initial_conditions.storage:
+        storage[hydro[entry.hydro_id]] = entry.value_hm3
+    past = sorted(files.initial_conditions.past_inflows, key=lambda entry: entry.hydro_id)
+    return InitialState(
+        storage,
+        tuple(PastInflows(hydro[entry.hydro_id], tuple(map(float, entry.values_m3s))) for entry in past),
+    )
+
+
+def _positions(ids: NDArray[Any], index: Mapping[int, int]) -> NDArray[np.int64]:
+    known = np.array(sorted(index), np.int64)
+    places = np.array([index[each] for each in known.tolist()], np.int64)
+    return places[np.searchsorted(known, ids)] if len(known) else np.empty(0, np.int64)
+
+
+def _correlation(
+    record: CorrelationFile, horizon: Horizon, index: Mapping[str, Mapping[int, int]]
+) -> Correlation:
+    names = sorted(record.profiles)
+    scheduled = {horizon.index_of[entry.stage_id]: entry.profile_name for entry in record.schedule or ()}
+    return Correlation(
+        {
+            name: tuple(
+                sorted(
+                    (_group(group, index) for group in record.profiles[name].correlation_groups),
+                    key=lambda group: group.entities,
+                )
+            )
+            for name in names
+        },
+        DEFAULT_PROFILE if DEFAULT_PROFILE in names else names[0],
+        dict(sorted(scheduled.items())),
+    )
+
+
+def _group(record: CorrelationGroupRecord, index: Mapping[str, Mapping[int, int]]) -> CorrelationGroup:
+    """Entities in order of ids, the matrix arranged likewise, so that the order in the file does not matter."""
+    entities = [(entity.type, index[CLASS_ENTITIES[entity.type]][entity.id]) for entity in record.entities]
+    order = sorted(range(len(entities)), key=lambda position: entities[position])
+    return CorrelationGroup(
+        record.name,
+        tuple(entities[position] for position in order),
+        tuple(tuple(float(record.matrix[row][column]) for column in order) for row in order),
+    )
+
+
+def _openings(table: Table, horizon: Horizon) -> GivenOpenings | None:
+    if not len(table):
+        return None
+    return GivenOpenings(
+        _positions(table["stage_id"], horizon.index_of),
+        table["opening_index"],
+        table["entity_index"],
+        table["value"],
+    )
+
+
+def _given(
+    table: Table, horizon: Horizon, key: str, column: str, index: Mapping[int, int]
+) -> GivenScenarios | None:
+    if not len(table):
+        return None
+    return GivenScenarios(
+        _positions(table["stage_id"], horizon.index_of),
+        table["scenario_id"],
+        _positions(table[key], index),
+        table[column],
+    )

@@ -1,0 +1,87 @@
+"""The settings of ``config.json`` that this version acts upon."""
+
+from __future__ import annotations
+
+from cobre.core.config import (
+    BoundStalling,
+    Config,
+    CutSelection,
+    IterationLimit,
+    ScenarioSource,
+    SolverRetries,
+    StoppingRule,
+    TimeLimit,
+    TrainingConfig,
+)
+from cobre.io.read.config import (
+    BoundStallingRecord,
+    ConfigRecord,
+    CutSelectionRecord,
+    IterationLimitRecord,
+    ScenarioSourceRecord,
+    StoppingRuleRecord,
+    TimeLimitRecord,
+    TrainingRecord,
+)
+
+DEFAULT_SEED = 42
+
+
+def build_config(record: ConfigRecord) -> Config:
+    """Settings with every default filled in."""
+    training = record.training
+    method = None if record.modeling is None else record.modeling.inflow_non_negativity
+    return Config(
+        TrainingConfig(
+            forward_passes=training.forward_passes,
+            stopping_rules=_build_rules(training),
+            stop_when_all=training.stopping_mode == "all",
+            tree_seed=DEFAULT_SEED if training.tree_seed is None else abs(training.tree_seed),
+            scenario_source=_build_source(training.scenario_source),
+            cut_selection=_build_selection(training.cut_selection),
+            retries=SolverRetries()
+            if training.solver is None
+            else SolverRetries(
+                training.solver.retry_max_attempts, float(training.solver.retry_time_budget_seconds)
+            ),
+        ),
+        inflow_non_negativity="penalty" if method is None else method.method,
+    )
+
+
+def _build_rules(training: TrainingRecord) -> tuple[StoppingRule, ...]:
+    if training.stopping_rules is None:
+        return TrainingConfig().stopping_rules
+    rules = tuple(rule for rule in map(_build_rule, training.stopping_rules) if rule is not None)
+    return tuple(sorted(rules, key=repr))
+
+
+def _build_rule(record: StoppingRuleRecord) -> StoppingRule | None:
+    if isinstance(record, IterationLimitRecord):
+        return IterationLimit(record.limit)
+    if isinstance(record, TimeLimitRecord):
+        return TimeLimit(float(record.seconds))
+    if isinstance(record, BoundStallingRecord):
+        return BoundStalling(record.iterations, float(record.tolerance))
+    return None
+
+
+def _build_source(record: ScenarioSourceRecord | None) -> ScenarioSource:
+    if record is None:
+        return ScenarioSource()
+    return ScenarioSource(record.inflow.scheme, record.load.scheme, record.ncs.scheme, record.seed)
+
+
+def _build_selection(record: CutSelectionRecord | None) -> CutSelection:
+    if record is None:
+        return CutSelection()
+    window, epsilon = record.memory_window, record.domination_epsilon
+    return CutSelection(
+        method=record.method if record.enabled else None,
+        check_frequency=record.check_frequency,
+        memory_window=record.threshold if window is None else window,
+        domination_epsilon=float(record.threshold) if epsilon is None else float(epsilon),
+        threshold=record.threshold,
+        activity_tolerance=float(record.cut_activity_tolerance),
+        max_active_per_stage=record.max_active_per_stage,
+    )

@@ -1,0 +1,146 @@
+"""What is wrong with a case, said so that a planner can act on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from cobre.errors import ValidationError
+
+SHOWN_PER_FIELD = 20
+"""How many problems of one kind with one field of one file are listed; the rest are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemReport:
+    """One finding: where it is, what it is, and what to do."""
+
+    kind: str
+    file: str
+    message: str
+    remedy: str
+    entity: str = ""
+    field: str = ""
+    value: Any = None
+
+    def __str__(self) -> str:
+        place = ": ".join(part for part in (self.file, self.entity) if part)
+        return f"{place}: {self.message}\n  fix: {self.remedy}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain data that ``json.dumps`` accepts."""
+        return {**asdict(self), "value": plain(self.value)}
+
+
+@dataclass(frozen=True)
+class ValidationReport:
+    """Everything found in a case directory. A layer is completed when it could look at all of the data."""
+
+    errors: tuple[ProblemReport, ...]
+    warnings: tuple[ProblemReport, ...]
+    layers_completed: tuple[str, ...]
+
+    @property
+    def valid(self) -> bool:
+        return not self.errors
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data that ``json.dumps`` accepts."""
+        return {
+            "valid": self.valid,
+            "errors": [problem.to_dict() for problem in self.errors],
+            "warnings": [problem.to_dict() for problem in self.warnings],
+            "layers_completed": list(self.layers_completed),
+        }
+
+
+@dataclass
+class Problems:
+    """Collects findings while a case is read and checked; nothing is raised on the way."""
+
+    errors: list[ProblemReport] = field(default_factory=list)
+    warnings: list[ProblemReport] = field(default_factory=list)
+    _counts: dict[tuple[bool, str, str, str], int] = field(default_factory=dict)
+
+    def error(self, kind: str, file: str, message: str, remedy: str, **place: Any) -> None:
+        """Note something that makes the case unusable. ``place``: entity, field, value."""
+        self._note(self.errors, kind, file, message, remedy, place)
+
+    def warn(self, kind: str, file: str, message: str, remedy: str, **place: Any) -> None:
+        """Note something that the planner should know but that does not make the case unusable."""
+        self._note(self.warnings, kind, file, message, remedy, place)
+
+    def _note(
+        self,
+        findings: list[ProblemReport],
+        kind: str,
+        file: str,
+        message: str,
+        remedy: str,
+        place: Mapping[str, Any],
+    ) -> None:
+        key = (findings is self.errors, kind, file, str(place.get("field", "")))
+        self._counts[key] = self._counts.get(key, 0) + 1
+        if self._counts[key] <= SHOWN_PER_FIELD:
+            findings.append(ProblemReport(kind, file, message, remedy, **place))
+
+    def _with_counts(self, findings: Sequence[ProblemReport], are_errors: bool) -> Iterator[ProblemReport]:
+        yield from findings
+        for (is_error, kind, file, name), count in self._counts.items():
+            if is_error is are_errors and count > SHOWN_PER_FIELD:
+                more = count - SHOWN_PER_FIELD
+                message = f"{more} more problems of this kind" + (f" with {name}" if name else "")
+                yield ProblemReport(kind, file, message, "correct them the same way", field=name, value=more)
+
+    def report(self, layers_completed: Sequence[str]) -> ValidationReport:
+        """What was found so far."""
+        return ValidationReport(
+            tuple(self._with_counts(self.errors, True)),
+            tuple(self._with_counts(self.warnings, False)),
+            tuple(layers_completed),
+        )
+
+
+def raise_if_invalid(report: ValidationReport, case: str) -> None:
+    """Raise one `ValidationError` that carries every error of the report, if there is any."""
+    if report.valid:
+        return
+    first = report.errors[0]
+    if len(report.errors) == 1:
+        place = ": ".join(part for part in (first.file, first.entity) if part)
+        raise ValidationError(
+            f"{place}: {first.message}",
+            kind=first.kind,
+            context={key: value for key, value in first.to_dict().items() if key not in ("kind", "message")},
+            suggestion=first.remedy,
+            errors=[first.to_dict()],
+        )
+    listing = "\n".join(f"{number}. {problem}" for number, problem in enumerate(report.errors, 1))
+    raise ValidationError(
+        f"the case {case} has {len(report.errors)} problems\n{listing}",
+        kind=first.kind,
+        context={"case": case, "problems": len(report.errors)},
+        suggestion="correct all of them; cobre validate shows them again",
+        errors=[problem.to_dict() for problem in report.errors],
+    )
+
+
+def plain(value: Any) -> Any:
+    """``value`` as JSON knows it; what JSON has no word for becomes text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    return plain(value.item()) if hasattr(value, "item") else str(value)
+
+
+def shown(value: Any, width: int = 60) -> str:
+    """``value`` for a message: short, on one line."""
+    text = "null" if value is None else repr(value)
+    text = {"True": "true", "False": "false"}.get(text, text)
+    return text if len(text) <= width else f"{text[: width - 1]}…"

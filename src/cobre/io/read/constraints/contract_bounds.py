@@ -1,0 +1,18 @@
+"""``constraints/contract_bounds.parquet``: limits and prices of contracts that differ in a stage."""
+
+from __future__ import annotations
+
+from cobre.io.read.columns import TableFile, id_column, override
+
+FILE = TableFile(
+    "constraints/contract_bounds.parquet",
+    "contract_bounds",
+    (
+        id_column("contract_id", "contract"),
+        id_column("stage_id", "stage"),
+        override("min_mw", 0.0),
+        override("max_mw", 0.0),
+        override("price_per_mwh"),
+    ),
+    ("contract_id", "stage_id"),
+)

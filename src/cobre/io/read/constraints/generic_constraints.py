@@ -1,0 +1,40 @@
+"""``constraints/generic_constraints.json``: linear relations that planners write as text."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from cobre.io.read.documents import Document
+from cobre.io.read.records import Id, NonNegative, Record
+
+
+class SlackRecord(Record):
+    """Whether the relation may be broken, and at which price per unit and hour."""
+
+    enabled: bool = False
+    penalty: NonNegative | None = None
+
+
+class GenericConstraintRecord(Record):
+    """One relation; it holds only where it has a bound."""
+
+    id: Id
+    name: str
+    description: str | None = None
+    expression: str
+    sense: Literal["<=", ">=", "=="]
+    slack: SlackRecord = SlackRecord()
+
+
+class GenericConstraintsFile(Record):
+    """The whole file."""
+
+    constraints: tuple[GenericConstraintRecord, ...] = ()
+
+
+FILE = Document(
+    "constraints/generic_constraints.json",
+    GenericConstraintsFile,
+    "generic_constraints",
+    unique={"constraints": ("id",)},
+)

@@ -1,0 +1,134 @@
+"""A case directory as read: one attribute per file, nothing resolved yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from cobre.io.read.columns import Table
+from cobre.io.read.config import ConfigRecord, TrainingRecord
+from cobre.io.read.constraints.exchange_factors import ExchangeFactorsFile
+from cobre.io.read.constraints.generic_constraints import GenericConstraintsFile
+from cobre.io.read.initial_conditions import InitialConditionsRecord
+from cobre.io.read.penalties import (
+    BusPenalties,
+    HydroPenalties,
+    LinePenalties,
+    NonControllablePenalties,
+    PenaltiesRecord,
+)
+from cobre.io.read.scenarios.correlation import CorrelationFile
+from cobre.io.read.scenarios.load_factors import LoadFactorsFile
+from cobre.io.read.scenarios.non_controllable_factors import NonControllableFactorsFile
+from cobre.io.read.stages import PolicyGraphRecord, StagesRecord
+from cobre.io.read.system.buses import BusesRecord
+from cobre.io.read.system.energy_contracts import ContractsRecord
+from cobre.io.read.system.hydro_production_models import (
+    ProductionModelsRecord,
+    SeasonalRecord,
+    StageRangesRecord,
+)
+from cobre.io.read.system.hydros import HydrosRecord
+from cobre.io.read.system.lines import LinesRecord
+from cobre.io.read.system.non_controllable_sources import NonControllablesRecord
+from cobre.io.read.system.pumping_stations import PumpingStationsRecord
+from cobre.io.read.system.thermals import ThermalsRecord
+
+
+class _Identified(Protocol):
+    @property
+    def id(self) -> int: ...
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, int) and abs(value) < 2**31
+
+
+def _no_penalties() -> PenaltiesRecord:
+    costs = {name: 0.0 for name, each in HydroPenalties.model_fields.items() if each.is_required()}
+    return PenaltiesRecord(
+        bus=BusPenalties(deficit_segments=(), excess_cost=0.0),
+        line=LinePenalties(exchange_cost=0.0),
+        hydro=HydroPenalties(**costs),
+        non_controllable_source=NonControllablePenalties(curtailment_cost=0.0),
+    )
+
+
+def _no_stages() -> StagesRecord:
+    graph = PolicyGraphRecord(type="finite_horizon", annual_discount_rate=0.0)
+    return StagesRecord.model_construct(policy_graph=graph, stages=())
+
+
+@dataclass
+class CaseFiles:
+    """What the files say. A document that is not there or not usable is blank; ``unusable`` tells."""
+
+    folder: Path
+    config: ConfigRecord = field(default_factory=lambda: ConfigRecord(training=TrainingRecord()))
+    penalties: PenaltiesRecord = field(default_factory=_no_penalties)
+    stages: StagesRecord = field(default_factory=_no_stages)
+    initial_conditions: InitialConditionsRecord = field(
+        default_factory=lambda: InitialConditionsRecord(storage=(), filling_storage=())
+    )
+    buses: BusesRecord = field(default_factory=lambda: BusesRecord(buses=()))
+    lines: LinesRecord = field(default_factory=lambda: LinesRecord(lines=()))
+    hydros: HydrosRecord = field(default_factory=lambda: HydrosRecord(hydros=()))
+    thermals: ThermalsRecord = field(default_factory=lambda: ThermalsRecord(thermals=()))
+    non_controllables: NonControllablesRecord = field(default_factory=NonControllablesRecord)
+    pumping_stations: PumpingStationsRecord = field(default_factory=PumpingStationsRecord)
+    contracts: ContractsRecord = field(default_factory=ContractsRecord)
+    production_models: ProductionModelsRecord = field(default_factory=ProductionModelsRecord)
+    load_factors: LoadFactorsFile = field(default_factory=LoadFactorsFile)
+    non_controllable_factors: NonControllableFactorsFile = field(default_factory=NonControllableFactorsFile)
+    correlation: CorrelationFile | None = None
+    exchange_factors: ExchangeFactorsFile = field(default_factory=ExchangeFactorsFile)
+    generic_constraints: GenericConstraintsFile = field(default_factory=GenericConstraintsFile)
+    tables: dict[str, Table] = field(default_factory=dict)
+    """By attribute name of the table's file; a file that is not there gives an empty table."""
+    present: set[str] = field(default_factory=set)
+    """Paths of the files that are there."""
+    damaged: set[str] = field(default_factory=set)
+    """Paths of the files of which something could not be used."""
+    unusable: set[str] = field(default_factory=set)
+    """Paths of the files of which nothing could be used, required ones that are missing included."""
+    ambiguous: set[str] = field(default_factory=set)
+    """Paths of the files in which two entries have the same id."""
+    dropped: dict[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    """List entries that were left out because they are wrong, by path."""
+
+    @cached_property
+    def production_model_of(self) -> dict[int, StageRangesRecord | SeasonalRecord]:
+        """Entries of the production models, by hydro id."""
+        return {entry.hydro_id: entry for entry in self.production_models.production_models}
+
+    @cached_property
+    def known_ids(self) -> dict[str, frozenset[int] | None]:
+        """Ids of each kind of entity, those of wrong entries included; None where they are not known."""
+        every = self._ids("stages.json", (*self.stages.stages, *self.stages.pre_study_stages))
+        return {
+            "bus": self._ids("system/buses.json", self.buses.buses),
+            "line": self._ids("system/lines.json", self.lines.lines),
+            "hydro": self._ids("system/hydros.json", self.hydros.hydros),
+            "thermal": self._ids("system/thermals.json", self.thermals.thermals),
+            "non-controllable source": self._ids(
+                "system/non_controllable_sources.json", self.non_controllables.non_controllable_sources
+            ),
+            "pumping station": self._ids(
+                "system/pumping_stations.json", self.pumping_stations.pumping_stations
+            ),
+            "contract": self._ids("system/energy_contracts.json", self.contracts.contracts),
+            "generic constraint": self._ids(
+                "constraints/generic_constraints.json", self.generic_constraints.constraints
+            ),
+            "stage": every and frozenset(stage_id for stage_id in every if stage_id >= 0),
+            "any stage": every,
+        }
+
+    def _ids(self, path: str, entries: Sequence[_Identified]) -> frozenset[int] | None:
+        wrong: list[Any] = [entry.get("id") for entry in self.dropped.get(path, ())]
+        if path in self.unusable | self.ambiguous or not all(map(_is_id, wrong)):
+            return None  # which ids were meant is not known, so nothing can be said about references to them
+        return frozenset({entry.id for entry in entries} | set(wrong))

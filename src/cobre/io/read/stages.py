@@ -1,0 +1,137 @@
+"""``stages.json``: the horizon, its blocks, seasons, discounting and risk measures."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
+
+from cobre.io.read.documents import Document
+from cobre.io.read.records import Count, Id, IsoDate, NonNegative, Positive, Record, StageId
+
+
+class TransitionRecord(Record):
+    """An arc of the policy graph."""
+
+    source_id: StageId
+    target_id: StageId
+    probability: Annotated[float, Field(ge=0, le=1)]
+    annual_discount_rate_override: NonNegative | None = None
+
+
+class PolicyGraphRecord(Record):
+    """How stages follow each other, and the yearly discount rate."""
+
+    type: Literal["finite_horizon", "cyclic"]
+    annual_discount_rate: NonNegative
+    transitions: tuple[TransitionRecord, ...] = ()
+
+
+class SeasonRecord(Record):
+    """One period of the yearly cycle."""
+
+    id: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    label: str = ""
+    month_start: Annotated[int, Field(ge=1, le=12)]
+    day_start: Annotated[int, Field(ge=1, le=31)] | None = None
+    month_end: Annotated[int, Field(ge=1, le=12)] | None = None
+    day_end: Annotated[int, Field(ge=1, le=31)] | None = None
+
+
+class SeasonDefinitionsRecord(Record):
+    """The calendar of seasons."""
+
+    cycle_type: Literal["monthly", "weekly", "custom"]
+    seasons: tuple[SeasonRecord, ...]
+
+
+class Period(Record):
+    """Days from the first to before the last, and the season they belong to."""
+
+    id: Id
+    start_date: IsoDate
+    end_date: IsoDate
+    season_id: Id | None = None
+
+
+class PreStudyStageRecord(Period):
+    """A stage before the study, for the statistics that lags refer to."""
+
+    id: Annotated[int, Field(lt=0, ge=-(2**31))]
+
+
+class BlockRecord(Record):
+    """A share of the stage's hours."""
+
+    id: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    name: str = ""
+    hours: Positive
+
+
+class StateVariablesRecord(Record):
+    """What the public Cobre lets a case say about state; the inflow model decides."""
+
+    storage: bool = True
+    inflow_lags: bool = False
+
+
+class CvarRecord(Record):
+    """CVaR over the worst ``alpha`` of outcomes, weighted ``lambda`` against the expectation."""
+
+    alpha: Annotated[float, Field(gt=0, le=1)]
+    weight: Annotated[float, Field(ge=0, le=1, alias="lambda")]
+
+
+class RiskRecord(Record):
+    """The object form of a risk measure."""
+
+    cvar: CvarRecord
+
+
+def _risk_form(value: Any) -> str | None:
+    return "name" if isinstance(value, str) else "cvar"
+
+
+def _refuse_old_location(value: Any) -> Any:
+    raise PydanticCustomError(
+        "SchemaViolation",
+        "is an old place for it",
+        {"remedy": "move scenario_source to training.scenario_source in config.json"},
+    )
+
+
+class StageRecord(Period):
+    """One decision period."""
+
+    id: StageId
+    blocks: Annotated[tuple[BlockRecord, ...], Field(min_length=1)]
+    block_mode: Literal["parallel", "chronological"] = "parallel"
+    state_variables: StateVariablesRecord = StateVariablesRecord()
+    risk_measure: Annotated[
+        Annotated[Literal["expectation"], Tag("name")] | Annotated[RiskRecord, Tag("cvar")],
+        Discriminator(_risk_form),
+    ] = "expectation"
+    num_scenarios: Count
+    sampling_method: Literal["saa", "lhs", "qmc_sobol", "qmc_halton", "selective", "historical_residuals"] = (
+        "saa"
+    )
+
+
+class StagesRecord(Record):
+    """The whole file."""
+
+    policy_graph: PolicyGraphRecord
+    season_definitions: SeasonDefinitionsRecord | None = None
+    pre_study_stages: tuple[PreStudyStageRecord, ...] = ()
+    stages: Annotated[tuple[StageRecord, ...], Field(min_length=1)]
+    scenario_source: Annotated[None, BeforeValidator(_refuse_old_location)] = None
+
+
+FILE = Document(
+    "stages.json",
+    StagesRecord,
+    "stages",
+    is_required=True,
+    unique={"stages": ("id",), "pre_study_stages": ("id",)},
+)

@@ -1,0 +1,171 @@
+"""``system/hydros.json``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cobre.io.read.documents import Document
+from cobre.io.read.records import Id, Limit, NonNegative, Number, Record
+
+
+class ReservoirRecord(Record):
+    """Hard limits of the storage at the end of a stage."""
+
+    min_storage_hm3: NonNegative
+    max_storage_hm3: Limit
+
+
+class OutflowRecord(Record):
+    """Soft limits of the total outflow of each block; null means no upper limit."""
+
+    min_outflow_m3s: NonNegative
+    max_outflow_m3s: Limit | None = None
+
+
+class TurbineLimits(Record):
+    """Limits that all production models share: hard above, soft below."""
+
+    min_turbined_m3s: NonNegative
+    max_turbined_m3s: Limit
+    min_generation_mw: NonNegative
+    max_generation_mw: Limit
+
+
+class ConstantProductivityRecord(TurbineLimits):
+    """Power proportional to turbined flow."""
+
+    model: Literal["constant_productivity"]
+    productivity_mw_per_m3s: NonNegative
+
+
+class LinearizedHeadRecord(TurbineLimits):
+    """Treated like constant productivity."""
+
+    model: Literal["linearized_head"]
+    productivity_mw_per_m3s: NonNegative
+
+
+class FphaRecord(TurbineLimits):
+    """Power below a set of planes."""
+
+    model: Literal["fpha"]
+
+
+class EvaporationRecord(Record):
+    """Monthly evaporation, optionally with the volume around which it is linearised."""
+
+    coefficients_mm: Annotated[tuple[Number, ...], Field(min_length=12, max_length=12)]
+    reference_volumes_hm3: Annotated[tuple[NonNegative, ...], Field(min_length=12, max_length=12)] | None = (
+        None
+    )
+
+
+class DiversionRecord(Record):
+    """A canal to another hydro."""
+
+    downstream_id: Id
+    max_flow_m3s: Limit
+
+
+class PolynomialTailrace(Record):
+    """Height of the tail water as a polynomial of the outflow."""
+
+    type: Literal["polynomial"]
+    coefficients: tuple[Number, ...]
+
+
+class TailracePoint(Record):
+    """A point of a piecewise tailrace."""
+
+    outflow_m3s: Number
+    height_m: Number
+
+
+class PiecewiseTailrace(Record):
+    """Height of the tail water between points."""
+
+    type: Literal["piecewise"]
+    points: tuple[TailracePoint, ...]
+
+
+class FactorLosses(Record):
+    """Head lost in proportion."""
+
+    type: Literal["factor"]
+    value: Number
+
+
+class ConstantLosses(Record):
+    """Head lost by a constant."""
+
+    type: Literal["constant"]
+    value_m: Number
+
+
+class EfficiencyRecord(Record):
+    """Efficiency of the turbines."""
+
+    type: Literal["constant"]
+    value: Number
+
+
+class FillingRecord(Record):
+    """A reservoir that is being filled for the first time."""
+
+    start_stage_id: Id
+    filling_inflow_m3s: Number = 0.0
+
+
+class HydroPenaltyOverrides(Record):
+    """Prices of this plant; null keeps the system's."""
+
+    spillage_cost: NonNegative | None = None
+    fpha_turbined_cost: NonNegative | None = None
+    diversion_cost: NonNegative | None = None
+    turbined_violation_below_cost: NonNegative | None = None
+    outflow_violation_below_cost: NonNegative | None = None
+    outflow_violation_above_cost: NonNegative | None = None
+    generation_violation_below_cost: NonNegative | None = None
+    evaporation_violation_cost: NonNegative | None = None
+    water_withdrawal_violation_cost: NonNegative | None = None
+    storage_violation_below_cost: NonNegative | None = None
+    filling_target_violation_cost: NonNegative | None = None
+    water_withdrawal_violation_pos_cost: NonNegative | None = None
+    water_withdrawal_violation_neg_cost: NonNegative | None = None
+    evaporation_violation_pos_cost: NonNegative | None = None
+    evaporation_violation_neg_cost: NonNegative | None = None
+    inflow_nonnegativity_cost: NonNegative | None = None
+
+
+class HydroRecord(Record):
+    """A reservoir with turbines."""
+
+    id: Id
+    name: str
+    bus_id: Id
+    downstream_id: Id | None = None
+    reservoir: ReservoirRecord
+    outflow: OutflowRecord
+    generation: Annotated[
+        ConstantProductivityRecord | LinearizedHeadRecord | FphaRecord, Field(discriminator="model")
+    ]
+    evaporation: EvaporationRecord | None = None
+    diversion: DiversionRecord | None = None
+    tailrace: Annotated[PolynomialTailrace | PiecewiseTailrace, Field(discriminator="type")] | None = None
+    hydraulic_losses: Annotated[FactorLosses | ConstantLosses, Field(discriminator="type")] | None = None
+    efficiency: EfficiencyRecord | None = None
+    filling: FillingRecord | None = None
+    penalties: HydroPenaltyOverrides | None = None
+    entry_stage_id: Id | None = None
+    exit_stage_id: Id | None = None
+
+
+class HydrosRecord(Record):
+    """The whole file."""
+
+    hydros: tuple[HydroRecord, ...]
+
+
+FILE = Document("system/hydros.json", HydrosRecord, "hydros", is_required=True, unique={"hydros": ("id",)})

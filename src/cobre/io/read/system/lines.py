@@ -1,0 +1,40 @@
+"""``system/lines.json``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from cobre.io.read.documents import Document
+from cobre.io.read.records import Id, Limit, NonNegative, Record
+
+
+class CapacityRecord(Record):
+    """Largest flow in each direction."""
+
+    direct_mw: Limit
+    reverse_mw: Limit
+
+
+class LineRecord(Record):
+    """A link between two buses; it operates from its entry stage until before its exit stage."""
+
+    id: Id
+    name: str
+    source_bus_id: Id
+    target_bus_id: Id
+    capacity: CapacityRecord
+    exchange_cost: NonNegative | None = None
+    losses_percent: Annotated[float, Field(ge=0, lt=100)] | None = 0.0
+    entry_stage_id: Id | None = None
+    exit_stage_id: Id | None = None
+
+
+class LinesRecord(Record):
+    """The whole file."""
+
+    lines: tuple[LineRecord, ...]
+
+
+FILE = Document("system/lines.json", LinesRecord, "lines", is_required=True, unique={"lines": ("id",)})

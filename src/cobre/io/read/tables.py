@@ -1,0 +1,217 @@
+"""Parquet files: columns found by name, converted without loss, checked value by value, sorted by key.
+
+A row that is wrong is reported and left out, so that the later layers can still look at the rest.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from cobre.io.problems import Problems
+from cobre.io.read.columns import ABSENT, TYPE_NAMES, Column, Table, TableFile
+from cobre.io.read.records import HUGE
+
+
+def read_table(folder: Path, file: TableFile, problems: Problems) -> tuple[Table, bool]:
+    """The usable rows, sorted by key, and whether they are all that the file has."""
+    arrow = _open(folder / file.path, file.path, problems)
+    if arrow is None:
+        return file.empty(), False
+    known = {column.name for column in file.columns}
+    for name in arrow.column_names:
+        if name not in known:
+            problems.warn(
+                "SchemaViolation",
+                file.path,
+                f"column {name} is not known; it is ignored",
+                f"rename it to one of {', '.join(sorted(known))}, or remove it",
+                field=name,
+                value=str(arrow.schema.field(arrow.column_names.index(name)).type),
+            )
+    repeated = sorted({name for name in arrow.column_names if arrow.column_names.count(name) > 1} & known)
+    for name in repeated:
+        problems.error(
+            "SchemaViolation",
+            file.path,
+            f"has column {name} twice",
+            "keep one of the two",
+            field=name,
+            value=name,
+        )
+    if repeated:
+        return file.empty(), False
+    converted = {column.name: _convert(arrow, column, file.path, problems) for column in file.columns}
+    columns = {name: values for name, values in converted.items() if values is not None}
+    if len(columns) < len(converted):
+        return file.empty(), False
+    table = Table(file, columns)
+    good = _check_values(table, arrow, problems)
+    rest = table.take(good)
+    rest = rest.take(np.lexsort([rest[name] for name in reversed(file.key)]))
+    is_unique = _check_unique(rest, problems)
+    return rest, bool(good.all()) and is_unique
+
+
+def _open(path: Path, name: str, problems: Problems) -> pa.Table | None:
+    size = path.stat().st_size
+    try:
+        with path.open("rb") as stream:
+            return pq.ParquetFile(stream).read()
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, PermissionError):
+            raise
+        problems.error(
+            "ParseError",
+            name,
+            f"is no readable Parquet file ({size} bytes): {str(error).splitlines()[0][:120]}",
+            "write the file again; it may have been cut off while it was copied",
+            value=size,
+        )
+    return None
+
+
+def _convert(arrow: pa.Table, column: Column, file: str, problems: Problems) -> NDArray[Any] | None:
+    if column.name not in arrow.column_names:
+        if column.is_optional:
+            return column.blank(arrow.num_rows)
+        problems.error(
+            "SchemaViolation",
+            file,
+            f"column {column.name} is missing; the file has {', '.join(arrow.column_names) or 'no columns'}",
+            f"add column {column.name} of type {TYPE_NAMES[column.kind]}",
+            field=column.name,
+            value=arrow.column_names,
+        )
+        return None
+    values = arrow.column(column.name)
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    try:
+        return _to_numpy(values, column)
+    except (pa.ArrowException, TypeError) as error:
+        reason = f" ({str(error).splitlines()[0][:100]})" if isinstance(error, pa.ArrowInvalid) else ""
+        problems.error(
+            "TypeMismatch",
+            file,
+            f"column {column.name} has type {values.type} where {TYPE_NAMES[column.kind]} is wanted{reason}",
+            f"write column {column.name} as {TYPE_NAMES[column.kind]}",
+            field=column.name,
+            value=str(values.type),
+        )
+    return None
+
+
+def _to_numpy(values: pa.ChunkedArray, column: Column) -> NDArray[Any]:
+    types = pa.types
+    if types.is_null(values.type):
+        return column.blank(len(values))
+    is_number = types.is_integer(values.type) or types.is_floating(values.type)
+    if column.kind == "date":
+        if not (types.is_date(values.type) or types.is_timestamp(values.type)):
+            raise TypeError
+        days = values.cast(pa.date32()).cast(pa.int32()).fill_null(0).to_numpy()
+        dates = days.astype("datetime64[D]")
+        dates[pc.is_null(values).to_numpy()] = np.datetime64("NaT")
+        return np.asarray(dates)
+    if not is_number:
+        raise TypeError
+    if column.kind == "int":
+        whole = values.cast(pa.int64())  # refuses 1.5 and what does not fit
+        return np.asarray(whole.fill_null(ABSENT).to_numpy(), np.int64)
+    return np.array(values.cast(pa.float64(), safe=False).to_numpy(), np.float64)
+
+
+def _check_values(table: Table, arrow: pa.Table, problems: Problems) -> NDArray[np.bool_]:
+    good = np.ones(len(table), bool)
+    for column in table.file.columns:
+        if column.name not in arrow.column_names:
+            continue
+        values = table[column.name]
+        null = pc.is_null(arrow.column(column.name)).to_numpy()
+        for row in np.flatnonzero(null) if not column.is_nullable else ():
+            _bad(table, column, int(row), None, "SchemaViolation", "is null", "give a value", problems)
+            good[row] = False
+        if column.kind == "date":
+            continue
+        outside = _outside(values, column) & ~null
+        for row in np.flatnonzero(outside):
+            value = values[row].item()
+            if column.kind == "float" and not np.isfinite(value):
+                text, remedy = (
+                    f"is {value}",
+                    "give a finite number" + (", or null for none" if column.is_nullable else ""),
+                )
+            else:
+                wanted = column.range_text() if column.kind == "float" else "a 32-bit whole number"
+                if abs(value) > HUGE:
+                    wanted = f"of a size below {HUGE:g}"
+                text, remedy = f"is {value!r}, not {wanted}", f"give a value {wanted}"
+            _bad(table, column, int(row), value, "OutOfRange", text, remedy, problems)
+            good[row] = False
+    return good
+
+
+def _outside(values: NDArray[Any], column: Column) -> NDArray[np.bool_]:
+    if column.kind == "int":
+        return np.asarray((values < -(2**31)) | (values > 2**31 - 1))
+    with np.errstate(invalid="ignore"):
+        bad = ~np.isfinite(values)
+        if not column.name.startswith("max_"):
+            bad |= np.abs(values) > HUGE
+        if column.low is not None:
+            bad |= (values <= column.low) if column.excludes_low else (values < column.low)
+        if column.high is not None:
+            bad |= values > column.high
+    return np.asarray(bad)
+
+
+def _bad(
+    table: Table,
+    column: Column,
+    row: int,
+    value: Any,
+    kind: str,
+    text: str,
+    remedy: str,
+    problems: Problems,
+) -> None:
+    problems.error(
+        kind,
+        table.file.path,
+        f"{column.name} {text}",
+        remedy,
+        entity=table.label(row),
+        field=column.name,
+        value=value,
+    )
+
+
+def _check_unique(table: Table, problems: Problems) -> bool:
+    if len(table) < 2:
+        return True
+    same = np.ones(len(table) - 1, bool)
+    for name in table.file.key:
+        same &= table[name][1:] == table[name][:-1]
+    key = ", ".join(table.file.key)
+    for row in np.flatnonzero(same):
+        problems.error(
+            "DuplicateId",
+            table.file.path,
+            f"two rows have the same {key}",
+            "keep one of the rows",
+            entity=table.label(int(row)),
+            field=key,
+            value=[_plain(table[name][row]) for name in table.file.key],
+        )
+    return not same.any()
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, np.datetime64) else value.item()

@@ -1,0 +1,92 @@
+"""Reads back what a run wrote."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cobre.errors import IOError, ValidationError
+from cobre.io.write.folder import SUCCESS
+from cobre.io.write.training import CONVERGENCE, METADATA, TIMINGS
+
+__all__ = ["TrainingRecord", "find_results", "read_training"]
+
+CASE_OUTPUT = "output"
+
+
+@dataclass(frozen=True)
+class TrainingRecord:
+    """One run as its files tell it."""
+
+    folder: Path
+    metadata: dict[str, Any]
+    timings: dict[str, float]
+    convergence: pa.Table
+    is_complete: bool
+    """Whether the run ended by itself and wrote everything."""
+
+
+def find_results(path: Path) -> Path:
+    """The folder of results that ``path`` means: itself, or ``output`` in the folder of a case."""
+    for folder in (path, path / CASE_OUTPUT):
+        if (folder / METADATA).exists():
+            return folder
+    what = "holds no results of a run" if path.is_dir() else "is not a folder"
+    raise IOError(str(path), f"{path} {what}", suggestion=f"train first: cobre run {path}")
+
+
+def read_training(folder: Path) -> TrainingRecord:
+    """The record of the run in ``folder``."""
+    return TrainingRecord(
+        folder,
+        _json(folder / METADATA),
+        _json(folder / TIMINGS),
+        _table(folder / CONVERGENCE),
+        (folder / SUCCESS).exists(),
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except ValueError as error:
+        raise _damaged(path, error) from error
+    if not isinstance(content, dict):
+        raise _damaged(path, f"expected an object, found {type(content).__name__}")
+    return content
+
+
+def _table(path: Path) -> pa.Table:
+    try:
+        table = pq.read_table(path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except pa.ArrowInvalid as error:
+        raise _damaged(path, error) from error
+    if not table.num_rows:
+        raise _damaged(path, "no iteration in it")
+    return table
+
+
+def _unreadable(path: Path, error: OSError) -> IOError:
+    return IOError(
+        str(path),
+        f"cannot read {path}: {error.strerror or error}",
+        suggestion="run the case again to write it anew",
+    )
+
+
+def _damaged(path: Path, why: object) -> ValidationError:
+    return ValidationError(
+        f"{path} is damaged: {why}",
+        kind="ParseError",
+        context={"file": str(path)},
+        suggestion="run the case again to write it anew",
+    )

@@ -1,0 +1,161 @@
+"""Checks of time: dates, seasons and transitions between stages."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Sequence
+from itertools import pairwise
+
+from cobre.io.problems import Problems
+from cobre.io.read.files import CaseFiles
+from cobre.io.read.stages import Period, SeasonRecord, StageRecord, TransitionRecord
+from cobre.io.validate.naming import listed
+
+FILE = "stages.json"
+DURATION_TOLERANCE_DAYS = 7
+COMMON_YEAR = 2001
+PROBABILITY_TOLERANCE = 1e-6
+
+
+def check_calendar(files: CaseFiles, problems: Problems) -> None:
+    """Report dates out of order, uneven seasons and transitions that are no chain."""
+    stages = sorted(files.stages.stages, key=lambda stage: stage.id)
+    before = sorted(files.stages.pre_study_stages, key=lambda stage: stage.id)
+    periods: list[Period] = [*before, *stages]
+    for stage in periods:
+        if stage.end_date <= stage.start_date:
+            problems.error(
+                "OutOfRange",
+                FILE,
+                f"end_date {stage.end_date} is not after start_date {stage.start_date}",
+                "end_date is the first day after the stage",
+                entity=f"stage {stage.id}",
+                field="end_date",
+                value=str(stage.end_date),
+            )
+    _check_order(periods, problems)
+    _check_seasons(files, stages, problems)
+    _check_transitions(files, stages, problems)
+
+
+def _check_order(stages: Sequence[Period], problems: Problems) -> None:
+    for first, second in pairwise(stages):
+        if first.end_date == second.start_date:
+            continue
+        place = {"entity": f"stage {second.id}", "field": "start_date", "value": str(second.start_date)}
+        text = f"starts on {second.start_date}, while stage {first.id} ends on {first.end_date}"
+        if second.start_date < first.end_date:
+            problems.error("StageMismatch", FILE, text, f"start it on {first.end_date}", **place)
+        elif second.id == first.id + 1:
+            problems.warn(
+                "StageMismatch",
+                FILE,
+                f"{text}: the days in between belong to no stage",
+                f"start it on {first.end_date} if that is not meant",
+                **place,
+            )
+
+
+def _check_seasons(files: CaseFiles, stages: Sequence[StageRecord], problems: Problems) -> None:
+    definitions = files.stages.season_definitions
+    if definitions is None:
+        return
+    ids = [season.id for season in definitions.seasons]
+    for twice in sorted({season for season in ids if ids.count(season) > 1}):
+        problems.error(
+            "DuplicateId",
+            FILE,
+            f"season_definitions has season {twice} twice",
+            "give each season its own id",
+            entity=f"season {twice}",
+            field="season_definitions.seasons.id",
+            value=twice,
+        )
+    for season in definitions.seasons:
+        _check_season(season, is_custom=definitions.cycle_type == "custom", problems=problems)
+    for season_id in sorted(set(ids)):
+        lengths = {s.id: (s.end_date - s.start_date).days for s in stages if s.season_id == season_id}
+        if lengths and max(lengths.values()) - min(lengths.values()) > DURATION_TOLERANCE_DAYS:
+            problems.error(
+                "StageMismatch",
+                FILE,
+                f"its stages last from {min(lengths.values())} to {max(lengths.values())} days "
+                f"(stage {listed(lengths)}), which is no one season",
+                f"let stages of one season differ by at most {DURATION_TOLERANCE_DAYS} days",
+                entity=f"season {season_id}",
+                field="season_id",
+                value=season_id,
+            )
+
+
+def _check_season(season: SeasonRecord, *, is_custom: bool, problems: Problems) -> None:
+    place = {"entity": f"season {season.id}"}
+    for name in ("start", "end"):
+        month, day = getattr(season, f"month_{name}"), getattr(season, f"day_{name}")
+        days = monthrange(COMMON_YEAR, month)[1] if month is not None else 31
+        if day is not None and day > days:
+            problems.error(
+                "OutOfRange",
+                FILE,
+                f"day_{name} = {day}, but month {month} has {days} days",
+                f"give a day of month {month} that every year has",
+                field=f"day_{name}",
+                value=day,
+                **place,
+            )
+    if is_custom and season.month_end is None and season.day_end is not None:
+        problems.error(
+            "SchemaViolation",
+            FILE,
+            f"has day_end = {season.day_end} but no month_end",
+            "give month_end as well",
+            field="month_end",
+            value=None,
+            **place,
+        )
+
+
+def _check_transitions(files: CaseFiles, stages: Sequence[StageRecord], problems: Problems) -> None:
+    graph = files.stages.policy_graph
+    by_source: dict[int, list[TransitionRecord]] = {}
+    for transition in graph.transitions:
+        by_source.setdefault(transition.source_id, []).append(transition)
+    following = {first.id: second.id for first, second in pairwise(stages)}
+    for source, transitions in sorted(by_source.items()):
+        place = {"entity": f"stage {source}"}
+        total = sum(transition.probability for transition in transitions)
+        if abs(total - 1.0) > PROBABILITY_TOLERANCE:
+            problems.error(
+                "OutOfRange",
+                FILE,
+                f"the probabilities of its transitions sum to {total:g}, not 1",
+                "make them sum to 1",
+                field="policy_graph.transitions.probability",
+                value=total,
+                **place,
+            )
+        rates = {transition.annual_discount_rate_override for transition in transitions}
+        if len(rates) > 1:
+            problems.error(
+                "IncompatibleSettings",
+                FILE,
+                f"its transitions have the discount rates {listed(sorted(map(str, rates)))}",
+                "give one rate per source stage",
+                field="policy_graph.transitions.annual_discount_rate_override",
+                value=sorted(map(str, rates)),
+                **place,
+            )
+        if graph.type == "finite_horizon" and source in {stage.id for stage in stages}:
+            wrong = sorted({t.target_id for t in transitions} - {following.get(source)})
+            if wrong:
+                problems.error(
+                    "IncompatibleSettings",
+                    FILE,
+                    f"leads to stage {listed(wrong)}; only a chain, each stage to the next, is modelled",
+                    f"let it lead to stage {following[source]}"
+                    if source in following
+                    else "remove the transition",
+                    field="policy_graph.transitions.target_id",
+                    value=wrong[0],
+                    **place,
+                )

@@ -1,0 +1,272 @@
+"""Layer 4: is there as much of everything as there must be?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+import numpy as np
+
+from cobre.io.assemble.horizon import build_horizon
+from cobre.io.assemble.production import planes_of, production_of
+from cobre.io.problems import Problems
+from cobre.io.read.columns import ABSENT
+from cobre.io.read.constraints.expression import ExpressionError, parse_expression
+from cobre.io.read.files import CaseFiles
+from cobre.io.validate.naming import called, listed
+from cobre.io.validate.noise import check_noise
+
+
+def check_dimensions(files: CaseFiles, problems: Problems) -> None:
+    """Report gaps: blocks, factors, planes, bounds, coefficients, noises."""
+    _check_blocks(files, problems)
+    blocks = {stage.id: len(stage.blocks) for stage in files.stages.stages}
+    _check_factors(files, blocks, problems)
+    _check_constraint_blocks(files, blocks, problems)
+    if not files.known_ids["bus"] and "system/buses.json" not in files.unusable:
+        problems.error(
+            "CoverageMismatch",
+            "system/buses.json",
+            "has no bus",
+            "add at least one bus",
+            field="buses",
+            value=[],
+        )
+    _check_production(files, problems)
+    _check_evaporation(files, problems)
+    check_noise(files, problems)
+
+
+def _check_blocks(files: CaseFiles, problems: Problems) -> None:
+    for stage in files.stages.stages:
+        ids = sorted(block.id for block in stage.blocks)
+        if ids != list(range(len(ids))):
+            problems.error(
+                "CoverageMismatch",
+                "stages.json",
+                f"its blocks have the ids {listed(ids)}, which do not count 0, 1, 2, …",
+                f"number the blocks 0 to {len(ids) - 1}",
+                entity=f"stage {stage.id}",
+                field="blocks.id",
+                value=ids,
+            )
+    if "stages.json" in files.damaged:
+        return
+    ids = sorted(stage.id for stage in files.stages.stages)
+    if len(ids) == 1:
+        problems.error(
+            "StageMismatch",
+            "stages.json",
+            f"the study has 1 stage (id {ids[0]}); a policy is about the stages after the first",
+            "give the study two stages or more",
+            entity=f"stage {ids[0]}",
+            field="stages",
+            value=1,
+        )
+    for before, after in pairwise(ids):
+        if after > before + 1:
+            problems.error(
+                "StageMismatch",
+                "stages.json",
+                f"stage {before} is followed by stage {after}; {after - before - 1} in between are missing",
+                f"add the missing stages, or renumber stage {after} and those after it",
+                entity=f"stage {after}",
+                field="stages.id",
+                value=after,
+            )
+
+
+def _check_factors(files: CaseFiles, blocks: Mapping[int, int], problems: Problems) -> None:
+    def check(file: str, owner: str, stage_id: int, ids: Iterable[int]) -> None:
+        seen: set[int] = set()
+        for block_id in ids:
+            count = blocks.get(stage_id)
+            wrong = count is not None and not 0 <= block_id < count
+            if wrong or block_id in seen:
+                problems.error(
+                    "MissingReference" if wrong else "DuplicateId",
+                    file,
+                    f"block_id = {block_id}, but stage {stage_id} has blocks 0 to {(count or 1) - 1}"
+                    if wrong
+                    else f"block_id = {block_id} is there twice",
+                    "give each block of the stage one factor",
+                    entity=f"{owner}, stage {stage_id}",
+                    field="block_factors.block_id",
+                    value=block_id,
+                )
+            seen.add(block_id)
+
+    for load in files.load_factors.load_factors:
+        ids = [factor.block_id for factor in load.block_factors]
+        check("scenarios/load_factors.json", f"load factors of bus {load.bus_id}", load.stage_id, ids)
+    for source in files.non_controllable_factors.non_controllable_factors:
+        ids = [factor.block_id for factor in source.block_factors]
+        file = "scenarios/non_controllable_factors.json"
+        check(file, f"factors of source {source.ncs_id}", source.stage_id, ids)
+    for line in files.exchange_factors.exchange_factors:
+        ids = [factor.block_id for factor in line.block_factors]
+        file = "constraints/exchange_factors.json"
+        check(file, f"exchange factors of line {line.line_id}", line.stage_id, ids)
+
+
+def _check_constraint_blocks(files: CaseFiles, blocks: Mapping[int, int], problems: Problems) -> None:
+    table = files.tables["constraint_bounds"]
+    active: dict[int, set[int]] = {}
+    whole: set[tuple[int, int]] = set()
+    for row in range(len(table)):
+        key = (int(table["constraint_id"][row]), int(table["stage_id"][row]))
+        active.setdefault(key[0], set()).add(key[1])
+        block, count = int(table["block_id"][row]), blocks.get(key[1])
+        if block == ABSENT:
+            whole.add(key)
+        elif count is not None and not 0 <= block < count:
+            problems.error(
+                "MissingReference",
+                table.file.path,
+                f"block_id = {block}, but stage {key[1]} has blocks 0 to {count - 1}",
+                "use a block of the stage, or null for every block",
+                entity=table.label(row),
+                field="block_id",
+                value=block,
+            )
+    for row in range(len(table)):
+        key = (int(table["constraint_id"][row]), int(table["stage_id"][row]))
+        if key in whole and table["block_id"][row] != ABSENT:
+            problems.error(
+                "DuplicateId",
+                table.file.path,
+                "there is also a row for every block of this stage (block_id null)",
+                "keep the row for every block, or one row per block",
+                entity=table.label(row),
+                field="block_id",
+                value=int(table["block_id"][row]),
+            )
+    _check_term_blocks(files, blocks, active, problems)
+
+
+def _check_term_blocks(
+    files: CaseFiles, blocks: Mapping[int, int], active: Mapping[int, set[int]], problems: Problems
+) -> None:
+    for constraint in files.generic_constraints.constraints:
+        place = {"entity": called("generic constraint", constraint), "field": "expression"}
+        if constraint.id not in active and table_is_whole(
+            files, "constraints/generic_constraint_bounds.parquet"
+        ):
+            problems.warn(
+                "CoverageMismatch",
+                "constraints/generic_constraints.json",
+                "has no bound in any stage, so it never holds",
+                "add rows for it to constraints/generic_constraint_bounds.parquet",
+                value=constraint.id,
+                **{**place, "field": "id"},
+            )
+        try:
+            terms = parse_expression(constraint.expression)
+        except ExpressionError:
+            continue
+        for term in terms:
+            lacking = [
+                stage
+                for stage in sorted(active.get(constraint.id, ()))
+                if term.block_id is not None and stage in blocks and not 0 <= term.block_id < blocks[stage]
+            ]
+            if lacking:
+                problems.error(
+                    "MissingReference",
+                    "constraints/generic_constraints.json",
+                    f"{term.variable}({term.entity_id}, {term.block_id}) names block {term.block_id}, "
+                    f"which stage {listed(lacking)} does not have",
+                    "name a block that every stage with a bound has, or leave the block out",
+                    value=term.block_id,
+                    **place,
+                )
+
+
+def table_is_whole(files: CaseFiles, path: str) -> bool:
+    """Whether all rows of a table could be used."""
+    return path not in files.damaged
+
+
+def _check_production(files: CaseFiles, problems: Problems) -> None:
+    if {
+        "stages.json",
+        "system/hydro_production_models.json",
+        "system/fpha_hyperplanes.parquet",
+    } & files.damaged:
+        return
+    stages = build_horizon(files.stages).stages
+    for hydro in files.hydros.hydros:
+        owner = called("hydro", hydro)
+        if hydro.generation.model == "fpha" and hydro.id not in files.production_model_of:
+            problems.error(
+                "CoverageMismatch",
+                "system/hydro_production_models.json",
+                "has the model fpha but no entry in production_models",
+                f"add an entry with hydro_id {hydro.id} that says where its planes come from",
+                entity=owner,
+                field="production_models",
+                value=hydro.id,
+            )
+            continue
+        without_planes, without_productivity = [], []
+        for stage in stages:
+            production = production_of(hydro, stage, files)
+            if production.has_planes and production.source != "computed":
+                if not len(planes_of(hydro.id, stage.id, files.tables["hyperplanes"])):
+                    without_planes.append(stage.id)
+            elif not production.has_planes and production.productivity is None:
+                without_productivity.append(stage.id)
+        if without_planes:
+            problems.error(
+                "CoverageMismatch",
+                "system/fpha_hyperplanes.parquet",
+                f"has no plane in stage {listed(without_planes)} although its model there is fpha",
+                "add rows for those stages, or rows with a null stage_id for all stages",
+                entity=owner,
+                field="stage_id",
+                value=without_planes,
+            )
+        if without_productivity:
+            problems.error(
+                "SchemaViolation",
+                "system/hydro_production_models.json",
+                f"has no productivity in stage {listed(without_productivity)}, where its model is not fpha",
+                "give productivity_override there",
+                entity=owner,
+                field="productivity_override",
+                value=None,
+            )
+
+
+def _check_evaporation(files: CaseFiles, problems: Problems) -> None:
+    geometry = files.tables["geometry"]
+    for hydro in files.hydros.hydros:
+        if hydro.evaporation is None:
+            continue
+        owner = called("hydro", hydro)
+        if table_is_whole(files, geometry.file.path) and not np.any(geometry["hydro_id"] == hydro.id):
+            problems.error(
+                "CoverageMismatch",
+                geometry.file.path,
+                "evaporates but has no rows here, so the area of its lake is not known",
+                f"add rows with hydro_id {hydro.id}",
+                entity=owner,
+                field="hydro_id",
+                value=hydro.id,
+            )
+        wrong = [
+            stage
+            for stage in files.stages.stages
+            if stage.season_id is None or not 0 <= stage.season_id <= 11
+        ]
+        if wrong:
+            seasons = listed("none" if stage.season_id is None else stage.season_id for stage in wrong)
+            problems.error(
+                "CoverageMismatch",
+                "stages.json",
+                f"{owner} evaporates by month, but stage {listed(s.id for s in wrong)} has season_id {seasons}",
+                "give every stage a season_id from 0 (January) to 11",
+                entity=f"stage {wrong[0].id}",
+                field="season_id",
+                value=wrong[0].season_id,
+            )

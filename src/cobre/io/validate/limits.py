@@ -1,0 +1,229 @@
+"""Checks of plants and network: limits that contradict each other, ends that are the same, lifetimes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cobre.core.horizon import Horizon
+from cobre.io.assemble.bounds import Floats, build_contracts, build_pumping, build_thermals
+from cobre.io.assemble.horizon import build_horizon
+from cobre.io.assemble.hydros import hydro_limit
+from cobre.io.assemble.system import by_id
+from cobre.io.problems import Problems
+from cobre.io.read.files import CaseFiles
+from cobre.io.validate.naming import Named, called
+
+HYDROS = "system/hydros.json"
+
+
+class Pair(NamedTuple):
+    """A lower and an upper limit of one entity."""
+
+    file: str
+    entity: str
+    low_field: str
+    low: float
+    high_field: str
+    high: float
+
+
+def check_limits(files: CaseFiles, problems: Problems) -> None:
+    """Report contradictions in limits, ends of lines and pumps, and lifetimes."""
+    has_base_conflict = False
+    for pair in _base_pairs(files):
+        if pair.low > pair.high:
+            has_base_conflict = True
+            _report(pair, problems)
+    if not has_base_conflict and not files.damaged and not files.unusable and not problems.errors:
+        _check_by_stage(files, build_horizon(files.stages), problems)
+    _check_loops(files, problems)
+    _check_lifetimes(files, problems)
+
+
+def _report(pair: Pair, problems: Problems) -> None:
+    problems.error(
+        "PhysicalConstraint",
+        pair.file,
+        f"{pair.low_field} = {pair.low:g} is above {pair.high_field} = {pair.high:g}",
+        f"lower {pair.low_field} or raise {pair.high_field}",
+        entity=pair.entity,
+        field=pair.low_field,
+        value=pair.low,
+    )
+
+
+def _base_pairs(files: CaseFiles) -> Iterator[Pair]:
+    for hydro in files.hydros.hydros:
+        place, basin, turbine = (HYDROS, called("hydro", hydro)), hydro.reservoir, hydro.generation
+        yield Pair(
+            *place,
+            "reservoir.min_storage_hm3",
+            basin.min_storage_hm3,
+            "max_storage_hm3",
+            basin.max_storage_hm3,
+        )
+        yield Pair(
+            *place,
+            "generation.min_turbined_m3s",
+            turbine.min_turbined_m3s,
+            "max_turbined_m3s",
+            turbine.max_turbined_m3s,
+        )
+        yield Pair(
+            *place,
+            "generation.min_generation_mw",
+            turbine.min_generation_mw,
+            "max_generation_mw",
+            turbine.max_generation_mw,
+        )
+        if hydro.outflow.max_outflow_m3s is not None:
+            yield Pair(
+                *place,
+                "outflow.min_outflow_m3s",
+                hydro.outflow.min_outflow_m3s,
+                "max_outflow_m3s",
+                hydro.outflow.max_outflow_m3s,
+            )
+    for thermal in files.thermals.thermals:
+        limits = thermal.generation
+        yield Pair(
+            "system/thermals.json",
+            called("thermal", thermal),
+            "generation.min_mw",
+            limits.min_mw,
+            "max_mw",
+            limits.max_mw,
+        )
+    for station in files.pumping_stations.pumping_stations:
+        flow = station.flow
+        yield Pair(
+            "system/pumping_stations.json",
+            called("pumping station", station),
+            "flow.min_m3s",
+            flow.min_m3s,
+            "max_m3s",
+            flow.max_m3s,
+        )
+    for contract in files.contracts.contracts:
+        power = contract.limits
+        yield Pair(
+            "system/energy_contracts.json",
+            called("contract", contract),
+            "limits.min_mw",
+            power.min_mw,
+            "max_mw",
+            power.max_mw,
+        )
+
+
+def _check_by_stage(files: CaseFiles, horizon: Horizon, problems: Problems) -> None:
+    def compare(
+        file: str, kind: str, owners: Sequence[Named], low: tuple[str, Floats], high: tuple[str, Floats]
+    ) -> None:
+        for row, stage in np.argwhere(low[1] > high[1]).tolist():
+            entity = f"{called(kind, owners[row])}, stage {horizon.stages[stage].id}"
+            _report(Pair(file, entity, low[0], low[1][row, stage], high[0], high[1][row, stage]), problems)
+
+    file, hydros = "constraints/hydro_bounds.parquet", by_id(files.hydros.hydros)
+    for name in ("storage_hm3", "turbined_m3s", "outflow_m3s", "generation_mw"):
+        low, high = hydro_limit(files, horizon, f"min_{name}"), hydro_limit(files, horizon, f"max_{name}")
+        compare(file, "hydro", hydros, (f"min_{name}", low), (f"max_{name}", high))
+    thermals = build_thermals(files, horizon)
+    compare(
+        "constraints/thermal_bounds.parquet",
+        "thermal",
+        by_id(files.thermals.thermals),
+        ("min_generation_mw", thermals.min_generation_mw),
+        ("max_generation_mw", thermals.max_generation_mw),
+    )
+    pumping = build_pumping(files, horizon)
+    compare(
+        "constraints/pumping_bounds.parquet",
+        "pumping station",
+        by_id(files.pumping_stations.pumping_stations),
+        ("min_m3s", pumping.min_flow_m3s),
+        ("max_m3s", pumping.max_flow_m3s),
+    )
+    contracts = build_contracts(files, horizon)
+    compare(
+        "constraints/contract_bounds.parquet",
+        "contract",
+        by_id(files.contracts.contracts),
+        ("min_mw", contracts.min_mw),
+        ("max_mw", contracts.max_mw),
+    )
+    canals = {hydro.id for hydro in hydros if hydro.diversion is not None}
+    table = files.tables["hydro_bounds"]
+    for row in np.flatnonzero(np.nan_to_num(table["max_diversion_m3s"]) > 0.0).tolist():
+        if int(table["hydro_id"][row]) not in canals:
+            problems.error(
+                "PhysicalConstraint",
+                file,
+                f"max_diversion_m3s = {table['max_diversion_m3s'][row]:g}, but the hydro has no diversion",
+                "give it a diversion in system/hydros.json, or remove the value",
+                entity=table.label(row),
+                field="max_diversion_m3s",
+                value=float(table["max_diversion_m3s"][row]),
+            )
+
+
+def _check_loops(files: CaseFiles, problems: Problems) -> None:
+    for hydro in files.hydros.hydros:
+        if hydro.diversion is not None and hydro.diversion.downstream_id == hydro.id:
+            _same(HYDROS, called("hydro", hydro), "diversion.downstream_id", hydro.id, "hydro", problems)
+    for line in files.lines.lines:
+        if line.source_bus_id == line.target_bus_id:
+            _same(
+                "system/lines.json",
+                called("line", line),
+                "target_bus_id",
+                line.target_bus_id,
+                "bus",
+                problems,
+            )
+    for station in files.pumping_stations.pumping_stations:
+        if station.source_hydro_id == station.destination_hydro_id:
+            place = ("system/pumping_stations.json", called("pumping station", station))
+            _same(*place, "destination_hydro_id", station.destination_hydro_id, "hydro", problems)
+
+
+def _same(file: str, entity: str, field: str, value: int, kind: str, problems: Problems) -> None:
+    problems.error(
+        "PhysicalConstraint",
+        file,
+        f"{field} = {value} leads back to the {kind} it comes from",
+        f"give it another {kind}",
+        entity=entity,
+        field=field,
+        value=value,
+    )
+
+
+def _check_lifetimes(files: CaseFiles, problems: Problems) -> None:
+    for file, kind, entities in (
+        ("system/lines.json", "line", files.lines.lines),
+        ("system/thermals.json", "thermal", files.thermals.thermals),
+        (HYDROS, "hydro", files.hydros.hydros),
+        (
+            "system/non_controllable_sources.json",
+            "non-controllable source",
+            files.non_controllables.non_controllable_sources,
+        ),
+        ("system/pumping_stations.json", "pumping station", files.pumping_stations.pumping_stations),
+        ("system/energy_contracts.json", "contract", files.contracts.contracts),
+    ):
+        for entity in entities:
+            entry, leave = entity.entry_stage_id, entity.exit_stage_id
+            if entry is not None and leave is not None and entry >= leave:
+                problems.error(
+                    "PhysicalConstraint",
+                    file,
+                    f"entry_stage_id = {entry} is not before exit_stage_id = {leave}",
+                    "it operates from its entry until before its exit",
+                    entity=called(kind, entity),
+                    field="entry_stage_id",
+                    value=entry,
+                )

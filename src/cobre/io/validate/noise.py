@@ -1,0 +1,249 @@
+"""Checks of how much the case says about randomness: statistics, lags, correlation, given noises."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from cobre.io.problems import Problems
+from cobre.io.read.columns import Table
+from cobre.io.read.files import CaseFiles
+from cobre.io.validate.naming import called, listed
+
+
+def check_noise(files: CaseFiles, problems: Problems) -> None:
+    """Report gaps in what the scenario files say."""
+    _check_coverage(files, problems)
+    _check_lags(files, problems)
+    _check_past_inflows(files, problems)
+    _check_matrices(files, problems)
+    _check_openings(files, problems)
+    _check_external(files, problems)
+
+
+def _pairs(table: Table) -> set[tuple[int, int]]:
+    return set(zip(table[table.file.key[0]].tolist(), table["stage_id"].tolist(), strict=True))
+
+
+def _check_coverage(files: CaseFiles, problems: Problems) -> None:
+    """Statistics that are missing have a meaning of their own; that deserves a word."""
+    stages = sorted(stage.id for stage in files.stages.stages)
+    for name, kind, entities, meaning in (
+        ("inflow_stats", "hydro", files.hydros.hydros, "its inflow there is 0"),
+        ("load_stats", "bus", files.buses.buses, "its load there is 0"),
+        (
+            "non_controllable_stats",
+            "non-controllable source",
+            files.non_controllables.non_controllable_sources,
+            "all of its power is available there",
+        ),
+    ):
+        table = files.tables[name]
+        have = _pairs(table)
+        if table.file.path in files.damaged or (table.file.path not in files.present and not entities):
+            continue
+        for entity in entities:
+            lacking = [stage for stage in stages if (entity.id, stage) not in have]
+            if lacking and (kind == "hydro" or len(lacking) < len(stages)):
+                problems.warn(
+                    "CoverageMismatch",
+                    table.file.path,
+                    f"has no row for stage {listed(lacking)}: {meaning}",
+                    "add the rows if that is not meant",
+                    entity=called(kind, entity),
+                    field="stage_id",
+                    value=lacking[:8],
+                )
+
+
+def _check_lags(files: CaseFiles, problems: Problems) -> None:
+    stats = _pairs(files.tables["inflow_stats"])
+    lags = files.tables["inflow_lags"]
+    seasons = {stage.id: stage.season_id for stage in files.stages.stages}
+    groups: dict[tuple[int, int], list[int]] = {}
+    for row in range(len(lags)):
+        key = (int(lags["hydro_id"][row]), int(lags["stage_id"][row]))
+        groups.setdefault(key, []).append(row)
+    for (hydro_id, stage_id), rows in groups.items():
+        numbers = [int(lags["lag"][row]) for row in rows]
+        place = {"entity": f"hydro {hydro_id}, stage {stage_id}"}
+        if numbers != list(range(1, len(numbers) + 1)) and lags.file.path not in files.damaged:
+            problems.error(
+                "CoverageMismatch",
+                lags.file.path,
+                f"its lags are {listed(numbers)}, which do not count 1, 2, 3, …",
+                f"give the lags 1 to {len(numbers)}",
+                field="lag",
+                value=numbers,
+                **place,
+            )
+        ratios = sorted({float(lags["residual_std_ratio"][row]) for row in rows})
+        if len(ratios) > 1:
+            problems.error(
+                "IncompatibleSettings",
+                lags.file.path,
+                f"residual_std_ratio is {listed(ratios)} on rows of one stage, where it must be one number",
+                "write the same ratio on every lag of a stage",
+                field="residual_std_ratio",
+                value=ratios,
+                **place,
+            )
+        _check_stats_row(files, stats, (hydro_id, stage_id), lags.file.path, problems)
+        if stage_id in seasons and seasons[stage_id] is None:
+            problems.error(
+                "CoverageMismatch",
+                "stages.json",
+                f"has no season_id, which the lags of hydro {hydro_id} in {lags.file.path} need",
+                "give the stage a season_id",
+                entity=f"stage {stage_id}",
+                field="season_id",
+                value=None,
+            )
+    annual = files.tables["inflow_annual"]
+    for pair in sorted(_pairs(annual)):
+        _check_stats_row(files, stats, pair, annual.file.path, problems)
+
+
+def _check_stats_row(
+    files: CaseFiles, stats: set[tuple[int, int]], pair: tuple[int, int], file: str, problems: Problems
+) -> None:
+    source = "scenarios/inflow_seasonal_stats.parquet"
+    hydros, stages = files.known_ids["hydro"], files.known_ids["any stage"]
+    is_known = hydros is not None and pair[0] in hydros and stages is not None and pair[1] in stages
+    if pair in stats or source in files.damaged or not is_known:
+        return
+    problems.error(
+        "CoverageMismatch",
+        file,
+        f"has no matching row in {source}",
+        f"add mean and deviation of hydro {pair[0]} in stage {pair[1]} there",
+        entity=f"hydro {pair[0]}, stage {pair[1]}",
+        field="stage_id",
+        value=pair[1],
+    )
+
+
+def _check_past_inflows(files: CaseFiles, problems: Problems) -> None:
+    lags = files.tables["inflow_lags"]
+    study = {stage.id for stage in files.stages.stages}
+    orders: Counter[int] = Counter()
+    for hydro_id, stage_id, lag in zip(
+        lags["hydro_id"].tolist(), lags["stage_id"].tolist(), lags["lag"].tolist(), strict=True
+    ):
+        if stage_id in study:
+            orders[hydro_id] = max(orders[hydro_id], lag)
+    given = {entry.hydro_id: len(entry.values_m3s) for entry in files.initial_conditions.past_inflows}
+    wanted = any(stage.state_variables.inflow_lags for stage in files.stages.stages)
+    for hydro_id, order in sorted(orders.items()):
+        if given.get(hydro_id, 0) >= order or "initial_conditions.json" in files.damaged:
+            continue
+        report = problems.error if wanted else problems.warn
+        report(
+            "CoverageMismatch",
+            "initial_conditions.json",
+            f"past_inflows has {given.get(hydro_id, 0)} values, but its inflow model looks {order} stages back; "
+            "the missing ones count as 0",
+            f"give {order} values in values_m3s, the most recent first",
+            entity=f"hydro {hydro_id}",
+            field="past_inflows.values_m3s",
+            value=given.get(hydro_id, 0),
+        )
+    for entry in files.initial_conditions.past_inflows:
+        if entry.season_ids is not None and len(entry.season_ids) != len(entry.values_m3s):
+            problems.error(
+                "CoverageMismatch",
+                "initial_conditions.json",
+                f"season_ids has {len(entry.season_ids)} entries for {len(entry.values_m3s)} values",
+                "give one season per value, or remove season_ids",
+                entity=f"past inflows of hydro {entry.hydro_id}",
+                field="season_ids",
+                value=list(entry.season_ids),
+            )
+
+
+def _check_matrices(files: CaseFiles, problems: Problems) -> None:
+    if files.correlation is None:
+        return
+    for name, profile in sorted(files.correlation.profiles.items()):
+        for group in profile.correlation_groups:
+            size = len(group.entities)
+            shape = [len(row) for row in group.matrix]
+            if shape != [size] * size:
+                problems.error(
+                    "CoverageMismatch",
+                    "scenarios/correlation.json",
+                    f"matrix has {len(shape)} rows of {listed(sorted(set(shape)))} numbers for {size} entities",
+                    f"give {size} rows of {size} numbers",
+                    entity=f"profile {name}, group {group.name}",
+                    field="matrix",
+                    value=shape,
+                )
+
+
+def _check_external(files: CaseFiles, problems: Problems) -> None:
+    """Where a class takes its noise from a file, every stage has every entity of it in every scenario."""
+    source, load = files.config.training.scenario_source, files.tables["load_stats"]
+    members = {
+        "inflow": {hydro.id for hydro in files.hydros.hydros},
+        "load": set(load["bus_id"][load["std_mw"] > 0.0].tolist()),
+        "ncs": set(files.tables["non_controllable_stats"]["ncs_id"].tolist()),
+    }
+    for name, wanted in members.items():
+        table = files.tables[f"external_{name}"]
+        is_used = source is not None and getattr(source, name).scheme == "external"
+        if not is_used or not len(table) or {"stages.json", table.file.path} & files.damaged:
+            continue
+        ids = table[table.file.key[2]]
+        for stage in sorted(stage.id for stage in files.stages.stages):
+            mine = (table["stage_id"] == stage) & np.isin(ids, sorted(wanted))
+            scenarios = np.unique(table["scenario_id"][mine])
+            expected = len(scenarios) * len(wanted)
+            is_counted = np.array_equal(scenarios, np.arange(len(scenarios)))
+            if len(scenarios) and is_counted and np.count_nonzero(mine) == expected:
+                continue
+            problems.error(
+                "CoverageMismatch",
+                table.file.path,
+                f"has {np.count_nonzero(mine)} values for {len(scenarios)} scenarios of {len(wanted)} entities",
+                "number scenarios from 0 and give every entity once in each",
+                entity=f"stage {stage}",
+                field="scenario_id",
+                value=len(scenarios),
+            )
+
+
+def _check_openings(files: CaseFiles, problems: Problems) -> None:
+    table = files.tables["noise_openings"]
+    if not len(table) or {"stages.json", table.file.path} & files.damaged:
+        return
+    load, sources = files.tables["load_stats"], files.tables["non_controllable_stats"]
+    noisy_buses = len(set(load["bus_id"][load["std_mw"] > 0.0].tolist()))
+    n_entities = len(files.hydros.hydros) + noisy_buses + len(set(sources["ncs_id"].tolist()))
+    highest = int(table["entity_index"].max())
+    if highest >= n_entities or int(table["entity_index"].min()) < 0:
+        problems.error(
+            "OutOfRange",
+            table.file.path,
+            f"entity_index goes up to {highest}, but the study has {n_entities} noises",
+            "count from 0: hydros by id, then buses with std_mw > 0, then sources with statistics",
+            field="entity_index",
+            value=highest,
+        )
+        return
+    for stage in sorted(files.stages.stages, key=lambda stage: stage.id):
+        mine = table["stage_id"] == stage.id
+        openings = np.unique(table["opening_index"][mine])
+        expected = stage.num_scenarios * n_entities
+        if np.array_equal(openings, np.arange(stage.num_scenarios)) and np.count_nonzero(mine) == expected:
+            continue
+        problems.error(
+            "CoverageMismatch",
+            table.file.path,
+            f"has {np.count_nonzero(mine)} rows with {len(openings)} openings where num_scenarios = "
+            f"{stage.num_scenarios} and {n_entities} noises make {expected}",
+            f"give openings 0 to {stage.num_scenarios - 1}, each with entities 0 to {n_entities - 1}",
+            entity=f"stage {stage.id}",
+            field="opening_index",
+            value=len(openings),
+        )

@@ -1,0 +1,24 @@
+"""Short ways to refuse and to warn about what is not modelled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cobre.io.problems import Problems
+
+
+class Notes:
+    """Reports under one kind, with the field and its value first."""
+
+    def __init__(self, problems: Problems) -> None:
+        self._problems = problems
+
+    def refuse(self, file: str, field: str, value: Any, message: str, remedy: str, entity: str = "") -> None:
+        self._problems.error(
+            "IncompatibleSettings", file, message, remedy, entity=entity, field=field, value=value
+        )
+
+    def warn(self, file: str, field: str, value: Any, message: str, remedy: str, entity: str = "") -> None:
+        self._problems.warn(
+            "IncompatibleSettings", file, message, remedy, entity=entity, field=field, value=value
+        )

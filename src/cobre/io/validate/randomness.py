@@ -1,0 +1,147 @@
+"""Checks of what statistics and correlations mean."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cobre.io.problems import Problems
+from cobre.io.read.files import CaseFiles
+from cobre.io.read.scenarios.correlation import CorrelationGroupRecord
+from cobre.io.validate.naming import listed
+
+TOLERANCE = 1e-9
+CORRELATION = "scenarios/correlation.json"
+METHODS = ("spectral", "cholesky")
+
+
+def check_randomness(files: CaseFiles, problems: Problems) -> None:
+    """Report correlations that are none, and openings without noise."""
+    _check_deviations(files, problems)
+    if files.correlation is None:
+        return
+    if files.correlation.method not in METHODS:
+        problems.warn(
+            "InvalidEnum",
+            CORRELATION,
+            f"method = {files.correlation.method!r} is not known; the symmetric square root is used",
+            f"use {' or '.join(METHODS)}",
+            field="method",
+            value=files.correlation.method,
+        )
+    for name, profile in sorted(files.correlation.profiles.items()):
+        seen: set[tuple[str, int]] = set()
+        for group in profile.correlation_groups:
+            entity = f"profile {name}, group {group.name}"
+            _check_group(group, entity, problems)
+            for member in group.entities:
+                if (member.type, member.id) in seen:
+                    problems.error(
+                        "DuplicateId",
+                        CORRELATION,
+                        f"{member.type} {member.id} is in two places of the profile",
+                        "let each noise belong to one group, once",
+                        entity=entity,
+                        field="entities.id",
+                        value=member.id,
+                    )
+                seen.add((member.type, member.id))
+    _check_schedule(files, problems)
+
+
+def _check_group(group: CorrelationGroupRecord, entity: str, problems: Problems) -> None:
+    def wrong(text: str, remedy: str, value: object) -> None:
+        problems.error("OutOfRange", CORRELATION, text, remedy, entity=entity, field="matrix", value=value)
+
+    classes = sorted({member.type for member in group.entities})
+    if len(classes) > 1:
+        problems.error(
+            "IncompatibleSettings",
+            CORRELATION,
+            f"entities mix the classes {', '.join(classes)}",
+            "make one group per class",
+            entity=entity,
+            field="entities.type",
+            value=classes,
+        )
+    size = len(group.entities)
+    if [len(row) for row in group.matrix] != [size] * size:
+        return
+    for row in range(size):
+        for column in range(row + 1):
+            value, mirror = group.matrix[row][column], group.matrix[column][row]
+            at = f"matrix[{row}][{column}]"
+            if row == column and abs(value - 1.0) > TOLERANCE:
+                wrong(
+                    f"{at} is {value:g} where every noise has correlation 1 with itself", "write 1.0", value
+                )
+            elif abs(value) > 1.0 + TOLERANCE:
+                wrong(f"{at} is {value:g}, outside -1 to 1", "give a correlation between -1 and 1", value)
+            elif abs(value - mirror) > TOLERANCE:
+                remedy = "write the same number in both places"
+                wrong(f"{at} is {value:g} but matrix[{column}][{row}] is {mirror:g}", remedy, value)
+    matrix = np.array(group.matrix)
+    if size and np.allclose(matrix, matrix.T) and float(np.linalg.eigvalsh(matrix)[0]) < -1e-8:
+        problems.warn(
+            "OutOfRange",
+            CORRELATION,
+            "matrix is not positive semidefinite: no noises can be correlated like this; the nearest ones are used",
+            "lower the correlations that contradict each other",
+            entity=entity,
+            field="matrix",
+            value=float(np.linalg.eigvalsh(matrix)[0]),
+        )
+
+
+def _check_schedule(files: CaseFiles, problems: Problems) -> None:
+    if files.correlation is None:
+        return
+    names = sorted(files.correlation.profiles)
+    entries = [entry.stage_id for entry in files.correlation.schedule or ()]
+    for twice in sorted({stage for stage in entries if entries.count(stage) > 1}):
+        problems.error(
+            "DuplicateId",
+            CORRELATION,
+            f"stage {twice} is scheduled twice",
+            "give each stage one profile",
+            entity="schedule",
+            field="stage_id",
+            value=twice,
+        )
+    lacking = sorted({stage.id for stage in files.stages.stages} - set(entries))
+    if lacking and len(names) > 1 and "default" not in names:
+        problems.error(
+            "CoverageMismatch",
+            CORRELATION,
+            f"stage {listed(lacking)} has no profile: there are several and none is called default",
+            "name one profile default, or schedule every stage",
+            entity="schedule",
+            field="schedule",
+            value=lacking,
+        )
+
+
+def _check_deviations(files: CaseFiles, problems: Problems) -> None:
+    """Openings that do not differ are wasted work, and mostly a mistake."""
+    stats, load = files.tables["inflow_stats"], files.tables["load_stats"]
+    sources = files.tables["non_controllable_stats"]
+    if {stats.file.path, load.file.path, sources.file.path} & files.damaged or len(
+        files.tables["noise_openings"]
+    ):
+        return
+    noisy = {
+        stage
+        for table, column in ((stats, "std_m3s"), (load, "std_mw"), (sources, "std"))
+        for stage in table["stage_id"][table[column] > 0.0].tolist()
+    }
+    silent = [s for s in files.stages.stages if s.num_scenarios > 1 and s.id not in noisy]
+    if silent:
+        problems.warn(
+            "CoverageMismatch",
+            "stages.json",
+            f"stage {listed(sorted(s.id for s in silent))} has several openings, but every deviation there is 0: "
+            "they are all the same",
+            "set num_scenarios to 1 there, or give deviations",
+            entity=f"stage {silent[0].id}",
+            field="num_scenarios",
+            value=silent[0].num_scenarios,
+        )

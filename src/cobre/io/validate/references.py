@@ -1,0 +1,221 @@
+"""Layer 3: does every id that a file mentions belong to something?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from cobre.io.problems import Problems
+from cobre.io.read.columns import ABSENT
+from cobre.io.read.constraints.expression import VARIABLES, ExpressionError, parse_expression
+from cobre.io.read.files import CaseFiles
+from cobre.io.read.stages import Period
+from cobre.io.validate.naming import called, known
+
+CLASS_KINDS = {"inflow": "hydro", "load": "bus", "ncs": "non-controllable source"}
+
+
+class Reference(NamedTuple):
+    """An id that must exist."""
+
+    file: str
+    entity: str
+    field: str
+    id: int
+    kind: str
+
+
+def check_references(files: CaseFiles, problems: Problems) -> None:
+    """Report ids that lead nowhere."""
+    for reference in _all_references(files, problems):
+        ids = files.known_ids[reference.kind]
+        if ids is not None and reference.id not in ids:
+            problems.error(
+                "MissingReference",
+                reference.file,
+                f"{reference.field} = {reference.id}, but there is no {reference.kind} {reference.id}",
+                known(ids),
+                entity=reference.entity,
+                field=reference.field,
+                value=reference.id,
+            )
+    _check_tables(files, problems)
+    _check_seasons(files, problems)
+    _check_profiles(files, problems)
+
+
+def _all_references(files: CaseFiles, problems: Problems) -> Iterator[Reference]:
+    yield from _system_references(files)
+    yield from _document_references(files)
+    yield from _expression_references(files, problems)
+
+
+def _system_references(files: CaseFiles) -> Iterator[Reference]:
+    for line in files.lines.lines:
+        place = ("system/lines.json", called("line", line))
+        yield Reference(*place, "source_bus_id", line.source_bus_id, "bus")
+        yield Reference(*place, "target_bus_id", line.target_bus_id, "bus")
+    for thermal in files.thermals.thermals:
+        yield Reference("system/thermals.json", called("thermal", thermal), "bus_id", thermal.bus_id, "bus")
+    for hydro in files.hydros.hydros:
+        place = ("system/hydros.json", called("hydro", hydro))
+        yield Reference(*place, "bus_id", hydro.bus_id, "bus")
+        if hydro.downstream_id is not None:
+            yield Reference(*place, "downstream_id", hydro.downstream_id, "hydro")
+        if hydro.diversion is not None:
+            yield Reference(*place, "diversion.downstream_id", hydro.diversion.downstream_id, "hydro")
+    for source in files.non_controllables.non_controllable_sources:
+        place = ("system/non_controllable_sources.json", called("non-controllable source", source))
+        yield Reference(*place, "bus_id", source.bus_id, "bus")
+    for station in files.pumping_stations.pumping_stations:
+        place = ("system/pumping_stations.json", called("pumping station", station))
+        yield Reference(*place, "bus_id", station.bus_id, "bus")
+        yield Reference(*place, "source_hydro_id", station.source_hydro_id, "hydro")
+        yield Reference(*place, "destination_hydro_id", station.destination_hydro_id, "hydro")
+    for contract in files.contracts.contracts:
+        place = ("system/energy_contracts.json", called("contract", contract))
+        yield Reference(*place, "bus_id", contract.bus_id, "bus")
+
+
+def _document_references(files: CaseFiles) -> Iterator[Reference]:
+    initial = files.initial_conditions
+    for name in ("storage", "filling_storage", "past_inflows", "recent_observations"):
+        for entry in getattr(initial, name):
+            yield Reference("initial_conditions.json", name, "hydro_id", entry.hydro_id, "hydro")
+    for model in files.production_models.production_models:
+        yield Reference(
+            "system/hydro_production_models.json", "production_models", "hydro_id", model.hydro_id, "hydro"
+        )
+    for load in files.load_factors.load_factors:
+        place = ("scenarios/load_factors.json", f"load factors of bus {load.bus_id}, stage {load.stage_id}")
+        yield Reference(*place, "bus_id", load.bus_id, "bus")
+        yield Reference(*place, "stage_id", load.stage_id, "stage")
+    for factor in files.non_controllable_factors.non_controllable_factors:
+        place = (
+            "scenarios/non_controllable_factors.json",
+            f"factors of source {factor.ncs_id}, stage {factor.stage_id}",
+        )
+        yield Reference(*place, "ncs_id", factor.ncs_id, "non-controllable source")
+        yield Reference(*place, "stage_id", factor.stage_id, "stage")
+    for exchange in files.exchange_factors.exchange_factors:
+        place = (
+            "constraints/exchange_factors.json",
+            f"exchange factors of line {exchange.line_id}, stage {exchange.stage_id}",
+        )
+        yield Reference(*place, "line_id", exchange.line_id, "line")
+        yield Reference(*place, "stage_id", exchange.stage_id, "stage")
+    for transition in files.stages.policy_graph.transitions:
+        place = ("stages.json", f"transition {transition.source_id} -> {transition.target_id}")
+        yield Reference(*place, "source_id", transition.source_id, "stage")
+        yield Reference(*place, "target_id", transition.target_id, "stage")
+    if files.correlation is not None:
+        for name, profile in sorted(files.correlation.profiles.items()):
+            for group in profile.correlation_groups:
+                place = ("scenarios/correlation.json", f"profile {name}, group {group.name}")
+                for entity in group.entities:
+                    yield Reference(*place, "entities.id", entity.id, CLASS_KINDS[entity.type])
+        for entry in files.correlation.schedule or ():
+            yield Reference("scenarios/correlation.json", "schedule", "stage_id", entry.stage_id, "stage")
+
+
+def _expression_references(files: CaseFiles, problems: Problems) -> Iterator[Reference]:
+    for constraint in files.generic_constraints.constraints:
+        place = ("constraints/generic_constraints.json", called("generic constraint", constraint))
+        try:
+            terms = parse_expression(constraint.expression)
+        except ExpressionError as error:
+            problems.error(
+                "ParseError",
+                place[0],
+                f"expression {constraint.expression[:80]!r} {error}",
+                error.remedy,
+                entity=place[1],
+                field="expression",
+                value=constraint.expression,
+            )
+            continue
+        for term in terms:
+            yield Reference(*place, "expression", term.entity_id, VARIABLES[term.variable])
+
+
+def _check_tables(files: CaseFiles, problems: Problems) -> None:
+    for table in files.tables.values():
+        for column in table.file.columns:
+            if not column.refers_to or files.known_ids[column.refers_to] is None:
+                continue
+            ids = files.known_ids[column.refers_to] or frozenset()
+            for value in np.unique(table[column.name]).tolist():
+                if value in ids or value == ABSENT:
+                    continue
+                row = int(np.argmax(table[column.name] == value))
+                kind = column.refers_to.removeprefix("any ")
+                count = int(np.count_nonzero(table[column.name] == value))
+                rows = f"{count} rows have" if count > 1 else "a row has"
+                if column.refers_to == "any stage" and value < 0:
+                    problems.warn(
+                        "MissingReference",
+                        table.file.path,
+                        f"{rows} {column.name} = {value}, which is not among pre_study_stages",
+                        "add it to pre_study_stages in stages.json to document its dates",
+                        entity=table.label(row),
+                        field=column.name,
+                        value=value,
+                    )
+                    continue
+                problems.error(
+                    "MissingReference",
+                    table.file.path,
+                    f"{rows} {column.name} = {value}, but there is no {kind} {value}",
+                    known(ids),
+                    entity=table.label(row),
+                    field=column.name,
+                    value=value,
+                )
+
+
+def _check_seasons(files: CaseFiles, problems: Problems) -> None:
+    definitions = files.stages.season_definitions
+    if definitions is None:
+        return
+    ids = {season.id for season in definitions.seasons}
+    stages: list[Period] = [*files.stages.stages, *files.stages.pre_study_stages]
+    for stage in stages:
+        if stage.season_id is not None and stage.season_id not in ids:
+            problems.error(
+                "MissingReference",
+                "stages.json",
+                f"season_id = {stage.season_id}, but season_definitions has no such season",
+                known(ids),
+                entity=f"stage {stage.id}",
+                field="season_id",
+                value=stage.season_id,
+            )
+    unused = sorted(ids - {stage.season_id for stage in stages})
+    if unused:
+        problems.warn(
+            "CoverageMismatch",
+            "stages.json",
+            f"no stage has the seasons {', '.join(map(str, unused))}",
+            "remove them from season_definitions, or give stages their season_id",
+            field="season_definitions.seasons",
+            value=unused,
+        )
+
+
+def _check_profiles(files: CaseFiles, problems: Problems) -> None:
+    if files.correlation is None:
+        return
+    names = sorted(files.correlation.profiles)
+    for entry in files.correlation.schedule or ():
+        if entry.profile_name not in names:
+            problems.error(
+                "MissingReference",
+                "scenarios/correlation.json",
+                f"profile_name = {entry.profile_name!r}, but there is no such profile",
+                f"use one of {', '.join(names)}",
+                entity=f"schedule, stage {entry.stage_id}",
+                field="profile_name",
+                value=entry.profile_name,
+            )

@@ -1,0 +1,8 @@
+"""Writes results: each file whole or not at all, and ``_SUCCESS`` after everything else."""
+
+from __future__ import annotations
+
+from cobre.io.write.folder import SUCCESS, begin, finish
+from cobre.io.write.training import write_training
+
+__all__ = ["SUCCESS", "begin", "finish", "write_training"]

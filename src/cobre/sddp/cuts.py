@@ -1,0 +1,121 @@
+"""The cuts of a stage: a lower envelope of what the stages after it will cost."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.comm import Communicator, block_layout
+
+Floats = NDArray[np.float64]
+FIRST_CAPACITY = 64
+
+
+class CutPool:
+    """All cuts ``theta >= intercept + coefficients . x`` of one stage, in slot order.
+
+    Slot ``(iteration - 1) * n_passes + pass`` belongs to the trial point of that pass, whoever computed it. A
+    cut that selection drops keeps its slot and only leaves the linear program.
+    """
+
+    def __init__(self, state_dimension: int, n_passes: int) -> None:
+        self.state_dimension = state_dimension
+        self.n_passes = n_passes
+        self.size = 0
+        self._rows = np.empty((FIRST_CAPACITY, 1 + state_dimension))
+        self._active = np.zeros(FIRST_CAPACITY, dtype=np.bool_)
+        self._last_active = np.zeros(FIRST_CAPACITY, dtype=np.int64)
+        self._active_count = np.zeros(FIRST_CAPACITY, dtype=np.int64)
+
+    @property
+    def rows(self) -> Floats:
+        """``[slot, 1 + dimension]``: the intercept, then the coefficients."""
+        return self._rows[: self.size]
+
+    @property
+    def intercepts(self) -> Floats:
+        return self._rows[: self.size, 0]
+
+    @property
+    def coefficients(self) -> Floats:
+        return self._rows[: self.size, 1:]
+
+    @property
+    def active(self) -> NDArray[np.bool_]:
+        """Whether each slot's cut is part of the stage problem."""
+        return self._active[: self.size]
+
+    @property
+    def last_active(self) -> NDArray[np.int64]:
+        """Iteration in which each cut last bound a solution, at least the one that made it."""
+        return self._last_active[: self.size]
+
+    @property
+    def active_count(self) -> NDArray[np.int64]:
+        """In how many solves each cut was binding."""
+        return self._active_count[: self.size]
+
+    @property
+    def active_slots(self) -> NDArray[np.int64]:
+        """Slots in the stage problem: its cut rows, in order."""
+        return np.flatnonzero(self.active)
+
+    def open_slots(self, n: int) -> Floats:
+        """Rows of the next ``n`` slots, to be filled and then kept with `insert`."""
+        self._reserve(self.size + n)
+        return self._rows[self.size : self.size + n]
+
+    def insert(self, n: int, iteration: int) -> Floats:
+        """Make the ``n`` rows filled after `open_slots` cuts of ``iteration``; returns them."""
+        new = slice(self.size, self.size + n)
+        self.size += n
+        self._active[new] = True
+        self._last_active[new] = iteration
+        self._active_count[new] = 0
+        return self._rows[new]
+
+    def record_activity(self, counts: NDArray[np.int64], iteration: int) -> None:
+        """Note in how many solves of ``iteration`` each active slot was binding; ``counts`` follow `active_slots`."""
+        slots = self.active_slots
+        self._active_count[slots] += counts
+        self._last_active[slots[counts > 0]] = iteration
+
+    def made_in(self, iteration: int) -> NDArray[np.bool_]:
+        """Which slots hold cuts of this iteration."""
+        made: NDArray[np.bool_] = np.arange(self.size) // self.n_passes == iteration - 1
+        return made
+
+    def drop(self, slots: NDArray[np.int64]) -> None:
+        """Take these cuts out of the stage problem."""
+        self._active[slots] = False
+
+    def _reserve(self, size: int) -> None:
+        capacity = len(self._rows)
+        if size <= capacity:
+            return
+        while capacity < size:
+            capacity *= (
+                2  # doubling: the copies cost less than one more pass over all cuts, whatever their number
+            )
+        for name in ("_rows", "_active", "_last_active", "_active_count"):
+            old = getattr(self, name)
+            new = np.zeros((capacity, *old.shape[1:]), dtype=old.dtype)
+            new[: self.size] = old[: self.size]
+            setattr(self, name, new)
+
+
+def synchronize_cuts(comm: Communicator, pool: CutPool, mine: Floats, n_cuts: int, iteration: int) -> Floats:
+    """Collective: insert the ``n_cuts`` cuts of an iteration into every rank's ``pool``; returns their rows.
+
+    ``mine`` holds this rank's rows (intercept, coefficients) of its contiguous block of trial points. Every
+    rank inserts the same bytes in the same slots.
+    """
+    width = 1 + pool.state_dimension
+    counts, displs = block_layout(n_cuts, comm.size)
+    comm.allgatherv(
+        np.ascontiguousarray(mine),
+        pool.open_slots(n_cuts),
+        [count * width for count in counts],
+        [start * width for start in displs],
+    )
+    return pool.insert(n_cuts, iteration)

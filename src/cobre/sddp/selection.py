@@ -1,0 +1,113 @@
+"""Cut selection: which cuts still earn their row in the stage problem."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.comm import Communicator, contiguous_block
+from cobre.core.config import CutSelection
+from cobre.sddp.cuts import CutPool
+
+Floats = NDArray[np.float64]
+Slots = NDArray[np.int64]
+
+VALUES_AT_ONCE = 1 << 20
+"""Values of cuts at states that domination holds in memory at a time."""
+
+
+class StateArchive:
+    """Visited states of one stage, in the order of iterations and passes."""
+
+    def __init__(self, state_dimension: int) -> None:
+        self.size = 0
+        self._states = np.empty((64, state_dimension))
+
+    @property
+    def states(self) -> Floats:
+        return self._states[: self.size]
+
+    def extend(self, states: Floats) -> None:
+        """Append the states of an iteration."""
+        needed = self.size + len(states)
+        if needed > len(self._states):
+            grown = np.empty((max(needed, 2 * len(self._states)), self._states.shape[1]))
+            grown[: self.size] = self.states
+            self._states = grown
+        self._states[self.size : needed] = states
+        self.size = needed
+
+
+def select_cuts(
+    comm: Communicator, pool: CutPool, archive: StateArchive | None, iteration: int, settings: CutSelection
+) -> Slots:
+    """Collective: drop from ``pool`` what the settings say after ``iteration``; the slots dropped, ascending.
+
+    Cuts of this iteration always stay. All ranks hold equal pools and drop the same cuts.
+    """
+    if settings.method is None and settings.max_active_per_stage is None:
+        return np.empty(0, dtype=np.int64)
+    dropped = np.zeros(pool.size, dtype=np.bool_)
+    if settings.method is not None and iteration % settings.check_frequency == 0:
+        dropped = _chosen_by_method(comm, pool, archive, iteration, settings)
+        dropped &= pool.active & ~pool.made_in(iteration)
+        pool.drop(np.flatnonzero(dropped))
+    if settings.max_active_per_stage is not None:
+        over = _over_the_cap(pool, iteration, settings.max_active_per_stage)
+        pool.drop(over)
+        dropped[over] = True
+    return np.flatnonzero(dropped)
+
+
+def _chosen_by_method(
+    comm: Communicator, pool: CutPool, archive: StateArchive | None, iteration: int, settings: CutSelection
+) -> NDArray[np.bool_]:
+    match settings.method:
+        case "level1":
+            return pool.active_count <= settings.threshold
+        case "lml1":
+            return iteration - pool.last_active > settings.memory_window
+        case _:
+            states = archive.states if archive is not None else np.empty((0, pool.state_dimension))
+            return dominated(comm, pool, states, settings.domination_epsilon)
+
+
+def _over_the_cap(pool: CutPool, iteration: int, cap: int) -> Slots:
+    """Active cuts beyond the cap: those binding longest ago go first, then the least often, then the oldest."""
+    excess = int(np.count_nonzero(pool.active)) - cap
+    if excess <= 0:
+        return np.empty(0, dtype=np.int64)
+    candidates = np.flatnonzero(pool.active & ~pool.made_in(iteration))
+    order = np.lexsort((candidates, pool.active_count[candidates], pool.last_active[candidates]))
+    return np.sort(candidates[order[:excess]])
+
+
+def dominated(comm: Communicator, pool: CutPool, states: Floats, epsilon: float) -> NDArray[np.bool_]:
+    """Collective: active cuts that lie more than ``epsilon`` below the best one at every visited state."""
+    result = np.zeros(pool.size, dtype=np.bool_)
+    slots = pool.active_slots
+    if not len(slots) or not len(states):
+        return result
+    start, count = contiguous_block(len(states), comm.rank, comm.size)
+    mine = _is_near_the_best(pool.rows[slots], states[start : start + count], epsilon)
+    is_near = np.empty_like(mine)
+    comm.allreduce(mine, is_near, "max")
+    result[slots] = ~is_near
+    return result
+
+
+def _is_near_the_best(rows: Floats, states: Floats, epsilon: float) -> NDArray[np.bool_]:
+    is_near = np.zeros(len(rows), dtype=np.bool_)
+    step = max(1, VALUES_AT_ONCE // len(rows))
+    for first in range(0, len(states), step):
+        values = cut_values(rows, states[first : first + step])
+        is_near |= np.any(values >= np.max(values, axis=0) - epsilon, axis=1)
+    return is_near
+
+
+def cut_values(rows: Floats, states: Floats) -> Floats:
+    """``[cut, state]``: each cut's value at each state, terms added in the order of the state's components."""
+    values = np.repeat(rows[:, :1], len(states), axis=1)
+    for j in range(states.shape[1]):
+        values += rows[:, 1 + j : 2 + j] * states[np.newaxis, :, j]
+    return values

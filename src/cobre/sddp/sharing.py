@@ -1,0 +1,52 @@
+"""One copy per node: data that every rank reads, in memory that the ranks of a machine share."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TypeVar
+
+import numpy as np
+
+from cobre.comm import GroupMember
+
+T = TypeVar("T")
+ALIGNMENT = 64
+
+
+def share(comm: GroupMember, value: T | None) -> T:
+    """Collective: rank 0's ``value``, its arrays read-only and in one copy per node.
+
+    Only rank 0's argument is looked at. Whatever is no array travels by pickle and is each rank's own.
+    """
+    buffers: list[pickle.PickleBuffer] = []
+    skeleton = b""
+    if comm.rank == 0:
+        skeleton = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    views = [np.frombuffer(buffer.raw(), dtype=np.uint8) for buffer in buffers]
+    sizes = _broadcast_bytes(comm, np.array([len(view) for view in views], dtype=np.int64).tobytes())
+    lengths = np.frombuffer(sizes, dtype=np.int64)
+    starts = np.concatenate(([0], np.cumsum(-(-lengths // ALIGNMENT) * ALIGNMENT)))
+    skeleton = _broadcast_bytes(comm, skeleton)
+    if not starts[-1]:  # nothing but what each rank has for itself
+        own: T = pickle.loads(skeleton, buffers=[np.empty(0, dtype=np.uint8)] * len(lengths))  # noqa: S301
+        return own
+    region = comm.create_shared_region(int(starts[-1]), np.uint8)
+    memory = region.as_mut_block(0, region.count)
+    for view, start in zip(views, starts, strict=False):
+        memory[start : start + len(view)] = view
+    comm.broadcast(memory, 0)
+    shared = region.as_slice()
+    parts = [shared[start : start + n] for start, n in zip(starts, lengths, strict=False)]
+    result: T = pickle.loads(skeleton, buffers=parts)  # noqa: S301 - rank 0 of this very group wrote it
+    return result
+
+
+def _broadcast_bytes(comm: GroupMember, data: bytes) -> bytes:
+    length = np.array([len(data)], dtype=np.int64)
+    comm.broadcast(length, 0)
+    buffer = (
+        np.frombuffer(data, dtype=np.uint8) if comm.rank == 0 else np.empty(int(length[0]), dtype=np.uint8)
+    )
+    if len(buffer):
+        comm.broadcast(buffer, 0)
+    return buffer.tobytes()

@@ -1,0 +1,148 @@
+"""One stage on this rank: its linear program, its cuts, its openings and the bases that solves begin from."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from tempfile import gettempdir
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.core.config import SolverRetries
+from cobre.core.horizon import RiskMeasure, Stage
+from cobre.errors import CobreError, SolverError
+from cobre.sddp.cuts import CutPool
+from cobre.sddp.subproblem import StageProblem
+from cobre.sddp.truncation import Truncation
+from cobre.solver import BatchOutcome, BatchOutput, LpSolver, Status
+
+Floats = NDArray[np.float64]
+Bases = NDArray[np.uint8]
+
+
+class StageModel:
+    """What the passes need to know about one stage.
+
+    ``openings [opening, value]`` are the parameters that follow the state in a solve; they lie in memory that
+    the ranks of a node share. ``truncation`` is None where inflows are taken as they come.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        problem: StageProblem,
+        openings: Floats,
+        truncation: Truncation | None,
+        n_passes: int,
+        retries: SolverRetries,
+    ) -> None:
+        template = problem.template
+        if truncation is not None:
+            rows = np.concatenate([template.observed_rows, problem.rows.inflow]).astype(np.int32)
+            template = replace(template, observed_rows=rows)
+        self.index = problem.stage
+        self.stage = stage
+        self.layout = problem.parameters
+        self.openings = openings
+        self.truncation = truncation
+        self.solver = LpSolver(
+            template,
+            retry_max_attempts=retries.max_attempts,
+            retry_time_budget_seconds=retries.time_budget_seconds,
+        )
+        self.pool = CutPool(self.layout.state_dimension, n_passes)
+        storage = problem.columns.state.storage
+        self._storage_limits = (template.column_lower[storage], template.column_upper[storage])
+        self.future_cost_floor = float(template.column_lower[template.future_cost_column])
+        self.bases: Bases | None = None
+        """Of this rank's trajectories, as the last forward pass left them."""
+
+    @property
+    def risk(self) -> RiskMeasure:
+        return self.stage.risk
+
+    @property
+    def n_openings(self) -> int:
+        return len(self.openings)
+
+    def parameters(self, states: Floats, values: Floats) -> Floats:
+        """``[n, parameter]`` for incoming ``states`` and the ``values`` that nature gives, clamped if need be."""
+        rows = np.concatenate([states, values], axis=1)
+        if self.truncation is not None:
+            part = self.layout.inflow
+            rows[:, part] = self.truncation.raised(self.lags_of(states), rows[:, part])
+        return rows
+
+    def lags_of(self, states: Floats) -> Floats:
+        """``[n, lag, hydro]`` of states."""
+        return states[:, self.layout.lags].reshape(len(states), self.layout.n_lags, self.layout.n_hydros)
+
+    def outgoing(self, primal: Floats) -> Floats:
+        """States that leave this stage; storages exactly within their limits, which a solver passes by a hair."""
+        states = primal[:, : self.layout.state_dimension].copy()
+        low, high = self._storage_limits
+        storage = states[:, self.layout.storage]
+        np.clip(storage, low, high, out=storage)
+        return states
+
+    def stage_costs(self, batch: BatchOutput) -> Floats:
+        """What this stage costs by itself, without the discounted future."""
+        future = batch.observed_primal[:, self.layout.state_dimension]
+        costs: Floats = batch.objective - self.stage.discount * future
+        return costs
+
+    def append_cuts(self, rows: Floats) -> None:
+        """Add rows (intercept, coefficients) that `synchronize_cuts` has inserted into the pool."""
+        self.solver.append_cuts(rows[:, 0], rows[:, 1:])
+
+    def keep_active_cuts(self) -> None:
+        """Take those cuts out of the program that were dropped from the pool."""
+        self.solver.set_active_cuts(self.pool.active)
+
+    def solve(
+        self,
+        parameters: Floats,
+        iteration: int,
+        first_scenario: int,
+        *,
+        chain_length: int = 1,
+        start_bases: Bases | None = None,
+        want_bases: bool = False,
+        want_cut_duals: bool = False,
+    ) -> BatchOutput:
+        """Solve all rows of ``parameters``, or raise `SolverError` with the program that has no optimum on disk.
+
+        ``first_scenario`` numbers the first chain, for the message.
+        """
+        output = self.solver.allocate(
+            len(parameters), chain_length=chain_length, cut_dual=want_cut_duals, bases=want_bases
+        )
+        outcome = self.solver.solve_batch(
+            parameters, output, chain_length=chain_length, start_bases=start_bases
+        )
+        if not outcome.is_optimal:
+            chain, place = divmod(outcome.index, chain_length)
+            opening = f", opening {place}" if chain_length > 1 else ""
+            raise self._failure(outcome, iteration, f"scenario {first_scenario + chain}{opening}")
+        return output
+
+    def _failure(self, outcome: BatchOutcome, iteration: int, where: str) -> SolverError:
+        path = Path(gettempdir()) / f"cobre_{os.getpid()}_stage{self.stage.id}_iteration{iteration}.mps"
+        try:
+            written = f"the program is in {self.solver.write_model(path)}"
+        except (OSError, CobreError) as error:
+            written = f"the program could not be written to {path}: {error}"
+        reasons = self.solver.explain_infeasibility() if outcome.status is Status.INFEASIBLE else []
+        likely = "".join(f"\n  {reason}" for reason in reasons)
+        return SolverError(
+            self.stage.id,
+            iteration,
+            str(outcome.status),
+            f"stage {self.stage.id}, iteration {iteration}, {where}: the linear program is {outcome.status} after "
+            f"{outcome.attempts} attempts; {written}{likely}",
+            suggestion="loosen one of the limits named above, or give it a penalty instead"
+            if likely
+            else "look at bounds and costs of that stage; any LP solver opens the file",
+        )

@@ -1,0 +1,65 @@
+"""What the sampled trajectories of an iteration say about the cost of the policy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.comm import Communicator, block_layout
+
+
+@dataclass(frozen=True, slots=True)
+class CostStatistics:
+    """Of the trajectories of one iteration: mean, sample deviation, half-width of the 95 % interval."""
+
+    mean: float
+    std: float
+    ci_95: float
+
+
+def gather_rows(comm: Communicator, mine: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
+    """The rows of all ranks in scenario order; ``mine`` are this rank's, of `contiguous_block`."""
+    width = math.prod(mine.shape[1:])
+    everyone = np.empty((n_rows, *mine.shape[1:]))
+    if width:
+        counts, displs = block_layout(n_rows, comm.size)
+        comm.allgatherv(
+            np.ascontiguousarray(mine),
+            everyone,
+            [count * width for count in counts],
+            [start * width for start in displs],
+        )
+    return everyone
+
+
+def aggregate_statistics(
+    comm: Communicator, trajectory_costs: NDArray[np.float64], n_scenarios: int
+) -> CostStatistics:
+    """Collective: statistics over all ``n_scenarios``, of which this rank brings its block.
+
+    Costs are gathered and added in scenario order, so that the split leaves no trace in the bits.
+    """
+    return statistics_of(gather_rows(comm, trajectory_costs, n_scenarios))
+
+
+def statistics_of(costs: Iterable[float]) -> CostStatistics:
+    """Statistics of ``costs``, added in order; deviation and half-width of a single one are 0."""
+    values = [float(cost) for cost in costs]
+    n = len(values)
+    mean = _sum_in_order(values) / n
+    if n == 1:
+        return CostStatistics(mean, 0.0, 0.0)
+    squares = _sum_in_order([(value - mean) * (value - mean) for value in values])
+    std = math.sqrt(squares / (n - 1))
+    return CostStatistics(mean, std, 1.96 * std / math.sqrt(n))
+
+
+def _sum_in_order(values: list[float]) -> float:
+    total = 0.0
+    for value in values:  # not `sum`: newer Pythons compensate its rounding
+        total += value
+    return total

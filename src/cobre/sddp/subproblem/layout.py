@@ -1,0 +1,165 @@
+"""Where each quantity of a stage problem is found: its parameters, columns and rows.
+
+Arrays hold column (or row) numbers of the template, ``ABSENT`` (-1) where the stage has none, with one axis
+per noun: ``[hydro]``, ``[hydro, block]``, and so on, entities in id order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.sddp.subproblem.builder import Indices
+
+
+@dataclass(frozen=True)
+class ParameterLayout:
+    """The vector that tells one solve of a stage from another.
+
+    In order: incoming storage [hm3] by hydro; incoming lags [m3/s], all hydros of lag 1, then of lag 2, ...;
+    inflow without its lag terms [m3/s] by hydro; load [MW] by bus and available power [MW] by
+    non-controllable source, both before block factors. The first two are the incoming state. Where the stages of
+    one season share it, the last lag gathers the inflow so far and has no part in the inflow.
+    """
+
+    n_hydros: int
+    n_lags: int
+    n_buses: int
+    n_sources: int
+
+    @property
+    def state_dimension(self) -> int:
+        return self.n_hydros * (1 + self.n_lags)
+
+    @property
+    def state(self) -> slice:
+        return slice(0, self.state_dimension)
+
+    @property
+    def storage(self) -> slice:
+        return slice(0, self.n_hydros)
+
+    @property
+    def lags(self) -> slice:
+        return slice(self.n_hydros, self.state_dimension)
+
+    @property
+    def inflow(self) -> slice:
+        return slice(self.state_dimension, self.state_dimension + self.n_hydros)
+
+    @property
+    def load(self) -> slice:
+        return slice(self.inflow.stop, self.inflow.stop + self.n_buses)
+
+    @property
+    def available(self) -> slice:
+        return slice(self.load.stop, self.load.stop + self.n_sources)
+
+    @property
+    def size(self) -> int:
+        return int(self.available.stop)
+
+    def numbers(self, part: slice) -> Indices:
+        """Positions in the vector that ``part`` covers."""
+        return np.arange(part.start, part.stop, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class StateColumns:
+    """What comes in, what nature adds, and what the future costs."""
+
+    incoming_storage: Indices
+    """``[hydro]``, hm3."""
+    incoming_lags: Indices
+    """``[lag, hydro]``, m3/s."""
+    inflow: Indices
+    """``[hydro]``, m3/s, lag terms included."""
+    storage: Indices
+    """``[hydro]``, hm3 at the end of the stage."""
+    future_cost: int
+    """Expected cost from the next stage on, in its own money."""
+
+
+@dataclass(frozen=True)
+class HydroColumns:
+    """Decisions of hydros: ``[hydro, block]`` flows in m3/s, and ``[hydro]`` what holds for the whole stage."""
+
+    turbined: Indices
+    spillage: Indices
+    diversion: Indices
+    generation: Indices
+    """Column whose value times ``generation_factor`` is the power: ``turbined``, or one of its own with planes."""
+    generation_factor: NDArray[np.float64]
+    """``[hydro]``: productivity in MW per m3/s, or 1."""
+    has_planes: NDArray[np.bool_]
+    """``[hydro]``: whether production planes rule in this stage."""
+    turbined_below: Indices
+    outflow_below: Indices
+    outflow_above: Indices
+    generation_below: Indices
+    negative_inflow: Indices
+    evaporation: Indices
+    evaporation_above: Indices
+    evaporation_below: Indices
+    withdrawal_above: Indices
+    withdrawal_below: Indices
+
+
+@dataclass(frozen=True)
+class NetworkColumns:
+    """Decisions in MW (pumping in m3/s), ``[entity, block]``."""
+
+    thermal: Indices
+    line_direct: Indices
+    line_reverse: Indices
+    deficit: Indices
+    """``[segment, block]``: the segments of all buses, bus by bus."""
+    deficit_bus: Indices
+    """``[segment]``."""
+    excess: Indices
+    non_controllable: Indices
+    pumping: Indices
+    contract: Indices
+
+
+@dataclass(frozen=True)
+class ConstraintColumns:
+    """Violations of generic constraints, one per active (constraint, block) of the stage."""
+
+    constraint: Indices
+    """``[row]``: index of the constraint."""
+    block: Indices
+    """``[row]``: index of the block."""
+    above: Indices
+    """``[row]``: by how much the expression passes its bound upwards."""
+    below: Indices
+
+
+@dataclass(frozen=True)
+class ColumnLayout:
+    """All columns."""
+
+    state: StateColumns
+    hydro: HydroColumns
+    network: NetworkColumns
+    constraint: ConstraintColumns
+
+
+@dataclass(frozen=True)
+class RowLayout:
+    """Rows whose duals somebody reads."""
+
+    incoming_storage: Indices
+    """``[hydro]``: dual is the value of incoming water in $/hm3."""
+    incoming_lags: Indices
+    """``[lag, hydro]``."""
+    inflow: Indices
+    """``[hydro]``."""
+    water_balance: Indices
+    """``[hydro]``."""
+    load_balance: Indices
+    """``[bus, block]``: dual over block hours is the spot price."""
+    constraint: Indices
+    """``[row]`` as in :class:`ConstraintColumns`."""

@@ -1,0 +1,128 @@
+"""The stage problem: one LP per stage that every pass solves again and again with other parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cobre.core.case import Case
+from cobre.errors import ValidationError
+from cobre.sddp.subproblem.builder import LpBuilder
+from cobre.sddp.subproblem.constraint import Vocabulary, add_generic_constraints
+from cobre.sddp.subproblem.hydro import add_evaporation, add_hydro_columns, add_water_balance
+from cobre.sddp.subproblem.layout import ColumnLayout, ParameterLayout, RowLayout
+from cobre.sddp.subproblem.network import add_load_balance, add_network_columns
+from cobre.sddp.subproblem.production import add_production_planes, add_soft_limits
+from cobre.sddp.subproblem.scope import StageScope
+from cobre.sddp.subproblem.state import (
+    InflowModel,
+    LagTransition,
+    StageMemory,
+    add_outgoing_lags,
+    add_state_columns,
+    add_state_rows,
+)
+from cobre.solver import LpTemplate
+
+
+@dataclass(frozen=True)
+class StageProblem:
+    """An LP template and where to find things in it.
+
+    Observed by each solve: the outgoing state and, last, the future cost (``observed_columns``); the duals of
+    the rows that fix the incoming state, in the order of the state vector (``observed_rows``).
+    """
+
+    stage: int
+    template: LpTemplate
+    parameters: ParameterLayout
+    columns: ColumnLayout
+    rows: RowLayout
+    least_cost: float
+    """No solve costs less, the future included; never above 0. It bounds the future cost of the stage before."""
+
+
+def build_stage_problems(
+    case: Case, inflow_model: InflowModel, transition: LagTransition | None = None
+) -> list[StageProblem]:
+    """The problems of all stages in order, each with a valid lower bound of its future cost.
+
+    Without a ``transition`` each stage's inflow becomes lag 1 of the next, and the other lags move on by one.
+    """
+    problems: list[StageProblem] = []
+    bound = 0.0
+    for stage in reversed(range(case.horizon.n_stages)):
+        problems.append(build_stage_problem(case, inflow_model, stage, transition, future_cost_bound=bound))
+        bound = problems[-1].least_cost
+    return problems[::-1]
+
+
+def build_stage_problem(
+    case: Case,
+    inflow_model: InflowModel,
+    stage: int,
+    transition: LagTransition | None = None,
+    *,
+    future_cost_bound: float = 0.0,
+) -> StageProblem:
+    """The problem of stage index ``stage``.
+
+    ``future_cost_bound`` is what all later stages cost at least, in money of the next stage; it is below 0 only
+    where something earns money. The last stage has no future and ignores it.
+    """
+    scope = StageScope(case, stage)
+    memory = StageMemory.of(inflow_model, transition, stage)
+    system = case.system
+    parameters = ParameterLayout(
+        len(system.hydros), memory.n_lags, len(system.buses), len(system.non_controllables)
+    )
+    lp = LpBuilder()
+    state = add_state_columns(lp, scope, parameters, future_cost_bound)
+    hydro = add_hydro_columns(lp, scope)
+    network = add_network_columns(lp, scope, parameters)
+
+    fixed = add_state_rows(lp, scope, parameters, state, memory)
+    water_balance = add_water_balance(lp, scope, state, hydro, network.pumping)
+    load_balance = add_load_balance(lp, scope, parameters, hydro, network)
+    add_production_planes(lp, scope, state, hydro)
+    add_evaporation(lp, scope, state, hydro)
+    add_soft_limits(lp, scope, hydro)
+    constraints, slacks = add_generic_constraints(lp, Vocabulary(scope, parameters, state, hydro, network))
+
+    outgoing = np.concatenate([state.storage, add_outgoing_lags(lp, scope, state, memory).ravel()])
+    return StageProblem(
+        stage=stage,
+        template=lp.template(
+            n_parameters=parameters.size,
+            cut_columns=outgoing,
+            future_cost_column=state.future_cost,
+            observed_columns=np.append(outgoing, state.future_cost),
+            observed_rows=np.concatenate([fixed.incoming_storage, fixed.incoming_lags.ravel()]),
+        ),
+        parameters=parameters,
+        columns=ColumnLayout(state, hydro, network, slacks),
+        rows=RowLayout(
+            incoming_storage=fixed.incoming_storage,
+            incoming_lags=fixed.incoming_lags,
+            inflow=fixed.inflow,
+            water_balance=water_balance,
+            load_balance=load_balance,
+            constraint=constraints,
+        ),
+        least_cost=_least_cost(lp, scope),
+    )
+
+
+def _least_cost(lp: LpBuilder, scope: StageScope) -> float:
+    least = lp.least_cost()
+    if least == -np.inf:
+        names = lp.unlimited_earners()
+        raise ValidationError(
+            f"stage {scope.stage.id} could earn money without limit: {', '.join(names[:5])} "
+            f"({len(names)} in all) has a negative cost and no upper limit",
+            kind="PenaltyConsistency",
+            context={"stage": scope.stage.id, "columns": names},
+            suggestion="make these costs zero or positive, or give the quantity a limit",
+        )
+    return least

@@ -1,0 +1,43 @@
+"""Where the time of a training run goes, on this rank."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from cobre.comm import Communicator
+from cobre.sddp.stage import StageModel
+
+
+class PhaseClock:
+    """Adds up wall time by phase; `lap` ends a phase and begins the next."""
+
+    def __init__(self) -> None:
+        self.began = self._last = time.perf_counter()
+        self.seconds: dict[str, float] = {}
+
+    def lap(self, phase: str) -> None:
+        """What passed since the last call belongs to ``phase``."""
+        now = time.perf_counter()
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + (now - self._last)
+        self._last = now
+
+
+def time_split(clock: PhaseClock, models: Sequence[StageModel], comm: Communicator) -> dict[str, float]:
+    """Milliseconds: of each phase; inside the solver (running, basis, patching, extraction, cut rows); moving data
+    and waiting in collectives; and what is left, Python itself. ``wall_ms`` is all of it.
+    """
+    wall_ms = 1000.0 * (time.perf_counter() - clock.began)
+    split = {f"phase_{phase}_ms": 1000.0 * seconds for phase, seconds in clock.seconds.items()}
+    counters = [model.solver.counters() for model in models]
+    for part in ("run", "basis", "patch", "extract", "cuts"):
+        split[f"solver_{part}_ms"] = sum(counter[f"{part}_ns"] for counter in counters) / 1e6
+    stats = comm.stats().values()
+    split["communication_ms"] = 1000.0 * sum(entry["move_s"] for entry in stats)
+    split["waiting_ms"] = 1000.0 * sum(entry["wait_s"] for entry in stats)
+    named = [name for name in split if not name.startswith("phase_")]
+    split["python_ms"] = wall_ms - split["phase_setup_ms"] - sum(split[name] for name in named)
+    split["wall_ms"] = wall_ms
+    for name in ("solves", "chains", "iterations", "retries"):
+        split[f"solver_{name}"] = float(sum(counter[name] for counter in counters))
+    return split

@@ -1,0 +1,186 @@
+"""The training loop: forward, backward, selection, bound, and whether to go on."""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+
+import numpy as np
+
+from cobre.comm import GroupMember, ReduceOp, contiguous_block
+from cobre.core.case import Case
+from cobre.sddp.backward import backward_pass
+from cobre.sddp.bounds import LowerBound, relative_gap
+from cobre.sddp.events import OnProgress, ProgressEvent
+from cobre.sddp.forward import Trajectories, forward_pass
+from cobre.sddp.interruption import StopRequest
+from cobre.sddp.policy import Policy
+from cobre.sddp.result import IterationRecord, TrainingResult, WorkerInfo, convergence_table
+from cobre.sddp.selection import StateArchive, select_cuts
+from cobre.sddp.statistics import aggregate_statistics, gather_rows
+from cobre.sddp.stopping import TerminationReason, iteration_limit, reason_to_stop
+from cobre.sddp.timing import PhaseClock, time_split
+from cobre.sddp.workspace import Workspace, open_workspace
+
+
+def train(comm: GroupMember, case: Case, *, on_progress: OnProgress | None = None) -> TrainingResult:
+    """Collective: train the policy of ``case`` on all ranks of ``comm``; every rank gets the result.
+
+    Bits depend on the case alone, not on the ranks. SIGINT and SIGTERM end training after the iteration that
+    runs, on all ranks together, with a policy that can be used. ``on_progress`` is called on every rank that
+    has one, after each iteration.
+    """
+    with StopRequest() as stop:
+        return _Training(comm, case, stop, on_progress).run()
+
+
+class _Training:
+    def __init__(
+        self, comm: GroupMember, case: Case, stop: StopRequest, on_progress: OnProgress | None
+    ) -> None:
+        self.clock = PhaseClock()
+        self.comm = comm
+        self.stop = stop
+        self.on_progress = on_progress
+        self.settings = case.config.training
+        self.work: Workspace = open_workspace(comm, case)
+        self.bound = LowerBound(comm, self.work.models[0], self.work.initial_state)
+        self.records: list[IterationRecord] = []
+        self.lower_bounds: list[float] = []
+        self.archives: dict[int, StateArchive] = {}
+        if self.settings.cut_selection.method == "domination":
+            dimension = self.work.state_dimension
+            self.archives = {index: StateArchive(dimension) for index in self._selected_stages()}
+        self.clock.lap("setup")
+
+    def run(self) -> TrainingResult:
+        for iteration in count(1):
+            began = time.perf_counter()
+            self._iterate(iteration, began)
+            reason, signal = self._decide(iteration, began)
+            self._report(iteration)
+            self.clock.lap("decision")
+            if reason is not None:
+                return self._result(reason, signal)
+        raise AssertionError("count() has no end")
+
+    def _iterate(self, iteration: int, began: float) -> None:
+        n = self.settings.forward_passes
+        work = self.work
+        trajectories = forward_pass(
+            self.comm, work.models, work.forecast, work.discounts, work.initial_state, n, iteration
+        )
+        costs = aggregate_statistics(self.comm, trajectories.costs, n)
+        self._archive(trajectories)
+        self.clock.lap("forward")
+        backward_pass(self.comm, work.models, trajectories, n, iteration, self._activity_tolerance())
+        self.clock.lap("backward")
+        self._select(iteration)
+        self.clock.lap("selection")
+        lower = self.bound.evaluate(iteration)
+        self.clock.lap("bound")
+        self.lower_bounds.append(lower)
+        gap = relative_gap(lower, costs.mean)
+        self.records.append(
+            IterationRecord(iteration, lower, costs.mean, costs.std, costs.ci_95, gap, 0.0, 0.0)
+        )
+
+    def _selected_stages(self) -> range:
+        """Stages whose cuts may be dropped: the first keeps all for the bound, the last has none."""
+        return range(1, len(self.work.models) - 1)
+
+    def _activity_tolerance(self) -> float | None:
+        """What makes a cut count as binding; None if nobody asks."""
+        selection = self.settings.cut_selection
+        is_counted = selection.method in ("level1", "lml1") or selection.max_active_per_stage is not None
+        return selection.activity_tolerance if is_counted else None
+
+    def _archive(self, trajectories: Trajectories) -> None:
+        for index, archive in self.archives.items():
+            states = gather_rows(self.comm, trajectories.states[index], self.settings.forward_passes)
+            archive.extend(states)
+
+    def _select(self, iteration: int) -> None:
+        selection = self.settings.cut_selection
+        for index in self._selected_stages():
+            model = self.work.models[index]
+            dropped = select_cuts(self.comm, model.pool, self.archives.get(index), iteration, selection)
+            if len(dropped):
+                model.keep_active_cuts()
+
+    def _decide(self, iteration: int, began: float) -> tuple[TerminationReason | None, int | None]:
+        """Collective: one answer for all ranks, whoever got the signal; time is that of rank 0."""
+        now = time.perf_counter()
+        mine = np.zeros(3)
+        mine[0] = float(self.stop.signal or 0)
+        if self.comm.rank == 0:
+            mine[1:] = now - self.clock.began, now - began
+        shared = np.empty(3)
+        self.comm.allreduce(mine, shared, ReduceOp.MAX)
+        signal, elapsed_s, iteration_s = int(shared[0]), float(shared[1]), float(shared[2])
+        record = self.records[-1]
+        self.records[-1] = IterationRecord(
+            iteration,
+            record.lower_bound,
+            record.upper_bound,
+            record.upper_bound_std,
+            record.ci_95,
+            record.gap,
+            1000.0 * elapsed_s,
+            1000.0 * iteration_s,
+        )
+        reason = reason_to_stop(
+            self.settings.stopping_rules,
+            need_all=self.settings.stop_when_all,
+            lower_bounds=self.lower_bounds,
+            elapsed_s=elapsed_s,
+        )
+        if reason is None and signal:
+            return "shutdown", signal
+        return reason, None
+
+    def _report(self, iteration: int) -> None:
+        if self.on_progress is None:
+            return
+        record = self.records[-1]
+        _, n_mine = contiguous_block(self.settings.forward_passes, self.comm.rank, self.comm.size)
+        limit = iteration_limit(self.settings.stopping_rules) or 0
+        self.on_progress(
+            ProgressEvent(
+                phase="training",
+                iteration=iteration,
+                lower_bound=record.lower_bound,
+                upper_bound=record.upper_bound,
+                gap=record.gap,
+                wall_time_ms=record.wall_time_ms,
+                iteration_time_ms=record.iteration_time_ms,
+                scenarios_complete=n_mine * iteration,
+                scenarios_total=n_mine * limit,
+                worker_id=self.comm.rank,
+            )
+        )
+
+    def _result(self, reason: TerminationReason, signal: int | None) -> TrainingResult:
+        work, last = self.work, self.records[-1]
+        policy = Policy.from_pools(
+            [model.pool for model in work.models],
+            work.state_names,
+            [model.future_cost_floor for model in work.models],
+        )
+        timings = time_split(self.clock, work.models, self.comm)
+        elapsed_ms = 1000.0 * (time.perf_counter() - self.clock.began)
+        times = gather_rows(self.comm, np.array([elapsed_ms]), self.comm.size)
+        workers = [WorkerInfo(rank, float(ms), self.comm.backend) for rank, ms in enumerate(times)]
+        return TrainingResult(
+            policy=policy,
+            convergence_history=convergence_table(self.records),
+            iterations=last.iteration,
+            final_lower_bound=last.lower_bound,
+            final_upper_bound=last.upper_bound,
+            final_gap=last.gap,
+            termination_reason=reason,
+            total_cuts=sum(model.pool.size for model in work.models),
+            workers=workers if self.comm.size > 1 else None,
+            stop_signal=signal,
+            timings=timings,
+        )

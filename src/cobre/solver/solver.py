@@ -1,0 +1,222 @@
+"""`LpSolver`: one HiGHS instance that solves one template for many parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cobre._native import lp
+from cobre.solver.batch import BatchOutcome, BatchOutput, Status
+from cobre.solver.highs import load_highs
+from cobre.solver.infeasibility import Violation, explain
+from cobre.solver.model_file import ModelData, write_model_file
+from cobre.solver.template import LpTemplate
+
+__all__ = ["LpSolver"]
+
+Floats = NDArray[np.float64]
+
+_STATUSES = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED, Status.OUT_OF_TIME)
+_BAD_PARAMETER = 5
+
+
+class LpSolver:
+    """Solves a template in batches, natively and with the GIL released.
+
+    A batch is cut into chains of consecutive solves. The first solve of a chain begins from a cleared solver and its
+    start basis, the others from where the one before ended. So the results of a chain depend on the template, the
+    active cuts, the chain's parameters and its start basis alone, to the last bit: never on what this instance solved
+    before, nor on the other chains of the batch.
+
+    One thread at a time. Not picklable: send the template, and bases as the arrays that they are.
+    """
+
+    def __init__(
+        self,
+        template: LpTemplate,
+        *,
+        feasibility_tolerance: float = 1e-9,
+        retry_max_attempts: int = 5,
+        retry_time_budget_seconds: float = 30.0,
+        iteration_limit: int | None = None,
+    ) -> None:
+        """Make the HiGHS instance.
+
+        ``feasibility_tolerance`` holds for the scaled program. A solve that fails is tried again in other ways, in a
+        fixed order: ``retry_max_attempts`` counts the first one, too. The time budget of the retries can end them
+        with an error, never choose a result. ``iteration_limit`` bounds one attempt; by default it grows with the
+        program and only ends cycling.
+        """
+        patches = template.patches
+        self.template = template
+        self._native = lp.Solver(
+            load_highs(),
+            template.column_cost,
+            template.column_lower,
+            template.column_upper,
+            template.row_lower,
+            template.row_upper,
+            template.row_starts,
+            template.column_indices,
+            template.values,
+            patches.target,
+            patches.index,
+            patches.source,
+            patches.offset,
+            patches.factor,
+            patches.n_parameters,
+            template.cut_columns,
+            template.future_cost_column,
+            template.observed_columns,
+            template.observed_rows,
+            feasibility_tolerance,
+            retry_max_attempts,
+            retry_time_budget_seconds,
+            iteration_limit or 0,
+        )
+
+    @property
+    def n_slots(self) -> int:
+        """Cuts ever appended, active or not."""
+        return self._native.n_slots
+
+    @property
+    def n_active_cuts(self) -> int:
+        return self._native.n_active
+
+    @property
+    def basis_size(self) -> int:
+        """Bytes of a basis stored now: one per column, row and cut slot."""
+        return self._native.basis_size
+
+    def append_cuts(self, intercepts: ArrayLike, coefficients: ArrayLike) -> None:
+        """Add active cuts in the next slots: ``future cost - coefficients[k] . x[cut_columns] >= intercepts[k]``."""
+        rows = np.ascontiguousarray(coefficients, np.float64)
+        self._native.append_cuts(np.ascontiguousarray(intercepts, np.float64), rows)
+
+    def set_active_cuts(self, active: ArrayLike) -> None:
+        """Keep in the program exactly the slots where ``active`` (bool, one per slot) is true, in slot order.
+
+        A cut that is switched off keeps its slot and may be switched on again.
+        """
+        self._native.set_active(np.ascontiguousarray(active, np.bool_))
+
+    def set_cuts(
+        self, intercepts: ArrayLike, coefficients: ArrayLike, active: ArrayLike | None = None
+    ) -> None:
+        """Replace all cuts; slots count from 0 again."""
+        self._native.clear_cuts()
+        self.append_cuts(intercepts, coefficients)
+        if active is not None:
+            self.set_active_cuts(active)
+
+    def cuts(self) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Copies of intercepts ``[slots]``, coefficients ``[slots, d]`` and the active mask, in slot order."""
+        intercepts, coefficients, active = self._native.cuts()
+        shape = (len(intercepts), len(self.template.cut_columns))
+        return intercepts, coefficients.reshape(shape), active.astype(np.bool_)
+
+    def allocate(
+        self,
+        n: int,
+        *,
+        chain_length: int = 1,
+        cut_dual: bool = False,
+        full: bool = False,
+        iterations: bool = False,
+        bases: bool = False,
+    ) -> BatchOutput:
+        """Arrays for ``n`` solves of this program as it is now. ``full`` means primal, dual and reduced costs."""
+        template = self.template
+        return BatchOutput(
+            objective=np.empty(n),
+            observed_primal=np.empty((n, len(template.observed_columns))),
+            observed_dual=np.empty((n, len(template.observed_rows))),
+            cut_dual=np.empty((n, self.n_slots)) if cut_dual else None,
+            primal=np.empty((n, template.n_columns)) if full else None,
+            dual=np.empty((n, template.n_rows)) if full else None,
+            reduced_cost=np.empty((n, template.n_columns)) if full else None,
+            iterations=np.empty(n, np.int32) if iterations else None,
+            bases=np.empty((n // max(chain_length, 1), self.basis_size), np.uint8) if bases else None,
+        )
+
+    def solve_batch(
+        self,
+        parameters: Floats,
+        output: BatchOutput,
+        *,
+        chain_length: int = 1,
+        start_bases: NDArray[np.uint8] | None = None,
+        basis_of: int = -1,
+    ) -> BatchOutcome:
+        """Solve for each row of ``parameters`` (float64 ``[n, n_parameters]``) and write into ``output``.
+
+        ``start_bases`` holds one row per chain, or a single row for all, of a basis that this program stored now or
+        when it had fewer slots (cuts that came later begin basic); without it, or with ``NO_BASIS`` in a row's first
+        byte, a chain begins from the slack basis. ``output.bases`` receives the basis after solve ``basis_of`` of
+        each chain.
+
+        Stops at the first solve without an optimum: what was solved before it is written, and `write_model` and
+        `explain_infeasibility` speak of that solve. Ctrl-C raises KeyboardInterrupt between two solves and leaves
+        the solver usable.
+        """
+        code, index, attempts = self._native.solve(
+            parameters,
+            chain_length,
+            start_bases,
+            basis_of,
+            output.objective,
+            output.observed_primal,
+            output.observed_dual,
+            output.cut_dual,
+            output.primal,
+            output.dual,
+            output.reduced_cost,
+            output.iterations,
+            output.bases,
+        )
+        if code == _BAD_PARAMETER:
+            self._refuse_parameters(parameters[index], index)
+        return BatchOutcome(_STATUSES[code], index, attempts)
+
+    def counters(self) -> dict[str, int]:
+        """Since the start or `reset_counters`: ns in patch, basis (clearing included), run, extract and cuts; counts.
+
+        ``run_ns`` includes retries.
+        """
+        return self._native.counters()
+
+    def reset_counters(self) -> None:
+        self._native.reset_counters()
+
+    def patched_model(self) -> ModelData:
+        """The program of the last solve in the caller's units, its active cuts as rows at the end."""
+        return ModelData.of(self.template, self._native.patched(), *self.cuts())
+
+    def write_model(self, path: str | Path) -> Path:
+        """Write the program of the last solve for any LP solver; ``.lp`` or ``.mps`` decides the format.
+
+        The file appears whole or not at all.
+        """
+        return write_model_file(self.patched_model(), Path(path))
+
+    def explain_infeasibility(self, limit: int = 5) -> list[Violation]:
+        """The rows and bounds that the last solve cannot keep together, the worst first; empty if it has a solution."""
+        return explain(self.patched_model(), limit)
+
+    def _refuse_parameters(self, parameters: Floats, index: int) -> NoReturn:
+        bad = np.flatnonzero(~np.isfinite(parameters))
+        where = f"parameters {bad[:5].tolist()} of them" if bad.size else "a value computed from them"
+        raise ValueError(
+            f"solve {index} was given parameters that no program can have: {where} is not finite\n"
+            "  fix: check what the parameters are computed from"
+        )
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError(
+            "an LpSolver cannot be pickled: it owns a HiGHS instance\n"
+            "  fix: send the LpTemplate and make a solver where it arrives"
+        )

@@ -1,0 +1,75 @@
+"""Everything random in a study, as a pure function of the case and its seeds.
+
+The recipe, in the order in which a study meets it:
+
+1. **Seeds** (`seeds`). Every random stream starts from a hash of indices: seed of the study, opening, stage,
+   iteration, scenario. No stream is carried along, so any process computes any part and gets the same bits.
+2. **Noise** (`trees`, `forward`). From each seed a PCG64 generator, from it standard normal numbers η by a
+   ziggurat, one per *entity*: all hydros by id, then the buses with uncertain load, then the non-controllable
+   sources. Before training an *opening tree* fixes, for every stage, the openings the backward pass solves. A
+   forward trajectory takes an opening of that tree in each stage, or fresh noise, or a scenario from a file.
+3. **Correlation** (`correlations`). Independent noise becomes correlated by the symmetric square root of the
+   correlation matrix.
+4. **Values** (`inflows`, `lags`, `values`). η becomes an inflow through a periodic autoregression over lagged
+   inflows, and a load or an availability by its mean and standard deviation.
+
+The same bits on every machine: the core has its own logarithm and exponential, its own eigenvectors, and sums in
+fixed order; nothing goes through the C library's functions, BLAS or LAPACK.
+
+Everything takes and gives NumPy arrays; nothing here reads a file or knows a linear program.
+"""
+
+from __future__ import annotations
+
+from cobre.stochastic.correlations import Correlator
+from cobre.stochastic.entities import ENTITY_CLASSES, NoiseEntities
+from cobre.stochastic.external import (
+    ExternalScenarios,
+    clamp_openings,
+    inflow_residuals,
+    normal_residuals,
+)
+from cobre.stochastic.forward import ForwardSampler, draw_noise, draw_openings
+from cobre.stochastic.groups import noise_groups, noise_sources
+from cobre.stochastic.inflows import InflowModel
+from cobre.stochastic.lags import LagTransition
+from cobre.stochastic.seeds import (
+    external_scenario,
+    forward_seed,
+    grouped_forward_seed,
+    historical_window,
+    opening_seed,
+    stage_seed,
+)
+from cobre.stochastic.trees import SAMPLING_METHODS, OpeningTree, TreeLayout, generate_tree, tree_from_rows
+from cobre.stochastic.values import availability_mw, load_mw
+
+__all__ = [
+    "ENTITY_CLASSES",
+    "SAMPLING_METHODS",
+    "Correlator",
+    "ExternalScenarios",
+    "ForwardSampler",
+    "InflowModel",
+    "LagTransition",
+    "NoiseEntities",
+    "OpeningTree",
+    "TreeLayout",
+    "availability_mw",
+    "clamp_openings",
+    "draw_noise",
+    "draw_openings",
+    "external_scenario",
+    "forward_seed",
+    "generate_tree",
+    "grouped_forward_seed",
+    "historical_window",
+    "inflow_residuals",
+    "load_mw",
+    "noise_groups",
+    "noise_sources",
+    "normal_residuals",
+    "opening_seed",
+    "stage_seed",
+    "tree_from_rows",
+]

@@ -1,0 +1,250 @@
+"""``cobre run``, ``summary`` and ``report`` as a planner uses them: real processes, real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from cobre.io.example import write_example
+from cobre.sddp.policy import Policy
+
+DEADLINE_S = 60
+
+
+@pytest.fixture
+def case(tmp_path):
+    """The example study, cut down to a few iterations."""
+    folder = tmp_path / "case"
+    write_example(folder)
+    settings(folder, iterations=3)
+    return folder
+
+
+def settings(folder, iterations):
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": iterations}]
+    path.write_text(json.dumps(config))
+
+
+def cobre(*arguments, prefix=(), **options):
+    return subprocess.run(
+        [*prefix, sys.executable, "-m", "cobre", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+        **options,
+    )
+
+
+def test_it_trains_and_shows_bounds_progress_and_where_the_results_are(case):
+    ended = cobre("run", case)
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    assert lines[0].split() == ["iteration", "lower", "bound", "upper", "bound", "gap", "time"]
+    assert lines[1].split()[0] == "1"
+    assert any(re.match(r" +3 +[\d,]+\.\d\d ", line) for line in lines), ended.stdout
+    assert re.search(r"^lower bound +[\d,]+\.\d\d$", ended.stdout, re.MULTILINE)
+    assert "the iteration limit was reached" in ended.stdout
+    assert lines[-1].endswith(str(case / "output"))
+
+
+def test_the_output_folder_is_complete_and_says_so_last(case, tmp_path):
+    output = tmp_path / "results"
+    assert cobre("run", case, "-n", 2, "--output", output).returncode == 0
+    written = {str(path.relative_to(output)) for path in output.rglob("*") if path.is_file()}
+    assert {
+        "_SUCCESS",
+        "training/convergence.parquet",
+        "training/metadata.json",
+        "training/timings.json",
+    } <= written
+    assert not [name for name in written if Path(name).name.startswith(".")]
+    newest = max(
+        (path for path in output.rglob("*") if path.is_file()), key=lambda path: path.stat().st_mtime_ns
+    )
+    assert newest.name == "_SUCCESS"
+    assert pq.read_table(output / "training/convergence.parquet")["iteration"].to_pylist() == [1, 2, 3]
+    assert Policy.load(output / "policy").summary()["stages"] == 12
+
+
+def test_quiet_shows_nothing(case):
+    ended = cobre("run", case, "-n", 2, "--quiet")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+
+def test_json_is_one_document_on_stdout(case):
+    ended = cobre("run", case, "-n", 2, "--output-format", "json")
+    document = json.loads(ended.stdout)
+    assert document["$schema"] == "urn:cobre:response:v1"
+    assert (document["command"], document["success"], document["exit_code"]) == ("run", True, 0)
+    assert document["data"]["output_directory"] == str(case / "output")
+    assert document["data"]["simulation"] is None
+    assert document["data"]["training"]["termination_reason"] == "iteration_limit"
+    assert set(document["data"]["training"]) == {
+        "iterations", "final_lower_bound", "final_upper_bound", "final_gap", "termination_reason", "total_cuts",
+        "wall_time_ms",
+    }  # fmt: skip
+
+
+def test_json_tells_what_is_wrong_with_a_case(case):
+    (case / "stages.json").unlink()
+    ended = cobre("run", case, "--output-format", "json")
+    document = json.loads(ended.stdout)
+    assert ended.returncode == document["exit_code"] == 1
+    assert document["success"] is False
+    assert document["errors"][0]["context"]["file"] == "stages.json"
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_launched_ranks_train_together_and_only_the_first_speaks(case, ranks):
+    ended = cobre("launch", "-n", ranks, "-m", "cobre", "run", case)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.count("[0] lower bound  ") == 1
+    assert {line.split()[0] for line in ended.stdout.splitlines()} == {"[0]"}
+
+
+def test_a_bad_case_ends_every_launched_rank_with_one_message(case):
+    (case / "penalties.json").write_text("{")
+    ended = cobre("launch", "-n", 3, "-m", "cobre", "run", case)
+    assert ended.returncode == 1
+    assert ended.stderr.count("penalties.json") == 1, ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["run"], 4, "CASE"),
+        (["run", "no/such/folder"], 2, "does not exist"),
+        (["run", "{case}", "-n", "0"], 4, "whole number of 1 or more"),
+        (["run", "{case}", "-n", "2", "--backend", "local"], 4, "one rank"),
+        (["run", "{case}", "-n", "2", "--backend", "mpi"], 4, "mpiexec"),
+        (["run", "{case}", "-n", "2", "--backend", "smoke"], 4, "smoke"),
+        (["run", "{case}", "--output", "{case}/config.json"], 2, "config.json"),
+        (["launch", "-n", "2", "-m", "cobre", "run", "{case}", "-n", "2"], 4, "already one rank"),
+        (["summary", "{case}"], 2, "train first"),
+        (["report", "no/such/folder"], 2, "not a folder"),
+    ],
+)
+def test_what_cannot_be_done_is_said_with_its_status(case, arguments, status, message):
+    ended = cobre(*(argument.format(case=case) for argument in arguments))
+    assert ended.returncode == status, ended.stderr
+    assert message in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not (case / "output" / "_SUCCESS").exists()
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_signal_keeps_the_policy_of_the_finished_iterations(case, number, status, workers):
+    settings(case, iterations=100_000)
+    (case / "output").mkdir()
+    (case / "output" / "_SUCCESS").touch()
+    program = [sys.executable, "-m", "cobre", "run", str(case), "-n", str(workers)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+        lines = iter(process.stdout)
+        next(lines)
+        next(lines)  # the first iteration is done
+        process.send_signal(number)
+        rest = "".join(lines)
+        assert process.wait(DEADLINE_S) == status
+    assert "stopped on request" in rest
+    assert not (case / "output" / "_SUCCESS").exists()
+    trained = Policy.load(case / "output" / "policy").summary()
+    metadata = json.loads((case / "output/training/metadata.json").read_text())
+    assert trained["total_cuts"] == metadata["total_cuts"] > 0
+    summary = cobre("summary", case)
+    assert summary.returncode == 0
+    assert "there is no _SUCCESS" in summary.stdout
+
+
+def test_a_killed_run_never_looks_finished(case):
+    assert cobre("run", case).returncode == 0
+    settings(case, iterations=100_000)
+    with subprocess.Popen(
+        [sys.executable, "-m", "cobre", "run", str(case)], stdout=subprocess.PIPE
+    ) as process:
+        process.stdout.readline()
+        process.kill()
+        process.wait(DEADLINE_S)
+    assert not (case / "output" / "_SUCCESS").exists()
+
+
+def _can_mount():
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        return False
+    command = ["unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=1m none /mnt"]
+    return subprocess.run(command, capture_output=True, check=False, timeout=10).returncode == 0
+
+
+@pytest.mark.skipif(not _can_mount(), reason="needs root and unshare for a small disk of its own")
+def test_a_full_disk_is_an_error_of_files_and_leaves_nothing_that_looks_whole(case, tmp_path):
+    settings(case, iterations=10)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    script = f'mount -t tmpfs -o size=48k none {disk} && "$@"; status=$?; ls -RA {disk}; exit $status'
+    ended = cobre(
+        "run", case, "--quiet", "--output", disk, prefix=("unshare", "-m", "sh", "-c", script, "sh")
+    )
+    assert ended.returncode == 2, ended.stderr
+    assert "No space left" in ended.stderr
+    assert "free some space" in ended.stderr
+    assert "_SUCCESS" not in ended.stdout
+    assert not re.search(r"^\.\w", ended.stdout, re.MULTILINE), "a temporary file was left"
+
+
+def test_summary_and_report_repeat_what_run_said(case):
+    first = cobre("run", case, "-n", 2).stdout
+    summary = cobre("summary", case)
+    assert summary.returncode == 0
+    assert summary.stdout in first
+    document = json.loads(cobre("report", case / "output").stdout)
+    assert document["complete"] is True
+    assert document["convergence"]["iteration"] == [1, 2, 3]
+    assert document["training"]["iterations"] == 3
+    again = json.loads(cobre("summary", case, "--output-format", "json").stdout)
+    assert again["data"]["training"] == document["training"]
+
+
+def test_damaged_results_are_named(case):
+    cobre("run", case, "--quiet")
+    (case / "output/training/convergence.parquet").write_bytes(b"PAR1")
+    ended = cobre("summary", case)
+    assert ended.returncode == 1
+    assert "convergence.parquet is damaged" in ended.stderr
+
+
+def test_a_terminal_shows_one_line_that_changes_in_place(case):
+    settings(case, iterations=8)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "cobre", "run", str(case)])
+    output = b""
+    deadline = time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:
+            break
+        output += piece
+        if not piece:
+            break
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    text = output.decode()
+    assert "\x1b[2K" in text, "no line was rewritten"
+    assert re.search(r"iteration \d+/8", text)
+    assert "to go" in text

@@ -1,0 +1,257 @@
+"""What the format has and is not modelled is refused where it changes the optimum, else warned about, never ignored."""
+
+from __future__ import annotations
+
+import pytest
+
+from cobre.io import load_with_report, validate
+
+STAGES, HYDROS, CONFIG, INITIAL = (
+    "stages.json",
+    "system/hydros.json",
+    "config.json",
+    "initial_conditions.json",
+)
+THERMALS, MODELS = "system/thermals.json", "system/hydro_production_models.json"
+HISTORY = "scenarios/inflow_history.parquet"
+
+
+def put(file, *path):
+    def change(case):
+        place = case.documents[file]
+        for step in path[:-2]:
+            place = place[step]
+        place[path[-2]] = path[-1]
+
+    return change
+
+
+def table(file, **columns):
+    def change(case):
+        case.tables.setdefault(file, {}).update(columns)
+
+    return change
+
+
+def both(*changes):
+    def change(case):
+        for each in changes:
+            each(case)
+
+    return change
+
+
+def without_lags(case):
+    del case.tables["scenarios/inflow_ar_coefficients.parquet"]
+    for stage in case.documents[STAGES]["stages"]:
+        stage["state_variables"] = {"storage": True, "inflow_lags": False}
+
+
+def history(case):
+    case.tables[HISTORY] = {"hydro_id": [0], "date": [100], "value_m3s": [3.0]}
+
+
+OBSERVATION = [{"hydro_id": 0, "start_date": "2025-12-20", "end_date": "2026-01-01", "value_m3s": 250.0}]
+FILLING = {"start_stage_id": 2, "filling_inflow_m3s": 3.0}
+
+REFUSED = [
+    (put(STAGES, "policy_graph", "type", "cyclic"), STAGES, "policy_graph.type", "cyclic"),
+    (put(STAGES, "stages", 2, "block_mode", "chronological"), STAGES, "block_mode", "chronological"),
+    (put(STAGES, "stages", 2, "sampling_method", "qmc_sobol"), STAGES, "sampling_method", "qmc_sobol"),
+    (put(STAGES, "stages", 2, "sampling_method", "qmc_halton"), STAGES, "sampling_method", "qmc_halton"),
+    (put(STAGES, "stages", 2, "sampling_method", "selective"), STAGES, "sampling_method", "selective"),
+    (put(STAGES, "stages", 2, "sampling_method", "historical_residuals"), STAGES, "sampling_method",
+     "historical_residuals"),
+    (put(THERMALS, "thermals", 0, "gnl_config", {"lag_stages": 2}), THERMALS, "gnl_config.lag_stages", 2),
+    (put(HYDROS, "hydros", 0, "entry_stage_id", 3), HYDROS, "entry_stage_id", 3),
+    (put(HYDROS, "hydros", 0, "exit_stage_id", 11), HYDROS, "exit_stage_id", 11),
+    (put(HYDROS, "hydros", 0, "filling", FILLING), HYDROS, "filling", 2),
+    (put(MODELS, "production_models", 1, "seasons", 0, {
+        "season_id": 6, "model": "fpha", "fpha_config": {"source": "computed"}}), MODELS, "fpha_config.source",
+     "computed"),
+    (table("constraints/thermal_bounds.parquet", block_id=[None, 1]), "constraints/thermal_bounds.parquet",
+     "block_id", 1),
+    (put(INITIAL, "recent_observations", OBSERVATION), INITIAL, "recent_observations.value_m3s", 250.0),
+    (both(history, without_lags), HISTORY, "date", 1),
+    (put(CONFIG, "training", "enabled", False), CONFIG, "training.enabled", False),
+    (put(CONFIG, "training", "stopping_rules", [{"type": "simulation", "replications": 100}]), CONFIG,
+     "training.stopping_rules.type", "simulation"),
+    (both(put(CONFIG, "training", "stopping_mode", "all"),
+          put(CONFIG, "training", "stopping_rules", [{"type": "simulation"}, {"type": "iteration_limit", "limit": 3}])),
+     CONFIG, "training.stopping_rules.type", "simulation"),
+    (put(CONFIG, "training", "scenario_source", {"inflow": {"scheme": "historical"}}), CONFIG,
+     "training.scenario_source.inflow.scheme", "historical"),
+    (put(CONFIG, "policy", {"mode": "warm_start"}), CONFIG, "policy.mode", "warm_start"),
+    (put(CONFIG, "policy", {"mode": "resume"}), CONFIG, "policy.mode", "resume"),
+    (put(CONFIG, "policy", {"boundary": {"path": "other", "source_stage": 3}}), CONFIG, "policy.boundary", "other"),
+]  # fmt: skip
+
+WARNED = [
+    (put(CONFIG, "simulation", {"enabled": True}), CONFIG, "simulation.enabled", True),
+    (put(CONFIG, "training", "cut_formulation", "multi"), CONFIG, "training.cut_formulation", "multi"),
+    (put(CONFIG, "training", "forward_pass", {"type": "default"}), CONFIG, "training.forward_pass.type", "default"),
+    (put(CONFIG, "training", "stopping_rules", [{"type": "simulation"}, {"type": "iteration_limit", "limit": 3}]),
+     CONFIG, "training.stopping_rules.type", "simulation"),
+    (put(CONFIG, "training", "scenario_source", {"historical_years": [1990, 1991]}), CONFIG,
+     "training.scenario_source.historical_years", "(1990, 1991)"),
+    (put(CONFIG, "training", "cut_selection", {"basis_activity_window": 9}), CONFIG,
+     "training.cut_selection.basis_activity_window", 9),
+    (put(CONFIG, "upper_bound_evaluation", {"enabled": True}), CONFIG, "upper_bound_evaluation", "{'enabled': True}"),
+    (put(CONFIG, "exports", {"states": True}), CONFIG, "exports.states", True),
+    (put(CONFIG, "exports", {"stochastic": True}), CONFIG, "exports.stochastic", True),
+    (put(CONFIG, "policy", {"path": "elsewhere"}), CONFIG, "policy.path", "elsewhere"),
+    (put(CONFIG, "policy", {"checkpointing": {"enabled": True}}), CONFIG, "policy.checkpointing", None),
+    (put(CONFIG, "estimation", {"max_order": 2}), CONFIG, "estimation", None),
+    (put(CONFIG, "modeling", "inflow_non_negativity", "penalty_cost", 500.0), CONFIG,
+     "modeling.inflow_non_negativity.penalty_cost", 500.0),
+    (put(STAGES, "stages", 3, "state_variables", {"storage": False, "inflow_lags": True}), STAGES,
+     "state_variables.storage", False),
+    (put(STAGES, "stages", 3, "state_variables", {"storage": True, "inflow_lags": False}), STAGES,
+     "state_variables.inflow_lags", False),
+    (put(THERMALS, "thermals", 0, "gnl_config", {"lag_stages": 0}), THERMALS, "gnl_config.lag_stages", 0),
+    (put(HYDROS, "hydros", 0, "tailrace", {"type": "polynomial", "coefficients": [1.0]}), HYDROS, "tailrace",
+     ["tailrace"]),
+    (put(INITIAL, "filling_storage", [{"hydro_id": 0, "value_hm3": 3.0}]), INITIAL, "filling_storage.value_hm3", 3.0),
+    (put(INITIAL, "past_inflows", 0, "season_ids", [11]), INITIAL, "past_inflows.season_ids", [11]),
+    (both(without_lags, put(INITIAL, "recent_observations", OBSERVATION)), INITIAL,
+     "recent_observations.value_m3s", 250.0),
+    (table("constraints/hydro_bounds.parquet", filling_inflow_m3s=[2.5] + [None] * 11),
+     "constraints/hydro_bounds.parquet", "filling_inflow_m3s", 2.5),
+    (history, HISTORY, "date", 1),
+    (put("system/energy_contracts.json", "contracts", 1, "price_per_mwh", 15.0), "system/energy_contracts.json",
+     "price_per_mwh", 15.0),
+    (put(INITIAL, "storage", 0, "value_hm3", 9000.0), INITIAL, "storage.value_hm3", 9000.0),
+    (put("penalties.json", "bus", "deficit_segments", [{"depth_mw": None, "cost": 5.0}]), "penalties.json",
+     "deficit_segments.cost", 5.0),
+    (put("scenarios/correlation.json", "method", "guess"), "scenarios/correlation.json", "method", "guess"),
+    (put("scenarios/correlation.json", "profiles", "default", "correlation_groups", 0, {
+        "name": "three",
+        "entities": [{"type": "inflow", "id": 0}, {"type": "inflow", "id": 1}, {"type": "inflow", "id": 2}],
+        "matrix": [[1.0, 0.9, 0.9], [0.9, 1.0, -0.9], [0.9, -0.9, 1.0]]}), "scenarios/correlation.json", "matrix",
+     None),
+]  # fmt: skip
+
+
+def _ids(rows):
+    return [f"{file} {field} {value}" for _, file, field, value in rows]
+
+
+@pytest.mark.parametrize(("change", "file", "field", "value"), REFUSED, ids=_ids(REFUSED))
+def test_what_changes_the_optimum_is_refused(case, change, file, field, value):
+    change(case)
+    errors = validate(case.write()).errors
+    assert [(error.file, error.field, error.value) for error in errors] == [(file, field, value)]
+    assert errors[0].remedy
+    spelling = f"{value:g}" if isinstance(value, float) else str(value)
+    assert spelling.lower() in str(errors[0]).lower()
+
+
+@pytest.mark.parametrize(("change", "file", "field", "value"), WARNED, ids=_ids(WARNED))
+def test_the_rest_is_a_warning(case, change, file, field, value):
+    change(case)
+    study, report = load_with_report(case.write())
+    assert study.name == "case"
+    assert report.valid
+    (warning,) = report.warnings
+    assert (warning.file, warning.field) == (file, field)
+    if value is not None:
+        assert warning.value == value
+    assert warning.remedy
+
+
+def test_chronological_blocks_cannot_matter_where_there_is_one(case):
+    stage = case.documents[STAGES]["stages"][0]
+    stage.update(block_mode="chronological", blocks=[{"id": 0, "name": "ALL", "hours": 744}])
+    for entry in case.documents["scenarios/load_factors.json"]["load_factors"]:
+        entry["block_factors"] = (
+            entry["block_factors"][:1] if entry["stage_id"] == 0 else entry["block_factors"]
+        )
+    report = validate(case.write())
+    assert report.valid
+    assert [warning.field for warning in report.warnings] == ["block_mode"]
+
+
+def test_a_given_tree_makes_every_sampling_method_good(case):
+    rows = [(s, o, e) for s in range(12) for o in range(8) for e in range(7)]
+    case.tables["scenarios/noise_openings.parquet"] = {
+        "stage_id": [row[0] for row in rows],
+        "opening_index": [row[1] for row in rows],
+        "entity_index": [row[2] for row in rows],
+        "value": [0.0] * len(rows),
+    }
+    for stage, method in enumerate(("selective", "qmc_sobol", "qmc_halton", "historical_residuals")):
+        case.documents[STAGES]["stages"][stage]["sampling_method"] = method
+    assert validate(case.write()).valid
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [((0, 8, 0), "opening_index"), ((0, 0, 7), "entity_index"), (None, "opening_index")],
+)
+def test_a_given_tree_must_have_every_noise(case, row, field):
+    rows = [(s, o, e) for s in range(12) for o in range(8) for e in range(7)]
+    rows = rows[:-1] if row is None else [*rows, row]
+    case.tables["scenarios/noise_openings.parquet"] = {
+        "stage_id": [row[0] for row in rows],
+        "opening_index": [row[1] for row in rows],
+        "entity_index": [row[2] for row in rows],
+        "value": [0.0] * len(rows),
+    }
+    (error,) = validate(case.write()).errors
+    assert error.field == field
+
+
+def test_openings_without_noise_are_pointed_out(case):
+    case.tables["scenarios/inflow_seasonal_stats.parquet"]["std_m3s"] = [0.0] * 39
+    case.tables["scenarios/load_seasonal_stats.parquet"]["std_mw"] = [0.0] * 36
+    case.tables["scenarios/non_controllable_stats.parquet"]["std"] = [0.0] * 12
+    (warning,) = validate(case.write()).warnings
+    assert (warning.field, warning.value) == ("num_scenarios", 8)
+
+
+def test_statistics_that_are_missing_are_pointed_out(case):
+    for name, values in case.tables["scenarios/load_seasonal_stats.parquet"].items():
+        case.tables["scenarios/load_seasonal_stats.parquet"][name] = values[:-1]
+    (warning,) = validate(case.write()).warnings
+    assert warning.entity == "bus 2 (EAST)"
+    assert "stage 11" in warning.message
+    assert "load there is 0" in warning.message
+
+
+def test_days_between_stages_are_pointed_out(case):
+    case.documents[STAGES]["stages"][3]["end_date"] = "2026-04-29"
+    (warning,) = validate(case.write()).warnings
+    assert (warning.entity, warning.field) == ("stage 4", "start_date")
+
+
+def test_unused_seasons_are_pointed_out(case):
+    case.documents[STAGES]["season_definitions"]["seasons"].append({"id": 12, "label": "x", "month_start": 1})
+    (warning,) = validate(case.write()).warnings
+    assert warning.value == [12]
+
+
+def test_a_constraint_without_bounds_is_pointed_out(case):
+    table = case.tables["constraints/generic_constraint_bounds.parquet"]
+    case.tables["constraints/generic_constraint_bounds.parquet"] = {k: v[:2] for k, v in table.items()}
+    (warning,) = validate(case.write()).warnings
+    assert warning.entity == "generic constraint 4 (reserve)"
+
+
+def test_planes_that_no_stage_uses_are_pointed_out(case):
+    planes = case.tables["system/fpha_hyperplanes.parquet"]
+    for values in planes.values():
+        values.append(values[-1])
+    planes["hydro_id"][-1] = 1
+    (warning,) = validate(case.write()).warnings
+    assert (warning.entity, warning.field) == ("hydro 1 (LOWER)", "hydro_id")
+    assert "its 1 planes are not used" in warning.message
+
+
+def test_a_source_without_statistics_in_some_stage_is_pointed_out(case):
+    table = case.tables["scenarios/non_controllable_stats.parquet"]
+    case.tables["scenarios/non_controllable_stats.parquet"] = {
+        name: each[:-1] for name, each in table.items()
+    }
+    (warning,) = validate(case.write()).warnings
+    assert warning.entity == "non-controllable source 0 (WIND)"
+    assert "all of its power is available there" in warning.message

@@ -1,0 +1,51 @@
+"""The exported schemas describe the files that the readers accept."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import cobre
+from case_folders import full_documents, full_tables
+from cobre.io.read.catalogue import DOCUMENTS, PATHS, TABLES
+from cobre.io.schemas import export_schemas, schemas
+
+
+def test_there_is_one_per_file(tmp_path):
+    written = export_schemas(tmp_path / "new" / "schemas")
+    assert len(written) == len({path.name for path in written}) == 40
+    assert [json.loads(path.read_text())["title"] for path in written] == list(PATHS)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.path)
+def test_a_document_s_schema_has_its_keys(document):
+    schema = schemas()[document.path]
+    assert set(full_documents()[document.path]) <= set(schema["properties"])
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.path)
+def test_a_table_s_schema_has_its_columns(table):
+    schema = schemas()[table.path]
+    columns = set(full_tables().get(table.path, {}))
+    assert columns <= set(schema["items"]["properties"])
+    assert set(schema["items"]["required"]) == {c.name for c in table.columns if not c.is_optional}
+    assert schema["x-unique"] == list(table.key)
+    kinds = {name: each["x-parquet-type"] for name, each in schema["items"]["properties"].items()}
+    assert kinds[table.key[0]] == "INT32"
+
+
+def test_ranges_and_choices_are_in_the_schemas():
+    every = schemas()
+    lines = every["system/lines.json"]["$defs"]["LineRecord"]["properties"]["losses_percent"]
+    assert {"type": "number", "minimum": 0, "exclusiveMaximum": 100} in lines["anyOf"]
+    stages = every["stages.json"]["$defs"]
+    assert stages["CvarRecord"]["required"] == ["alpha", "lambda"]
+    ratio = every["scenarios/inflow_ar_coefficients.parquet"]["items"]["properties"]["residual_std_ratio"]
+    assert (ratio["exclusiveMinimum"], ratio["maximum"]) == (0.0, 1.0)
+
+
+def test_a_folder_that_cannot_be_made_is_an_io_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(cobre.IOError, match="cannot write schemas"):
+        export_schemas(tmp_path / "file" / "schemas")

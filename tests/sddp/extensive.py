@@ -1,0 +1,181 @@
+"""The whole scenario tree as one LP: what training must converge to, without any cut or pass.
+
+Every node of the tree is a copy of its stage's template whose incoming state is its parent's outgoing state.
+``C`` of a node is its own cost plus the discounted risk ``R`` of its children; the optimum is the risk of the
+nodes of the first stage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import highspy
+import numpy as np
+
+from cobre.core.case import Case
+from cobre.sddp.subproblem import StageProblem
+
+
+@dataclass
+class Rows:
+    lower: list[float] = field(default_factory=list)
+    upper: list[float] = field(default_factory=list)
+    terms: list[dict[int, float]] = field(default_factory=list)
+
+    def add(self, lower: float, upper: float, terms: dict[int, float]) -> None:
+        self.lower.append(lower)
+        self.upper.append(upper)
+        self.terms.append(terms)
+
+
+class Tree:
+    def __init__(self, case, problems, values, state, advance):
+        """``values[stage][opening]`` are the parameters after the state; ``state`` is where the study starts.
+
+        ``advance(stage, lags, inflow)`` gives the lags of the next stage, which no decision can change.
+        """
+        self.case: Case = case
+        self.problems: list[StageProblem] = problems
+        self.values, self.state, self.advance = values, state, advance
+        self.lower: list[float] = []
+        self.upper: list[float] = []
+        self.rows = Rows()
+        self.truncates = case.config.inflow_non_negativity.startswith("truncation")
+
+    def optimum(self) -> float:
+        root = self._risk_of_children(0, None, np.asarray(self.state))
+        return self._solve(root)
+
+    def _column(self, lower: float = -np.inf, upper: float = np.inf) -> int:
+        self.lower.append(lower)
+        self.upper.append(upper)
+        return len(self.lower) - 1
+
+    def _risk_of_children(self, stage: int, parent: list[int] | None, lags: np.ndarray) -> int:
+        """Column that holds the risk of all openings of ``stage``, as seen from the stage before."""
+        measure = self.case.horizon.stages[max(stage - 1, 0)].risk
+        n = len(self.values[stage])
+        children = [self._node(stage, opening, parent, lags) for opening in range(n)]
+        risk = self._column()
+        if measure.is_expectation:
+            self.rows.add(0.0, 0.0, {risk: 1.0, **dict.fromkeys(children, -1.0 / n)})
+            return risk
+        limit = ((1.0 - measure.weight) + measure.weight / measure.tail) / n
+        threshold = self._column()
+        excesses = [self._column(0.0) for _ in children]
+        for child, excess in zip(children, excesses, strict=True):
+            self.rows.add(0.0, np.inf, {excess: 1.0, child: -1.0, threshold: 1.0})
+        self.rows.add(0.0, 0.0, {risk: 1.0, threshold: -1.0, **dict.fromkeys(excesses, -limit)})
+        return risk
+
+    def _node(self, stage: int, opening: int, parent: list[int] | None, state: np.ndarray) -> int:
+        problem = self.problems[stage]
+        template, layout = problem.template, problem.parameters
+        parameters = np.concatenate([state, self.values[stage][opening]])
+        inflow = self._inflow(problem, parameters)
+        lower = {
+            name: getattr(template, name).copy()
+            for name in ("row_lower", "row_upper", "column_lower", "column_upper")
+        }
+        patched: dict[tuple[int, int], float] = {}
+        patches = template.patches
+        for target, index, source, offset, factor in zip(
+            patches.target, patches.index, patches.source, patches.offset, patches.factor, strict=True
+        ):
+            key = (int(target), int(index))
+            patched[key] = patched.get(key, 0.0) + offset + factor * parameters[source]
+        for (target, index), value in patched.items():
+            names = [
+                ("row_lower", "row_upper"),
+                ("row_lower",),
+                ("row_upper",),
+                ("column_lower",),
+                ("column_upper",),
+            ][target]
+            for name in names:
+                lower[name][index] = value
+        columns = [
+            self._column(a, b) for a, b in zip(lower["column_lower"], lower["column_upper"], strict=True)
+        ]
+        theta = template.future_cost_column
+        fixing = {int(row): j for j, row in enumerate(template.observed_rows[: layout.state_dimension])}
+        for row in range(len(template.row_lower)):
+            span = range(template.row_starts[row], template.row_starts[row + 1])
+            terms = {columns[template.column_indices[k]]: float(template.values[k]) for k in span}
+            a, b = lower["row_lower"][row], lower["row_upper"][row]
+            if parent is not None and row in fixing:
+                terms[parent[fixing[row]]] = -1.0
+                a = b = 0.0
+            self.rows.add(a, b, terms)
+        cost = self._column()
+        terms = {cost: 1.0}
+        for column, price in enumerate(template.column_cost):
+            if price and column != theta:
+                terms[columns[column]] = -float(price)
+        if stage + 1 < len(self.problems):
+            outgoing = [columns[c] for c in template.cut_columns]
+            following = self._shifted(stage, layout, state, inflow)
+            future = self._risk_of_children(stage + 1, outgoing, following)
+            terms[future] = -float(template.column_cost[theta])
+        self.rows.add(0.0, 0.0, terms)
+        return cost
+
+    def _inflow(self, problem: StageProblem, parameters: np.ndarray) -> np.ndarray:
+        """Inflows of this node, which no decision can change; truncation raises the noise term in ``parameters``."""
+        layout = problem.parameters
+        lags = parameters[layout.lags].reshape(layout.n_lags, layout.n_hydros)
+        psi = self.coefficients(problem)
+        past = (psi.T * lags).sum(axis=0)
+        if self.truncates:
+            inflow = parameters[layout.inflow]
+            parameters[layout.inflow] = np.where(self.sigma(problem) > 0.0, np.maximum(inflow, -past), inflow)
+        return parameters[layout.inflow] + past
+
+    def coefficients(self, problem: StageProblem) -> np.ndarray:
+        """``[hydro, lag]`` read from the rows of the template."""
+        template, layout = problem.template, problem.parameters
+        psi = np.zeros((layout.n_hydros, layout.n_lags))
+        where = {
+            int(c): (h, lag)
+            for lag, row in enumerate(problem.columns.state.incoming_lags)
+            for h, c in enumerate(row)
+        }
+        for row in problem.rows.inflow:
+            for k in range(template.row_starts[row], template.row_starts[row + 1]):
+                if int(template.column_indices[k]) in where:
+                    psi[where[int(template.column_indices[k])]] = -template.values[k]
+        return psi
+
+    def sigma(self, problem: StageProblem) -> np.ndarray:
+        """Whether a hydro's inflow is random in this stage."""
+        layout = problem.parameters
+        part = slice(
+            layout.inflow.start - layout.state_dimension, layout.inflow.stop - layout.state_dimension
+        )
+        return np.ptp(self.values[problem.stage][:, part], axis=0)
+
+    def _shifted(self, stage: int, layout, state: np.ndarray, inflow: np.ndarray) -> np.ndarray:
+        """Where the lags of the next stage stand; storages are left to the LP."""
+        following = state.copy()
+        lags = state[layout.lags].reshape(layout.n_lags, layout.n_hydros)
+        following[layout.lags] = self.advance(stage, lags, inflow).ravel()
+        return following
+
+    def _solve(self, objective: int) -> float:
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = len(self.lower), len(self.rows.lower)
+        cost = np.zeros(len(self.lower))
+        cost[objective] = 1.0
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, np.array(self.lower), np.array(self.upper)
+        lp.row_lower_, lp.row_upper_ = np.array(self.rows.lower), np.array(self.rows.upper)
+        starts = np.concatenate(([0], np.cumsum([len(terms) for terms in self.rows.terms])))
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_ = starts.astype(np.int32)
+        lp.a_matrix_.index_ = np.array([c for terms in self.rows.terms for c in terms], dtype=np.int32)
+        lp.a_matrix_.value_ = np.array([v for terms in self.rows.terms for v in terms.values()])
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        solver.passModel(lp)
+        solver.run()
+        assert solver.getModelStatus() == highspy.HighsModelStatus.kOptimal, solver.getModelStatus()
+        return solver.getInfo().objective_function_value

@@ -1,0 +1,81 @@
+"""Studies that several tests train. Ranks of MPI import this where there is no pytest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cobre.core.config import BoundStalling, CutSelection, IterationLimit
+from cobre.core.horizon import RiskMeasure
+from cobre.sddp.training import train
+from sddp.cases import BusSpec, HydroSpec, LineSpec, SourceSpec, StageSpec, ThermalSpec, make_case
+from sddp.trained import digest, settings
+
+
+def study(stages=None, *, training=None, hydro=(), load_std=0.0, source_std=0.0, **others):
+    """Two reservoirs in a row, two buses, a dear and a cheap plant: four stages of three openings."""
+    first = {"initial": 40.0, "max_storage": 80.0, "max_turbined": 30.0, "productivity": 0.9, **dict(hydro)}
+    second = {**first, "initial": 20.0, "productivity": 0.7}
+    return make_case(
+        stages or [StageSpec((200.0, 100.0), 3)] * 4,
+        buses=[
+            BusSpec(load=30.0, load_std=load_std, load_factor=[1.0, 1.3] * 4),
+            BusSpec(load=25.0, deficit=[(5.0, 300.0), (None, 900.0)]),
+        ],
+        lines=[LineSpec(direct_mw=15.0, reverse_mw=10.0, cost=0.5, losses_percent=3.0)],
+        thermals=[
+            ThermalSpec(max_mw=12.0, cost=20.0),
+            ThermalSpec(max_mw=25.0, cost=[60.0, 70.0, 80.0, 90.0], bus=1),
+        ],
+        hydros=[
+            HydroSpec(downstream=1, inflow=[20.0, 12.0, 8.0, 15.0], inflow_std=7.0, **first),
+            HydroSpec(bus=1, inflow=[9.0, 4.0, 3.0, 6.0], inflow_std=3.0, **second),
+        ],
+        sources=[
+            SourceSpec(installed=8.0, mean=0.5, std=source_std, has_statistics=source_std > 0.0, cost=1.0)
+        ],
+        training=training or settings(60, 3),
+        **others,
+    )
+
+
+def stages(**others):
+    return [StageSpec((200.0, 100.0), 3, **others)] * 4
+
+
+def split_cases():
+    """Seven passes: no number of ranks here divides them, and nine ranks leave two without work."""
+    risk = RiskMeasure(weight=0.5, tail=0.4)
+    of_stages = [StageSpec((200.0, 100.0), n, discount=0.97, risk=risk) for n in (2, 5, 4, 3)]
+    price = {"costs": {"negative_inflow": 30.0}}
+    lags = {"lags": [0.5, 0.2], "residual_ratio": 0.8, "past": [12.0, 9.0], **price}
+    level1 = CutSelection("level1", check_frequency=3, max_active_per_stage=40)
+    domination = CutSelection("domination", check_frequency=4)
+    rules = (IterationLimit(60), BoundStalling(4, 1e-5))
+    pay = {"non_negativity": "penalty"}
+    return {
+        "level1": study(
+            of_stages,
+            hydro=lags,
+            load_std=4.0,
+            training=replace(settings(12, 7), cut_selection=level1),
+            **pay,
+        ),
+        "domination": study(
+            of_stages,
+            hydro=price,
+            source_std=0.2,
+            training=replace(settings(9, 7), cut_selection=domination),
+            **pay,
+        ),
+        "stalling": study(
+            of_stages,
+            hydro=lags,
+            non_negativity="truncation",
+            training=replace(settings(1, 7), stopping_rules=rules),
+        ),
+    }
+
+
+def digests(comm):
+    """Of all of them, trained on this group."""
+    return {name: digest(train(comm, case)) for name, case in split_cases().items()}

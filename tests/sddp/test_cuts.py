@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cobre.comm import LocalCommunicator, contiguous_block, run
+from cobre.core.config import CutSelection
+from cobre.sddp.cuts import CutPool, synchronize_cuts
+from cobre.sddp.selection import StateArchive, cut_values, dominated, select_cuts
+
+
+@pytest.fixture
+def comm():
+    with LocalCommunicator() as comm:
+        yield comm
+
+
+def filled(comm, rows, n_passes=1):
+    pool = CutPool(len(rows[0]) - 1, n_passes)
+    for iteration, first in enumerate(range(0, len(rows), n_passes), start=1):
+        synchronize_cuts(comm, pool, np.array(rows[first : first + n_passes], float), n_passes, iteration)
+    return pool
+
+
+def test_slots_follow_iterations_and_passes(comm):
+    pool = filled(comm, [[10, 1], [11, 1], [20, 2], [21, 2]], n_passes=2)
+    assert pool.intercepts.tolist() == [10, 11, 20, 21]
+    assert pool.coefficients.tolist() == [[1], [1], [2], [2]]
+    assert pool.made_in(2).tolist() == [False, False, True, True]
+    assert pool.last_active.tolist() == [1, 1, 2, 2]
+
+
+def test_growing_keeps_every_cut(comm):
+    pool = filled(comm, [[k, -k] for k in range(1000)])
+    assert pool.intercepts.tolist() == list(range(1000))
+    assert pool.active.all()
+
+
+def test_cuts_of_a_state_without_components(comm):
+    pool = filled(comm, [[5.0]])
+    assert pool.rows.shape == (1, 1)
+    assert pool.coefficients.shape == (1, 0)
+
+
+def _rows_on_every_rank(comm, n_cuts):
+    pool = CutPool(2, n_cuts)
+    for iteration in (1, 2):
+        start, count = contiguous_block(n_cuts, comm.rank, comm.size)
+        mine = np.array([[100 * iteration + k, k, -k] for k in range(start, start + count)], float).reshape(
+            -1, 3
+        )
+        synchronize_cuts(comm, pool, mine, n_cuts, iteration)
+    return pool.rows.tobytes()
+
+
+@pytest.mark.parametrize("n_cuts", [1, 5])
+def test_every_rank_inserts_the_same_cuts_in_the_same_slots(n_cuts):
+    alone = run(_rows_on_every_rank, num_workers=1, args=(n_cuts,))
+    assert set(run(_rows_on_every_rank, num_workers=3, args=(n_cuts,))) == set(alone)
+
+
+def test_level1_drops_what_was_never_binding_but_no_new_cut(comm):
+    pool = filled(comm, [[1, 0], [2, 0], [3, 0]])
+    pool.record_activity(np.array([0, 4, 0]), 3)
+    dropped = select_cuts(comm, pool, None, 3, CutSelection("level1", check_frequency=1))
+    assert dropped.tolist() == [0]
+    assert pool.active.tolist() == [False, True, True]
+
+
+def test_level1_threshold_counts_solves(comm):
+    pool = filled(comm, [[1, 0], [2, 0], [3, 0]])
+    pool.record_activity(np.array([2, 3, 0]), 3)
+    settings = CutSelection("level1", check_frequency=1, threshold=2)
+    assert select_cuts(comm, pool, None, 3, settings).tolist() == [0]
+
+
+def test_lml1_forgets_after_its_window(comm):
+    pool = filled(comm, [[k, 0] for k in range(6)])
+    pool.record_activity(np.array([1, 0, 0, 0, 0, 0]), 6)
+    settings = CutSelection("lml1", check_frequency=1, memory_window=2)
+    assert select_cuts(comm, pool, None, 6, settings).tolist() == [1, 2]  # last active in 2 and 3
+
+
+def test_selection_runs_at_its_frequency_only(comm):
+    pool = filled(comm, [[k, 0] for k in range(4)])
+    settings = CutSelection("lml1", check_frequency=3)
+    assert select_cuts(comm, pool, None, 4, settings).tolist() == []
+    assert select_cuts(comm, pool, None, 6, settings).tolist() == [0, 1, 2, 3]
+
+
+def test_activity_of_dropped_cuts_is_not_mixed_up(comm):
+    pool = filled(comm, [[k, 0] for k in range(3)])
+    pool.drop(np.array([1]))
+    pool.record_activity(np.array([7, 9]), 3)
+    assert pool.active_count.tolist() == [7, 0, 9]
+
+
+def test_domination_keeps_what_is_best_somewhere(comm):
+    pool = filled(comm, [[0, 1], [0, -1], [-5, 0], [-0.5, 0], [100, 0]])
+    pool.drop(np.array([4]))
+    states = np.array([[-1.0], [2.0]])
+    assert dominated(comm, pool, states, 0.0).tolist() == [False, False, True, True, False]
+    assert dominated(comm, pool, states, 1.6).tolist() == [False, False, True, False, False]
+
+
+def test_domination_spares_this_iteration(comm):
+    pool = filled(comm, [[0.0, 1.0], [-9.0, 0.0]])
+    archive = StateArchive(1)
+    archive.extend(np.array([[3.0], [4.0]]))
+    settings = CutSelection("domination", check_frequency=1)
+    assert select_cuts(comm, pool, archive, 2, settings).tolist() == []
+    assert select_cuts(comm, pool, archive, 3, settings).tolist() == [1]
+
+
+def _dominated_on(comm, rows, states):
+    pool = CutPool(rows.shape[1] - 1, len(rows))
+    start, count = contiguous_block(len(rows), comm.rank, comm.size)
+    synchronize_cuts(comm, pool, rows[start : start + count], len(rows), 1)
+    return dominated(comm, pool, states, 0.01).tobytes()
+
+
+def test_domination_is_the_same_however_states_are_split():
+    rng = np.random.default_rng(3)
+    rows, states = rng.normal(size=(40, 4)), rng.normal(size=(7, 3))
+    alone = run(_dominated_on, num_workers=1, args=(rows, states))
+    assert set(run(_dominated_on, num_workers=3, args=(rows, states))) == set(alone)
+    assert b"\x01" in alone[0]
+    assert b"\x00" in alone[0]
+
+
+def test_the_cap_evicts_what_was_binding_longest_ago_then_least_often(comm):
+    pool = filled(comm, [[k, 0] for k in range(5)])
+    pool.record_activity(np.array([1, 2, 0, 1, 0]), 4)
+    settings = CutSelection(max_active_per_stage=2)
+    assert select_cuts(comm, pool, None, 5, settings).tolist() == [0, 2, 3]
+    assert pool.active_slots.tolist() == [1, 4]
+
+
+def test_the_cap_never_takes_this_iterations_cuts(comm):
+    pool = filled(comm, [[k, 0] for k in range(6)], n_passes=3)
+    assert select_cuts(comm, pool, None, 2, CutSelection(max_active_per_stage=1)).tolist() == [0, 1, 2]
+    assert pool.active_slots.tolist() == [3, 4, 5]
+
+
+def test_values_of_cuts_at_states():
+    rows, states = np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]]), np.array([[1.0, 1.0], [2.0, 0.0]])
+    assert cut_values(rows, states).tolist() == [[6.0, 5.0], [1.0, 2.0]]

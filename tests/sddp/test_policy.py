@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from cobre.errors import IOError, ValidationError
+from cobre.sddp.policy import FILE_NAME, Policy, StageCuts
+
+
+@pytest.fixture
+def policy():
+    rng = np.random.default_rng(5)
+    intercepts = np.array([1.0, 5e-324, -0.0])
+    first = StageCuts(intercepts, rng.normal(size=(3, 2)), np.array([True, False, True]))
+    last = StageCuts(np.empty(0), np.empty((0, 2)), np.empty(0, dtype=bool))
+    return Policy((first, last), 2, ("storage:1", "storage:7"))
+
+
+def test_what_is_saved_is_loaded_to_the_bit(policy, tmp_path):
+    policy.save(tmp_path / "policy")
+    loaded = Policy.load(tmp_path / "policy")
+    assert loaded == policy
+    assert np.signbit(loaded.cuts(0)["intercepts"][2])
+    assert loaded.to_bytes() == policy.to_bytes()
+    assert [path.name for path in (tmp_path / "policy").iterdir()] == [FILE_NAME]
+
+
+def test_the_file_itself_can_be_named(policy, tmp_path):
+    policy.save(tmp_path)
+    assert Policy.load(tmp_path / FILE_NAME) == policy
+
+
+def test_summary_counts(policy):
+    assert policy.summary() == {
+        "stages": 2,
+        "state_dimension": 2,
+        "total_cuts": 3,
+        "cuts_per_stage": [3, 0],
+        "active_cuts": 2,
+    }
+
+
+def test_cuts_come_in_slot_order_and_belong_to_the_caller(policy):
+    cuts = policy.cuts(0)
+    assert cuts["intercepts"].tolist() == [1.0, 5e-324, -0.0]
+    cuts["intercepts"][:] = 9.0
+    assert policy.cuts(0)["intercepts"][0] == 1.0
+    assert policy.cuts(1)["coefficients"].shape == (0, 2)
+
+
+@pytest.mark.parametrize("stage", [-1, 2])
+def test_a_stage_that_is_not_there_is_refused(policy, stage):
+    with pytest.raises(IndexError, match=r"0\.\.1"):
+        policy.cuts(stage)
+
+
+def test_evaluate_takes_the_best_active_cut():
+    cuts = StageCuts(
+        np.array([10.0, 99.0, 4.0]), np.array([[-1.0], [0.0], [0.0]]), np.array([True, False, True])
+    )
+    policy = Policy((cuts,), 1, ("storage:0",))
+    assert policy.evaluate(0, [2.0]) == 8.0
+    assert policy.evaluate(0, [9.0]) == 4.0
+
+
+def test_evaluate_of_a_stage_without_cuts_is_zero(policy):
+    assert policy.evaluate(1, [0.0, 0.0]) == 0.0
+
+
+def test_evaluate_says_which_state_it_needs(policy):
+    with pytest.raises(ValueError, match=r"shape \(3,\); this policy needs \(2,\)"):
+        policy.evaluate(0, [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("cut", [0, 5, 20, 200, -1])
+def test_a_file_cut_short_is_refused(policy, tmp_path, cut):
+    policy.save(tmp_path)
+    data = (tmp_path / FILE_NAME).read_bytes()
+    (tmp_path / FILE_NAME).write_bytes(data[:cut])
+    with pytest.raises(ValidationError, match="cut short|is not a policy"):
+        Policy.load(tmp_path)
+
+
+def test_every_flipped_byte_is_noticed(policy, tmp_path):
+    data = bytearray(policy.to_bytes())
+    for position in range(0, len(data), 7):
+        damaged = bytearray(data)
+        damaged[position] ^= 0x10
+        (tmp_path / FILE_NAME).write_bytes(damaged)
+        with pytest.raises(ValidationError):
+            Policy.load(tmp_path)
+
+
+def test_a_policy_of_the_public_cobre_is_refused_by_name(tmp_path):
+    (tmp_path / "cuts").mkdir()
+    (tmp_path / "cuts" / "stage_000.bin").write_bytes(b"\x1c\x00\x00\x00\x00\x00\x00\x00FlatBuffers")
+    with pytest.raises(ValidationError, match="FlatBuffers policy of the public Cobre"):
+        Policy.load(tmp_path)
+    with pytest.raises(ValidationError, match="not a policy of this program"):
+        Policy.load(tmp_path / "cuts" / "stage_000.bin")
+
+
+def test_a_newer_version_is_refused(policy, tmp_path):
+    data = bytearray(policy.to_bytes())
+    data[8] = 9
+    (tmp_path / FILE_NAME).write_bytes(data)
+    with pytest.raises(ValidationError, match="version 9"):
+        Policy.load(tmp_path)
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(IOError, match="does not exist"):
+        Policy.load(tmp_path / "nowhere")
+    with pytest.raises(ValidationError, match="holds no policy"):
+        Policy.load(tmp_path)
+
+
+def test_saving_where_nothing_can_be_written(policy, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(IOError, match="cannot write"):
+        policy.save(tmp_path / "file")
+
+
+def test_a_full_disk_leaves_the_old_policy(policy, tmp_path, monkeypatch):
+    policy.save(tmp_path)
+    before = (tmp_path / FILE_NAME).read_bytes()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(IOError, match="No space left") as caught:
+        policy.save(tmp_path)
+    assert "free some space" in caught.value.suggestion
+    assert (tmp_path / FILE_NAME).read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]

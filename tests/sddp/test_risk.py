@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cobre.core.horizon import RiskMeasure
+from cobre.sddp.risk import opening_weights, risk_of, weighted_sum
+
+COSTS = np.array([[4.0, 1.0, 3.0, 2.0]])
+
+
+def test_expectation_counts_every_opening_alike():
+    assert opening_weights(COSTS, RiskMeasure()).tolist() == [[0.25] * 4]
+    assert risk_of(COSTS[0], RiskMeasure()) == 2.5
+
+
+def test_cvar_alone_is_the_mean_of_the_worst_half():
+    measure = RiskMeasure(weight=1.0, tail=0.5)
+    assert opening_weights(COSTS, measure).tolist() == [[0.5, 0.0, 0.5, 0.0]]
+    assert risk_of(COSTS[0], measure) == 3.5
+
+
+def test_a_mixture_widens_the_tail():
+    measure = RiskMeasure(weight=0.4, tail=0.25)  # up to 0.6 / 4 + 0.4 / 1 = 0.55 for each
+    assert opening_weights(COSTS, measure)[0] == pytest.approx([0.55, 0.0, 0.45, 0.0])
+    assert risk_of(COSTS[0], measure) == pytest.approx(0.55 * 4.0 + 0.45 * 3.0)
+
+
+def test_a_tail_between_openings_takes_part_of_one():
+    measure = RiskMeasure(weight=1.0, tail=0.375)
+    assert risk_of(COSTS[0], measure) == pytest.approx((0.25 * 4 + 0.125 * 3) / 0.375)
+
+
+def test_a_tail_narrower_than_one_opening_is_the_worst_one():
+    assert risk_of(COSTS[0], RiskMeasure(weight=1.0, tail=0.01)) == 4.0
+
+
+def test_equally_dear_openings_are_filled_in_their_order():
+    weights = opening_weights(np.array([[2.0, 2.0, 2.0]]), RiskMeasure(weight=1.0, tail=1 / 3))
+    assert weights.tolist() == [[1.0, 0.0, 0.0]]
+
+
+def test_weights_add_up_to_one_and_rows_are_independent():
+    rng = np.random.default_rng(1)
+    costs = rng.normal(size=(7, 13))
+    measure = RiskMeasure(weight=0.7, tail=0.3)
+    weights = opening_weights(costs, measure)
+    assert weights.sum(axis=1) == pytest.approx(np.ones(7))
+    for row in range(7):
+        assert weights[row].tobytes() == opening_weights(costs[row : row + 1], measure).tobytes()
+
+
+def test_sums_over_openings_do_not_depend_on_how_points_are_split():
+    rng = np.random.default_rng(2)
+    values, weights = rng.normal(size=(9, 101, 5)), rng.random(size=(9, 101))
+    together = weighted_sum(values, weights)
+    apart = np.concatenate([weighted_sum(values[a:b], weights[a:b]) for a, b in ((0, 4), (4, 5), (5, 9))])
+    assert together.tobytes() == apart.tobytes()
+    one_by_one = 0.0
+    for opening in range(101):
+        one_by_one += values[3, opening, 2] * weights[3, opening]
+    assert together[3, 2] == one_by_one

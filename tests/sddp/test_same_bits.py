@@ -1,0 +1,57 @@
+"""The same bits however the work is split: bounds, statistics, cuts, policy files, the iteration that ends it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cobre.comm import run
+from mpi_ranks import LIBRARIES, launch, write_program
+from sddp.studies import digests, split_cases
+from sddp.trained import digest, trained
+
+GROUPS = [("shm", 2), ("shm", 3), ("shm", 4), ("tcp", 2), ("tcp", 3), ("shm", 9)]
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return {name: digest(trained(case)) for name, case in split_cases().items()}
+
+
+@pytest.mark.parametrize(("backend", "n_ranks"), GROUPS)
+def test_any_backend_and_number_of_ranks(backend, n_ranks, alone):
+    for found in run(digests, num_workers=n_ranks, backend=backend):
+        assert found == alone
+
+
+def test_a_second_run(alone):
+    assert {name: digest(trained(case)) for name, case in split_cases().items()} == alone
+
+
+def test_the_hash_sees_a_changed_bit(alone):
+    case = split_cases()["level1"]
+    other = replace(case, initial=replace(case.initial, storage_hm3=case.initial.storage_hm3 + 1e-12))
+    assert digest(trained(other)) != alone["level1"]
+
+
+ON_MPI = """
+import json
+sys.path.insert(0, FOLDER)
+from sddp.studies import digests
+with create_communicator() as comm:
+    found = digests(comm)
+    say(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize("n_ranks", [2, 3])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_mpi(library, n_ranks, alone, tmp_path):
+    code = ON_MPI.replace("FOLDER", repr(str(Path(__file__).parent.parent)))
+    done = launch(library, n_ranks, write_program(tmp_path, code))
+    assert done.returncode == 0, done.stdout
+    said = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert said == [alone] * n_ranks, done.stdout

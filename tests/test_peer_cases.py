@@ -1,0 +1,60 @@
+"""Public example cases, in the folder that COBRE_PEER_CASES names: their bounds are known."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import cobre
+
+FOLDER = os.environ.get(
+    "COBRE_PEER_CASES", ""
+)  # read here: no test sees variables of ours that it did not set
+
+BOUNDS = {
+    "d01-thermal-dispatch": (182500.0, 1e-6),
+    "d02-single-hydro": (23635000 / 9, 1e-4),
+    "d03-two-hydro-cascade": (4171000 / 3, 1e-4),
+    "d04-transmission": (5263443883 / 657, 1e-4),
+    "d05-fpha-constant-head": (23635000 / 9, 1e-4),
+    "d06-fpha-variable-head": (732952154 / 225, 1e-4),
+    "d09-multi-deficit": (80738000.0, 1e-6),
+    "d14-block-factors": (176900.0, 1e-4),
+    "d25-discount-rate": (2611454.584787283, 1e-4),
+}
+OPTIMUM_1DTOY = 2605944.586098845
+
+
+def load(name):
+    if not FOLDER:
+        pytest.skip("COBRE_PEER_CASES names no folder: make peers PEERS=...")
+    return cobre.load_case(Path(FOLDER) / name)
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_deterministic_cases_reach_their_cost_within_ten_iterations(name):
+    expected, tolerance = BOUNDS[name]
+    rules = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 10}]}}
+    result = cobre.train(load(name), config_overrides=rules)
+    assert result.final_lower_bound == pytest.approx(expected, abs=tolerance)
+    assert abs(result.final_gap) < 1e-6
+
+
+def test_lags_shift():
+    assert cobre.train(load("d16-par1-lag-shift")).final_lower_bound == pytest.approx(7756250.0, abs=1.0)
+
+
+def test_1dtoy_is_approached_from_below():
+    found = cobre.train(load("1dtoy")).convergence_history["lower_bound"].to_pylist()
+    assert max(found) <= OPTIMUM_1DTOY * (1 + 1e-6)
+    assert found[-1] >= OPTIMUM_1DTOY * (1 - 1e-3)
+    assert all(after >= before * (1 - 1e-9) for before, after in pairwise(found))
+
+
+def test_4ree_comes_near_its_bound():
+    rules = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 100}]}}
+    result = cobre.train(load("4ree"), config_overrides=rules)
+    assert result.final_lower_bound == pytest.approx(6.0866e10, rel=2e-3)

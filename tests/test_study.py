@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import cobre
+from cobre.comm import LocalCommunicator, run
+from cobre.io.example import write_example
+from sddp.studies import study
+from sddp.test_training import impossible
+from sddp.trained import digest, settings
+
+LIMIT = {"training": {"forward_passes": 3, "stopping_rules": [{"type": "iteration_limit", "limit": 4}]}}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cases") / "example"
+    write_example(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def alone(folder):
+    return cobre.train(cobre.load_case(folder), config_overrides=LIMIT)
+
+
+def test_overrides_are_laid_over_the_settings(alone):
+    assert alone.iterations == 4
+    assert alone.total_cuts == 3 * 4 * 11
+
+
+def test_a_folder_will_do(folder, alone):
+    assert digest(cobre.train(folder, config_overrides=LIMIT)) == digest(alone)
+
+
+def test_an_unknown_override_is_refused(folder):
+    with pytest.raises(cobre.ValidationError, match="forward_pases"):
+        cobre.train(cobre.load_case(folder), config_overrides={"training": {"forward_pases": 3}})
+
+
+def test_overrides_need_a_case_from_a_folder():
+    with pytest.raises(cobre.CobreError, match="not read from a folder"):
+        cobre.train(study(training=settings(1)), config_overrides=LIMIT)
+
+
+@pytest.mark.parametrize(("n_workers", "backend"), [(2, "auto"), (3, "tcp"), (1, "shm")])
+def test_workers_give_the_same_bits_and_report_in_order(folder, alone, n_workers, backend):
+    events = []
+    result = cobre.train(folder, n_workers, backend, LIMIT, progress_callback=events.append)
+    assert digest(result) == digest(alone)
+    for worker in range(n_workers):
+        mine = [event for event in events if event.worker_id == worker]
+        assert [event.iteration for event in mine] == [1, 2, 3, 4]
+        assert [event.lower_bound for event in mine] == result.convergence_history["lower_bound"].to_pylist()
+    if n_workers == 1:
+        assert result.workers is None
+    else:
+        assert [worker.rank for worker in result.workers] == list(range(n_workers))
+        assert {worker.backend for worker in result.workers} == {"shm" if backend == "auto" else backend}
+        assert all(worker.wall_time_ms > 0.0 for worker in result.workers)
+
+
+def _as_one_rank(comm, folder):
+    case = cobre.load_case(folder) if comm.rank == 0 else None
+    return digest(cobre.train(case, config_overrides=LIMIT, comm=comm))
+
+
+def test_a_group_that_is_there_trains_and_every_rank_gets_the_result(folder, alone):
+    assert run(_as_one_rank, num_workers=2, args=(folder,)) == [digest(alone)] * 2
+
+
+def test_nothing_is_written_unless_asked(folder, alone):
+    assert not (folder / "output").exists()
+
+
+def test_what_is_written(folder, alone, tmp_path):
+    result = cobre.train(folder, config_overrides=LIMIT, output=tmp_path / "out")
+    files = sorted(
+        str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if path.is_file()
+    )
+    assert files == [
+        "_SUCCESS",
+        "policy/policy.cobre",
+        "training/convergence.parquet",
+        "training/metadata.json",
+        "training/timings.json",
+    ]
+    assert cobre.Policy.load(tmp_path / "out" / "policy") == alone.policy
+    assert pq.read_table(tmp_path / "out/training/convergence.parquet").equals(result.convergence_history)
+    metadata = json.loads((tmp_path / "out/training/metadata.json").read_text())
+    assert metadata["final_lower_bound"] == alone.final_lower_bound
+    assert metadata["termination_reason"] == "iteration_limit"
+    assert json.loads((tmp_path / "out/training/timings.json").read_text())["solver_solves"] > 0
+
+
+def test_a_failed_run_takes_the_old_mark_away(folder, tmp_path):
+    cobre.train(folder, config_overrides=LIMIT, output=tmp_path)
+    assert (tmp_path / "_SUCCESS").exists()
+
+    def fail(event):
+        raise RuntimeError("the caller had enough")
+
+    with pytest.raises(RuntimeError, match="had enough"):
+        cobre.train(folder, config_overrides=LIMIT, output=tmp_path, progress_callback=fail)
+    assert not (tmp_path / "_SUCCESS").exists()
+
+
+def test_output_that_cannot_be_written_is_noticed_before_training(folder, tmp_path):
+    (tmp_path / "file").write_text("")
+    events = []
+    with pytest.raises(cobre.IOError, match="file"):
+        cobre.train(folder, output=tmp_path / "file", progress_callback=events.append)
+    assert events == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_workers": 2, "backend": "local"}, "one rank, not 2"),
+        ({"num_workers": 2, "backend": "mpi"}, "cannot be started from inside"),
+        ({"num_workers": 1, "backend": "mpi"}, "cannot be started from inside"),
+        ({"num_workers": 0}, "cannot train on 0 workers"),
+    ],
+)
+def test_workers_that_cannot_be(folder, arguments, message):
+    with pytest.raises(cobre.CobreError, match=message) as caught:
+        cobre.train(folder, **arguments)
+    assert caught.value.kind == "IncompatibleSettings"
+    assert caught.value.suggestion
+
+
+def test_an_unknown_backend_is_answered_with_the_known_ones(folder):
+    with pytest.raises(cobre.BackendError, match="telegraph"):
+        cobre.train(folder, 2, "telegraph")
+
+
+@pytest.mark.parametrize("variable", ["COBRE_SHM_RANK", "COBRE_TCP_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"])
+def test_a_launched_rank_starts_no_workers(folder, variable, monkeypatch):
+    monkeypatch.setenv(variable, "0")
+    with pytest.raises(cobre.CobreError, match=f"already one rank.*{variable}=0"):
+        cobre.train(folder, 2)
+
+
+def test_comm_and_workers_exclude_each_other(folder):
+    with LocalCommunicator() as comm, pytest.raises(cobre.CobreError, match="comm brings 1 ranks"):
+        cobre.train(folder, 2, comm=comm)
+
+
+def test_a_solver_error_in_a_worker_keeps_its_story(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # where the programs without a solution are written
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with pytest.raises(cobre.SolverError, match="infeasible"):
+        cobre.train(impossible())
+    with pytest.raises(cobre.WorkerError) as caught:
+        cobre.train(impossible(), 2)
+    assert isinstance(caught.value.inner, cobre.SolverError)
+    assert caught.value.inner.solver_status == "infeasible"
+
+
+INTERRUPTED = """
+import cobre, sys
+def show(event):
+    print(event.worker_id, event.iteration, flush=True)
+limit = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 100000}]}}
+result = cobre.train(FOLDER, WORKERS, config_overrides=limit, progress_callback=show, output=OUTPUT)
+print(result.termination_reason, result.stop_signal, result.iterations, flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("n_workers", "number"), [(1, signal.SIGTERM), (2, signal.SIGTERM), (2, signal.SIGINT)]
+)
+def test_a_signal_ends_training_with_a_policy_that_does_not_look_finished(
+    folder, tmp_path, n_workers, number
+):
+    code = INTERRUPTED.replace("FOLDER", repr(str(folder))).replace("WORKERS", str(n_workers))
+    code = code.replace("OUTPUT", repr(str(tmp_path)))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        for _ in range(3 * n_workers):
+            assert process.stdout.readline()
+        process.send_signal(number)
+        rest, _ = process.communicate(timeout=60)
+    reason, stop, iterations = rest.splitlines()[-1].split()
+    assert (reason, int(stop)) == ("shutdown", number)
+    assert process.returncode == 0
+    n_passes = cobre.load_case(folder).config.training.forward_passes
+    trained = cobre.Policy.load(tmp_path / "policy").summary()
+    assert trained["cuts_per_stage"][0] == int(iterations) * n_passes
+    assert not (tmp_path / "_SUCCESS").exists()
+    assert (tmp_path / "training" / "metadata.json").exists()
+
+
+def _shuffled(source, target):
+    """The same case with every list of entities and all rows of tables in another order."""
+    shutil.copytree(source, target)
+    for path in target.rglob("*.json"):
+        document = json.loads(path.read_text())
+        for key, value in document.items():
+            if isinstance(value, list):
+                document[key] = value[::-1]
+        path.write_text(json.dumps(document))
+    for path in target.rglob("*.parquet"):
+        table = pq.read_table(path)
+        order = np.random.default_rng(1).permutation(table.num_rows)
+        pq.write_table(table.take(order), path)
+    return target
+
+
+def test_the_order_in_files_leaves_no_trace(folder, alone, tmp_path):
+    other = _shuffled(folder, tmp_path / "shuffled")
+    assert (other / "system/hydros.json").read_text() != (folder / "system/hydros.json").read_text()
+    assert digest(cobre.train(other, config_overrides=LIMIT)) == digest(alone)
+    assert digest(cobre.train(other, 2, config_overrides=LIMIT)) == digest(alone)
