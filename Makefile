@@ -67,7 +67,7 @@ check: lint types layers test ## lint, format, types, layers, tests and docs
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard native)
+	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard 'native/*.cpp' 'native/*.hpp')
 	$(CMAKE) -B build/strict -DCOBRE_STRICT=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
 	$(BIN)/cmake --build build/strict --target _native core_driver noise_driver shm_driver tcp_driver tcp_fuzz
@@ -82,7 +82,7 @@ layers: setup
 fmt: setup       ## format Python and C++
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard native)
+	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard 'native/*.cpp' 'native/*.hpp')
 
 soak: setup      ## long runs: random kills of a run on shm and tcp; a million collectives and 200 deaths on shm
 	COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
