@@ -7,7 +7,11 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test same-bits peers test-4gib test-network check lint types layers fmt soak bench bench-mpi bench-tcp asan tsan fuzz clean
+<<<<<<< HEAD
+.PHONY: help setup run test same-bits peers test-4gib test-network check lint types layers fmt soak bench bench-mpi bench-shm bench-tcp asan tsan fuzz clean
+=======
+.PHONY: help setup run test same-bits peers test-4gib check lint types layers fmt soak bench bench-mpi bench-shm asan tsan fuzz clean
+>>>>>>> d2143201e37f0ccce81f7ef8a3509ef3ce65528f
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,7 +75,7 @@ check: lint types layers test ## lint, format, types, layers, tests and docs
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard native)
+	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard 'native/*.cpp' 'native/*.hpp')
 	$(CMAKE) -B build/strict -DCOBRE_STRICT=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
 	$(BIN)/cmake --build build/strict --target _native core_driver noise_driver shm_driver tcp_driver tcp_fuzz
@@ -86,10 +90,17 @@ layers: setup
 fmt: setup       ## format Python and C++
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard native)
+	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard 'native/*.cpp' 'native/*.hpp')
 
-soak: setup $(MPI_READY) ## kill processes of a run at random moments, 102 times on shm and on tcp, 68 with each MPI
+<<<<<<< HEAD
+soak: setup $(MPI_READY) ## long runs: hundreds of random kills on shm, tcp and each MPI; a million collectives on shm
 	COBRE_TEST_MPI=$(abspath build/mpi) COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
+	COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm/test_shm_soak.py
+=======
+soak: setup      ## long runs: random kills of a run on shm and tcp; a million collectives and 200 deaths on shm
+	COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
+	COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm/test_shm_soak.py
+>>>>>>> d2143201e37f0ccce81f7ef8a3509ef3ce65528f
 
 bench: setup     ## measure the collectives, call overhead, import time and a large opening tree on this machine
 	$(BIN)/cobre bench
@@ -105,6 +116,10 @@ bench-mpi: $(MPI_READY) ## measure the mpi backend beside plain mpi4py, with bot
 bench-tcp: setup $(MPI_READY) ## measure the tcp backend beside both MPI libraries (and TORCH=DIR) and the bare kernel
 	for n in 2 4; do $(BIN)/python benchmarks/tcp_peers.py -n $$n $(foreach each,$(MPI_LIBRARIES),--$(each) build/mpi/$(each)) \
 	  $(if $(TORCH),--gloo $(TORCH)) || exit 1; done
+
+bench-shm: setup ## measure shm beside both MPIs and the machine's own floor, its start-up and its memory
+	$(BIN)/python benchmarks/shm_peers.py
+	$(BIN)/python benchmarks/shm_startup.py
 
 asan: setup ## run the core's drivers under AddressSanitizer and UBSan
 	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null
