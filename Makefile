@@ -7,11 +7,7 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
 .PHONY: help setup run test same-bits peers test-4gib test-network check lint types layers fmt soak bench bench-mpi bench-shm bench-tcp asan tsan fuzz clean
-=======
-.PHONY: help setup run test same-bits peers test-4gib check lint types layers fmt soak bench bench-mpi bench-shm asan tsan fuzz clean
->>>>>>> d2143201e37f0ccce81f7ef8a3509ef3ce65528f
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,15 +88,9 @@ fmt: setup       ## format Python and C++
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard 'native/*.cpp' 'native/*.hpp')
 
-<<<<<<< HEAD
 soak: setup $(MPI_READY) ## long runs: hundreds of random kills on shm, tcp and each MPI; a million collectives on shm
 	COBRE_TEST_MPI=$(abspath build/mpi) COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
 	COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm/test_shm_soak.py
-=======
-soak: setup      ## long runs: random kills of a run on shm and tcp; a million collectives and 200 deaths on shm
-	COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
-	COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm/test_shm_soak.py
->>>>>>> d2143201e37f0ccce81f7ef8a3509ef3ce65528f
 
 bench: setup     ## measure the collectives, call overhead, import time and a large opening tree on this machine
 	$(BIN)/cobre bench
