@@ -191,7 +191,7 @@ def _can_mount():
 
 @pytest.mark.skipif(not _can_mount(), reason="needs root and unshare for a small disk of its own")
 def test_a_full_disk_is_an_error_of_files_and_leaves_nothing_that_looks_whole(case, tmp_path):
-    settings(case, iterations=30)
+    settings(case, iterations=10)
     disk = tmp_path / "disk"
     disk.mkdir()
     script = f'mount -t tmpfs -o size=48k none {disk} && "$@"; status=$?; ls -RA {disk}; exit $status'
@@ -227,7 +227,7 @@ def test_damaged_results_are_named(case):
 
 
 def test_a_terminal_shows_one_line_that_changes_in_place(case):
-    settings(case, iterations=30)
+    settings(case, iterations=8)
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(sys.executable, [sys.executable, "-m", "cobre", "run", str(case)])
@@ -246,5 +246,5 @@ def test_a_terminal_shows_one_line_that_changes_in_place(case):
     assert os.waitstatus_to_exitcode(status) == 0
     text = output.decode()
     assert "\x1b[2K" in text, "no line was rewritten"
-    assert re.search(r"iteration \d+/30", text)
+    assert re.search(r"iteration \d+/8", text)
     assert "to go" in text

@@ -156,7 +156,7 @@ def test_a_model_file_that_cannot_be_written_is_an_io_error(tmp_path):
         solver.write_model(tmp_path / "stage.txt")
 
 
-def test_ctrl_c_ends_a_long_batch_and_leaves_the_solver_usable(interruptible):
+def test_ctrl_c_ends_a_long_batch_and_leaves_the_solver_usable():
     rng = np.random.default_rng(1)
     template = stage(rng)
     solver = LpSolver(template)

@@ -21,7 +21,7 @@ def read_limits(backend: str, defaults: Mapping[str, int], environ: Mapping[str,
     for item in filter(None, environ.get(VARIABLE, "").split(",")):
         name, _, text = (part.strip() for part in item.partition("="))
         if not text.isascii() or not text.isdigit() or int(text) < 1:
-            problems.append(f"{item.strip()!r} is not name=bytes with at least 1 byte")
+            problems.append(f"{item.strip()!r} is not name=number with a number of at least 1")
         elif name in limits:
             limits[name] = int(text)
     if problems:

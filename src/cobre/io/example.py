@@ -12,6 +12,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,12 @@ LOAD_SEASON = (1.04, 1.05, 1.03, 0.99, 0.96, 0.95, 0.95, 0.97, 0.99, 1.01, 1.02,
 WIND = (0.26, 0.24, 0.27, 0.31, 0.36, 0.42, 0.46, 0.48, 0.45, 0.39, 0.33, 0.29)
 
 
-def write_example(folder: Path) -> list[str]:
-    """Write the case into ``folder``, all of it or nothing; the names of its files.
+def write_example(path: str | PathLike[str]) -> list[str]:
+    """Write the case into the folder ``path``, all of it or nothing; the names of its files.
 
     Raises `cobre.errors.IOError` if the folder holds something already or cannot be written.
     """
+    folder = Path(path)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise IOError(
             str(folder),
