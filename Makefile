@@ -7,7 +7,7 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test same-bits peers test-4gib check lint types layers fmt soak bench bench-mpi asan tsan fuzz clean
+.PHONY: help setup run test same-bits peers test-4gib test-network check lint types layers fmt soak bench bench-mpi bench-shm bench-tcp asan tsan fuzz clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,15 +59,19 @@ same-bits: setup $(MPI_READY) ## train a case (CASE=folder) on every backend and
 peers: setup     ## train the public example cases in the folder PEERS=... and compare their bounds
 	COBRE_PEER_CASES="$(abspath $(PEERS))" $(BIN)/python -m pytest tests/test_peer_cases.py
 
-test-4gib: setup ## one run of the conformance kit with payloads over 4 GiB
+test-4gib: setup ## payloads over 4 GiB alone and between two ranks (needs 10 GB of memory)
 	$(BIN)/python -m cobre.comm.testing --huge --deadline 600
+	$(BIN)/python -m cobre.comm.testing -n 2 --backend tcp --huge --only payloads_pass_4_gib --deadline 600
+
+test-network: setup ## cut cables and lose packets between network namespaces (needs root, nft or iptables)
+	COBRE_TEST_NETWORK=1 $(BIN)/python -m pytest tests/comm/test_tcp_cable.py
 
 check: lint types layers test ## lint, format, types, layers, tests and docs
 
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard native)
+	$(BIN)/clang-format --dry-run --Werror $$(git ls-files --cached --others --exclude-standard 'native/*.cpp' 'native/*.hpp')
 	$(CMAKE) -B build/strict -DCOBRE_STRICT=ON -DPython_EXECUTABLE="$(abspath $(BIN)/python)" \
 	  -Dnanobind_DIR="$$($(BIN)/python -m nanobind --cmake_dir)" >/dev/null
 	$(BIN)/cmake --build build/strict --target _native core_driver noise_driver shm_driver tcp_driver tcp_fuzz
@@ -82,19 +86,30 @@ layers: setup
 fmt: setup       ## format Python and C++
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard native)
+	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard 'native/*.cpp' 'native/*.hpp')
 
-soak: setup      ## kill processes of a run at random moments, 102 times on shm and on tcp
-	COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
+soak: setup $(MPI_READY) ## long runs: hundreds of random kills on shm, tcp and each MPI; a million collectives on shm
+	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
+	COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm/test_shm_soak.py
 
 bench: setup     ## measure the collectives, call overhead, import time and a large opening tree on this machine
 	$(BIN)/cobre bench
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
+	$(BIN)/python benchmarks/trace_overhead.py
 	$(BIN)/python benchmarks/opening_tree.py
 
 bench-mpi: $(MPI_READY) ## measure the mpi backend beside plain mpi4py, with both libraries
-	for library in $(MPI_LIBRARIES); do build/mpi/$$library/bin/python benchmarks/mpi_overhead.py || exit 1; done
+	for library in $(MPI_LIBRARIES); do for subject in overhead persistent; do \
+	  build/mpi/$$library/bin/python benchmarks/mpi_$$subject.py || exit 1; done; done
+
+bench-tcp: setup $(MPI_READY) ## measure the tcp backend beside both MPI libraries (and TORCH=DIR) and the bare kernel
+	for n in 2 4; do $(BIN)/python benchmarks/tcp_peers.py -n $$n $(foreach each,$(MPI_LIBRARIES),--$(each) build/mpi/$(each)) \
+	  $(if $(TORCH),--gloo $(TORCH)) || exit 1; done
+
+bench-shm: setup ## measure shm beside both MPIs and the machine's own floor, its start-up and its memory
+	$(BIN)/python benchmarks/shm_peers.py
+	$(BIN)/python benchmarks/shm_startup.py
 
 asan: setup ## run the core's drivers under AddressSanitizer and UBSan
 	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null

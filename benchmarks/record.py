@@ -42,7 +42,7 @@ def publish(subject: str, unit: str, figures: dict[str, float]) -> None:
     width = max(map(len, figures))
     print(f"{subject} ({unit})")
     for name, value in figures.items():
-        print(f"  {name:<{width}}  {value:10.1f}")
+        print(f"  {name:<{width}}  {value:12.2f}")
     document = {
         "subject": subject,
         "unit": unit,

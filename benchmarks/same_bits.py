@@ -46,7 +46,9 @@ def main() -> int:
             write_example(Path(path))
         found = [_told(f"{backend} {n}", _here(path, n, backend, options.iterations)) for n, backend in WAYS]
         for library, n in _on_mpi():
-            found.append(_told(f"{library} {n}", _mpi(library, n, path, options.iterations, Path(folder))))
+            found.append(
+                _told(f"{Path(library).name} {n}", _mpi(library, n, path, options.iterations, Path(folder)))
+            )
     agree = len(set(found)) == 1
     print("all the same" if agree else "DIFFERENT BITS")
     return 0 if agree else 1

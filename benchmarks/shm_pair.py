@@ -1,12 +1,14 @@
-"""Ours and MPI in one job, alternating sample by sample; `shm_peers.py` starts it under each MPI.
+"""Ours, MPI and the machine's floor in one job, alternating sample by sample; `shm_peers.py` starts it under each MPI.
 
-Each sample is the maximum over ranks of K calls after a barrier. Before each pair a burst of our barriers tells how far
+Each sample is the maximum over ranks of K calls after a barrier. The floor is `shm_floor.cpp`: the same movement of
+flags and bytes in bare C++, without Python, checks or failures. Before each round a burst of bare hops tells how far
 apart the cores are at that moment: virtual machines move them about. Prints one JSON line per operation.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import time
@@ -18,8 +20,13 @@ from mpi4py import MPI
 
 import cobre.comm as cc
 
-NEAR_US = 0.22
-"""A barrier of two ranks below this means that the cores share a cache."""
+NEAR_HOP_US = 0.12
+"""A cache line that reaches the other core in less than this was never out of their common cache."""
+
+MIB = 1 << 20
+FLOOR_EVERY = 4
+AROUND_CACHE = 16_000_000
+"""From here a copy that goes around the caches is faster."""
 
 world = MPI.COMM_WORLD
 R, N = world.rank, world.size
@@ -30,7 +37,7 @@ OPERATIONS = [
     ("barrier", 0, 50, 800),
     ("allreduce 32 B", 32, 50, 600),
     ("allreduce 64 KiB", 65_536, 10, 300),
-    ("allreduce 8 MiB", 8 << 20, 1, 120),
+    ("allreduce 8 MiB", 8 * MIB, 1, 120),
     ("allgatherv 8 B per rank", 8 * N, 50, 600),
     ("allgatherv 3.2 MB", 3_200_000, 1, 250),
     ("allgatherv 32 MB", 32_000_000, 1, 50),
@@ -42,18 +49,78 @@ OPERATIONS = [
 Call = Callable[[], object]
 
 
-def pair(name: str, nbytes: int, *, in_region: bool) -> tuple[Call, Call, object]:
-    """Our call, theirs, and what must stay alive."""
+class Floor:
+    """The functions of `shm_floor.cpp` on memory that all ranks share."""
+
+    def __init__(self, path: str) -> None:
+        self._library = ctypes.CDLL(path)
+        self._library.floor_bytes.restype = ctypes.c_size_t
+        count = self._library.floor_bytes(N) // 8
+        self.region = ours.create_shared_region(count)
+        memory = self.region.as_mut_block(0, count)
+        self._where = (_address(memory), R, N, ctypes.c_bool(len(os.sched_getaffinity(0)) < N))
+
+    def meet(self, rounds: int) -> None:
+        """Everybody says that it is here and sees that all others are."""
+        self._library.floor_meet(*self._where, ctypes.c_long(rounds))
+
+    def copy(self, target: np.ndarray, source: np.ndarray, *, around: bool) -> None:
+        """One copy from private to private memory."""
+        self._library.floor_copy(
+            *self._where, *_addresses(target, source), ctypes.c_size_t(target.nbytes), around
+        )
+
+    def allreduce(self, send: np.ndarray, recv: np.ndarray, rounds: int) -> None:
+        """Everybody's input through the rings, and the sum of all."""
+        self._library.floor_allreduce(
+            *self._where, *_addresses(send, recv), ctypes.c_size_t(send.nbytes), ctypes.c_long(rounds)
+        )
+
+    def broadcast(self, buf: np.ndarray, rounds: int) -> None:
+        """Rank 0's bytes through its ring."""
+        self._library.floor_broadcast(
+            *self._where, _address(buf), ctypes.c_size_t(buf.nbytes), ctypes.c_long(rounds)
+        )
+
+
+def _address(array: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def _addresses(*arrays: np.ndarray) -> tuple[ctypes.c_void_p, ...]:
+    return tuple(map(_address, arrays))
+
+
+def contenders(
+    floor: Floor, name: str, nbytes: int, times: int, *, in_region: bool
+) -> tuple[Call, Call, Call, object]:
+    """`times` calls of ours, of theirs, of the floor, and what must stay alive."""
     if name == "barrier":
-        return ours.barrier, world.Barrier, None
+        return _repeat(ours.barrier, times), _repeat(world.Barrier, times), partial(floor.meet, times), None
     if name.startswith("broadcast"):
         buf = np.full(nbytes // 8, 7.0)
-        return partial(ours.broadcast, buf, 0), partial(world.Bcast, buf, 0), None
+        through_ring = partial(floor.broadcast, buf, times)
+        private = np.full(nbytes // 8, 7.0)
+        floor_call = through_ring if nbytes < MIB else partial(floor.copy, buf, private, around=True)
+        return (
+            _repeat(partial(ours.broadcast, buf, 0), times),
+            _repeat(partial(world.Bcast, buf, 0), times),
+            floor_call if nbytes < MIB or R != 0 else (lambda: None),
+            private,
+        )
     if name.startswith("allreduce"):
         send, recv = np.full(nbytes // 8, R + 1.0), np.zeros(nbytes // 8)
+        mine = partial(ours.allreduce, send, recv, cc.ReduceOp.SUM)
+        mine()
+        assert (recv == N * (N + 1) / 2).all()
+        recv[:] = 0
+        floor.allreduce(send, recv, 1)
+        assert (recv == N * (N + 1) / 2).all()
+        small = partial(floor.meet, times)
         return (
-            partial(ours.allreduce, send, recv, cc.ReduceOp.SUM),
-            partial(world.Allreduce, send, recv),
+            _repeat(mine, times),
+            _repeat(partial(world.Allreduce, send, recv), times),
+            small if nbytes < 4096 else partial(floor.allreduce, send, recv, times),
             None,
         )
     count = max(1, nbytes // 8 // N)
@@ -64,16 +131,34 @@ def pair(name: str, nbytes: int, *, in_region: bool) -> tuple[Call, Call, object
     mine = partial(ours.allgatherv, send, target, counts, displs)
     mine()
     assert all((target[d : d + count] == r + 1).all() for r, d in enumerate(displs))
-    return mine, partial(world.Allgatherv, send, [recv, counts]), region
+    parts = [target[d : d + count] for d in displs]
+
+    def bare() -> None:  # as many bytes into the same result, from where this rank has its own part
+        for part in [parts[R]] if in_region else parts:
+            floor.copy(part, send, around=nbytes >= AROUND_CACHE)
+
+    return (
+        _repeat(mine, times),
+        _repeat(partial(world.Allgatherv, send, [recv, counts]), times),
+        partial(floor.meet, times) if nbytes < 4096 else bare,
+        region,
+    )
 
 
-def sample(call: Call, times: int) -> float:
+def _repeat(call: Call, times: int) -> Call:
+    def run() -> None:
+        for _ in range(times):
+            call()
+
+    return run
+
+
+def sample(floor: Floor, call: Call, times: int) -> float:
     """Seconds per call on this rank, all ranks starting together."""
     world.Barrier()
-    ours.barrier()
+    floor.meet(1)
     begin = time.perf_counter()
-    for _ in range(times):
-        call()
+    call()
     return (time.perf_counter() - begin) / times
 
 
@@ -84,60 +169,73 @@ def slowest_rank(samples: list[float]) -> np.ndarray:
     return everybody.max(0) * 1e6
 
 
-def cell(ours_us: np.ndarray, peer_us: np.ndarray) -> dict[str, float] | None:
+def cell(*series: np.ndarray) -> dict[str, float] | None:
     """Medians and tenth percentiles; nothing from fewer than three samples."""
-    if len(ours_us) < 3:
+    if len(series[0]) < 3:
         return None
-    return {
-        "samples": len(ours_us),
-        "ours_us": round(float(np.median(ours_us)), 3),
-        "peer_us": round(float(np.median(peer_us)), 3),
-        "ours_p10_us": round(float(np.percentile(ours_us, 10)), 3),
-        "peer_p10_us": round(float(np.percentile(peer_us, 10)), 3),
-    }
+    figures: dict[str, float] = {"samples": len(series[0])}
+    for name, values in zip(("ours", "peer", "floor"), series, strict=True):
+        if len(values) == 0:
+            continue
+        figures[f"{name}_us"] = round(float(np.median(values)), 3)
+        figures[f"{name}_p10_us"] = round(float(np.percentile(values, 10)), 3)
+    figures["ratio"] = round(float(np.median(series[0]) / np.median(series[1])), 4)
+    return figures
 
 
-def measure(name: str, nbytes: int, times: int, samples: int, *, in_region: bool) -> None:
+def _where(series: list[np.ndarray], chosen: np.ndarray) -> list[np.ndarray]:
+    return [series[0][chosen], series[1][chosen], series[2][chosen[::FLOOR_EVERY]]]
+
+
+def measure(floor: Floor, name: str, nbytes: int, times: int, samples: int, *, in_region: bool) -> None:
     """Alternate, then print one line."""
-    mine, theirs, keep = pair(name, nbytes, in_region=in_region)
-    for _ in range(3):
-        sample(mine, times)
-        sample(theirs, times)
-    hops, ours_s, peer_s = [], [], []
+    mine, theirs, bare, keep = contenders(floor, name, nbytes, times, in_region=in_region)
+    calls = [mine, theirs, bare]
+    for _ in range(5):
+        for call in calls:
+            sample(floor, call, times)
+    hops: list[float] = []
+    seconds: list[list[float]] = [[], [], []]
     for i in range(samples):
-        hops.append(sample(ours.barrier, 100))
-        for call, into in ((mine, ours_s), (theirs, peer_s))[:: 1 if i & 1 else -1]:
-            into.append(sample(call, times))
-    hop, us, them = slowest_rank(hops), slowest_rank(ours_s), slowest_rank(peer_s)
-    near = hop < NEAR_US
+        hops.append(sample(floor, partial(floor.meet, 100), 100))
+        for which in (0, 1) if i & 1 else (1, 0):
+            seconds[which].append(sample(floor, calls[which], times))
+        if i % FLOOR_EVERY == 0:  # it has buffers of its own, which drive the others' out of the caches
+            seconds[2].append(sample(floor, bare, times))
+            sample(floor, mine, times)
+            sample(floor, theirs, times)
+    hop = slowest_rank(hops)
+    series = [slowest_rank(values) for values in seconds]
+    near = hop < NEAR_HOP_US
     if R == 0:
         where = {
-            "all": cell(us, them),
-            "near": cell(us[near], them[near]),
-            "far": cell(us[~near], them[~near]),
+            "all": cell(*series),
+            "near": cell(*_where(series, near)),
+            "far": cell(*_where(series, ~near)),
         }
-        print(
-            json.dumps({"operation": name + (" in a region" if in_region else ""), "ranks": N, **where}),
-            flush=True,
-        )
-    if keep is not None:
-        keep.close()
+        line = {"operation": name + (" in a region" if in_region else ""), "ranks": N, "hop_us": 0.0, **where}
+        line["hop_us"] = round(float(np.median(hop)), 4)
+        print(json.dumps(line), flush=True)
+    if keep is not None and in_region:
+        keep.close()  # type: ignore[attr-defined]
 
 
 def main() -> None:
     """Measure every operation that was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("floor", help="shm_floor.cpp as a library")
     parser.add_argument("--scale", type=float, default=1.0, help="times the usual number of samples")
     parser.add_argument("--only", default="", help="names, comma-separated; parts of them will do")
     options = parser.parse_args()
+    floor = Floor(options.floor)
     wanted = [word for word in options.only.split(",") if word]
     for name, nbytes, times, samples in OPERATIONS:
         if wanted and not any(word in name for word in wanted):
             continue
-        samples = max(6, int(samples * options.scale / (1 if N == 2 else 4)))
-        measure(name, nbytes, times, samples, in_region=False)
-        if name.startswith("allgatherv") and nbytes > 1_000_000:
-            measure(name, nbytes, times, samples, in_region=True)
+        samples = max(9, int(samples * options.scale / (1 if N == 2 else 4)))
+        measure(floor, name, nbytes, times, samples, in_region=False)
+        if name.startswith("allgatherv") and nbytes > MIB:
+            measure(floor, name, nbytes, times, samples, in_region=True)
     ours.close()
 
 

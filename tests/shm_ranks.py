@@ -33,7 +33,8 @@ def attempt(call, *arguments):
         call(*arguments)
     except CobreError as error:
         cause = type(error.__cause__).__name__ if error.__cause__ else None
-        say(error=type(error).__name__, text=str(error), seconds=time.monotonic() - begin, cause=cause)
+        now = time.monotonic()  # one clock for all processes of the machine
+        say(error=type(error).__name__, text=str(error), seconds=now - begin, cause=cause, at=now)
         return error
     say(error=None, text="", seconds=time.monotonic() - begin, cause=None)
 """

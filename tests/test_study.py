@@ -170,7 +170,7 @@ INTERRUPTED = """
 import cobre, sys
 def show(event):
     print(event.worker_id, event.iteration, flush=True)
-limit = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 100000}]}}
+limit = {"training": {"forward_passes": 4, "stopping_rules": [{"type": "iteration_limit", "limit": 100000}]}}
 result = cobre.train(FOLDER, WORKERS, config_overrides=limit, progress_callback=show, output=OUTPUT)
 print(result.termination_reason, result.stop_signal, result.iterations, flush=True)
 """

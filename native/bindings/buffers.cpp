@@ -2,6 +2,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string_view>
+
 #include "bindings/record_layout.hpp"
 #include "comm/error.hpp"
 
@@ -38,6 +40,13 @@ void clear_or_throw(std::initializer_list<PyObject*> expected) {
         return;
     }
     throw nb::python_error();
+}
+
+std::int64_t saturated(PyObject* number) noexcept {
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow != 0) return overflow > 0 ? INT64_MAX : INT64_MIN;
+    return value;
 }
 
 // A temporary array over the memory of `object`, or null where NumPy cannot map it.
@@ -143,6 +152,8 @@ void IntegerList::reserve(std::size_t length) {
 }
 
 IntegerList::IntegerList(PyObject* object, const comm::Where& where, const char* argument) {
+    if (read_plain(object, argument, where.group)) [[likely]]
+        return;
     if (PyArray_Check(object)) {
         read_array(reinterpret_cast<PyArrayObject*>(object), where, argument);
     } else if (PySequence_Check(object)) {
@@ -172,6 +183,20 @@ void IntegerList::read_array(PyArrayObject* array, const comm::Where& where, con
     read_sequence(list.ptr(), where, argument);
 }
 
+// The usual case: a list or tuple of plain ints, none of which can run code of its own while it is read.
+bool IntegerList::read_plain(PyObject* object, const char* argument, comm::Group group) {
+    if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) return false;
+    const auto length = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(object));
+    comm::check_one_per_rank(argument, length, group);
+    reserve(length);
+    PyObject* const* items = PySequence_Fast_ITEMS(object);
+    for (std::size_t i = 0; i < length; ++i) {
+        if (!PyLong_CheckExact(items[i])) return false;
+        put(i, saturated(items[i]));
+    }
+    return true;
+}
+
 // The length is asked for first and so many items are read: a sequence may be long, endless, or change meanwhile.
 void IntegerList::read_sequence(PyObject* object, const comm::Where& where, const char* argument) {
     const Py_ssize_t length = PySequence_Size(object);
@@ -190,32 +215,28 @@ void IntegerList::read_sequence(PyObject* object, const comm::Where& where, cons
 }
 
 std::int64_t integer_of(PyObject* object, const comm::Where& where, const char* argument) {
-    nb::object number = nb::borrow(object);
-    if (!PyLong_CheckExact(object)) {
-        // NumPy 1 still lets its bool be an index, and only warns.
-        if (PyArray_IsScalar(object, Bool))
-            wrong_type(where.text(), argument, "holds " + utf8(PyObject_Repr(object)) + ", not a whole number",
-                       "pass ints, e.g. int(x)");
-        const nb::object held = nb::borrow(object);  // its __index__ may drop every other reference to it
-        number = nb::steal(PyNumber_Index(object));
-        if (!number.is_valid()) {
-            clear_or_throw({PyExc_TypeError});
-            wrong_type(where.text(), argument, "holds " + utf8(PyObject_Repr(object)) + ", not a whole number",
-                       "pass ints, e.g. int(x)");
-        }
+    if (PyLong_CheckExact(object)) [[likely]]
+        return saturated(object);
+    const nb::object held = nb::borrow(object);  // its __index__ may drop every other reference to it
+    // NumPy 1 still lets its bool be an index, and only warns.
+    const nb::object number = PyArray_IsScalar(object, Bool) ? nb::object() : nb::steal(PyNumber_Index(object));
+    if (!number.is_valid()) {
+        clear_or_throw({PyExc_TypeError});
+        wrong_type(where.text(), argument, "holds " + utf8(PyObject_Repr(object)) + ", not a whole number",
+                   "pass ints, e.g. int(x)");
     }
-    int overflow = 0;
-    const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
-    if (overflow != 0) return overflow > 0 ? INT64_MAX : INT64_MIN;
-    return value;
+    return saturated(number.ptr());
 }
 
 comm::ReduceOp reduce_op_of(PyObject* object, const comm::Where& where) {
-    if (PyUnicode_Check(object)) [[likely]] {
-        if (PyUnicode_CompareWithASCIIString(object, "sum") == 0) return comm::ReduceOp::sum;
-        if (PyUnicode_CompareWithASCIIString(object, "min") == 0) return comm::ReduceOp::min;
-        if (PyUnicode_CompareWithASCIIString(object, "max") == 0) return comm::ReduceOp::max;
-    }
+    Py_ssize_t length = 0;
+    // CPython keeps the UTF-8 form, which for ASCII is the text itself.
+    const char* text = PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, &length) : nullptr;
+    if (text == nullptr) PyErr_Clear();  // no text, or one with half a surrogate pair
+    const std::string_view word(text == nullptr ? "" : text, static_cast<std::size_t>(length));
+    if (word == "sum") return comm::ReduceOp::sum;
+    if (word == "min") return comm::ReduceOp::min;
+    if (word == "max") return comm::ReduceOp::max;
     throw comm::Error(comm::ErrorClass::value_error,
                       "op is " + utf8(PyObject_Repr(object)) + ", not a reduction" + where.text(),
                       "use ReduceOp.SUM, ReduceOp.MIN or ReduceOp.MAX, or 'sum', 'min', 'max'");

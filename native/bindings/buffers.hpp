@@ -46,6 +46,7 @@ private:
         (spilled_.empty() ? inline_.data() : spilled_.data())[position] = value;
     }
     void read_array(PyArrayObject* array, const comm::Where& where, const char* argument);
+    bool read_plain(PyObject* object, const char* argument, comm::Group group);
     void read_sequence(PyObject* object, const comm::Where& where, const char* argument);
 
     std::size_t length_ = 0;

@@ -168,12 +168,10 @@ public:
     // The subclass's own collectives take turns with these four.
     void begin_call(const char* operation) {
         require_thread(operation);
-        if (mutex_.try_lock()) return;
-        const nb::gil_scoped_release released;
-        mutex_.lock();
+        queue_.enter();
     }
-    bool try_begin_call() { return is_right_thread() && mutex_.try_lock(); }
-    void end_call() { mutex_.unlock(); }
+    bool try_begin_call() { return is_right_thread() && queue_.try_enter(); }
+    void end_call() { queue_.leave(); }
 
     int rank() const noexcept { return group_.rank; }
     int size() const noexcept { return group_.size; }
@@ -186,11 +184,11 @@ public:
     }
 
 private:
-    // The GIL protects the statistics; the mutex keeps one call from starting while another is inside the library.
+    // The GIL protects the statistics; the queue keeps one call from starting while another is inside the library.
     template <class Body>
     void run(comm::Operation operation, std::uint64_t bytes, Body body) {
         require_thread(comm::operation_names[static_cast<std::size_t>(operation)]);
-        const CallLock lock(mutex_);
+        const CallLock lock(queue_);
         lifetime_.require_usable(comm::operation_names[static_cast<std::size_t>(operation)]);
         move_s_ = 0.0;
         const comm::TraceScope traced(track_, statistics_[operation], operation);
@@ -252,7 +250,7 @@ private:
     comm::Lifetime lifetime_;
     comm::Statistics statistics_;
     comm::Track track_;
-    std::mutex mutex_;
+    CallQueue queue_;
     Calls calls_;
     std::int64_t largest_bytes_ = 0;
     std::size_t slab_bytes_ = 0;

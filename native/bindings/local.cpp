@@ -67,7 +67,7 @@ private:
     }
 
     comm::LocalCommunicator core_;
-    std::mutex calls_;
+    CallQueue calls_;
     std::size_t release_gil_bytes_;
 };
 

@@ -8,6 +8,7 @@
 #include "bindings/call_lock.hpp"
 #include "bindings/calls.hpp"
 #include "bindings/comm.hpp"
+#include "bindings/fast_calls.hpp"
 #include "bindings/statistics.hpp"
 #include "shm/communicator.hpp"
 #include "shm/segment.hpp"
@@ -93,7 +94,7 @@ class Shm {
 public:
     Shm(const std::string& name, int rank, int size, double connect_timeout, double timeout,
         const shm::Limits& limits, shm::Room room) {
-        const shm::Meeting meeting{name, {rank, size}, connect_timeout, shm::sane(limits), std::move(room)};
+        const shm::Meeting meeting{name, {rank, size}, connect_timeout, shm::sane(limits, size), std::move(room)};
         with_gil_lent([&](shm::Caller& caller) {
             core_ =
                 std::make_unique<shm::Communicator>(shm::meet(meeting, caller), meeting.group, timeout, caller);
@@ -181,15 +182,14 @@ private:
     }
 
     std::unique_ptr<shm::Communicator> core_;
-    std::mutex calls_;
+    CallQueue calls_;
 };
 
 void construct(Shm* self, const std::string& name, int rank, int size, double connect_timeout, double timeout,
                std::uint64_t chunk_bytes, std::uint64_t ring_bytes, std::uint64_t inline_bytes,
                std::uint64_t slice_bytes, std::uint64_t vm_read_bytes, std::uint64_t available,
                std::string limited_by) {
-    const shm::Limits limits{chunk_bytes, std::max<std::uint64_t>(ring_bytes / chunk_bytes, 1), inline_bytes,
-                             slice_bytes, vm_read_bytes};
+    const shm::Limits limits{chunk_bytes, ring_bytes, inline_bytes, slice_bytes, vm_read_bytes};
     std::construct_at(self, name, rank, size, connect_timeout, timeout, limits,
                       room_of(available, std::move(limited_by)));
 }
@@ -211,18 +211,14 @@ void bind_shm(nb::module_& m) {
             nb::sig("def array(self, dtype: typing.Any, offset: int, count: int, writable: bool) -> typing.Any"),
             "Elements from byte `offset` on, without a copy; the array keeps the memory.");
 
-    nb::class_<Shm>(m, "ShmCommunicator", "Collectives of the ranks of one machine.")
+    nb::class_<Shm>(m, "ShmCommunicator", nb::type_slots(FastCalls<Shm>::slots()),
+                    "Collectives of the ranks of one machine.")
         .def("__init__", &construct, "name"_a, "rank"_a, "size"_a, "connect_timeout"_a, "timeout"_a,
              "chunk_bytes"_a, "ring_bytes"_a, "inline_bytes"_a, "slice_bytes"_a, "vm_read_bytes"_a,
              "available_bytes"_a, "limited_by"_a)
         .def("__init__", &construct_split, "parent"_a, "available_bytes"_a, "limited_by"_a)
         .def_prop_ro("rank", &Shm::rank)
         .def_prop_ro("size", &Shm::size)
-        .def("allgatherv", &Shm::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(),
-             "displs"_a.none())
-        .def("allreduce", &Shm::allreduce, "send"_a.none(), "recv"_a.none(), "op"_a.none())
-        .def("broadcast", &Shm::broadcast, "buf"_a.none(), "root"_a.none())
-        .def("barrier", &Shm::barrier)
         .def("create_region", &Shm::create_region, "count"_a, "dtype"_a, "available_bytes"_a, "limited_by"_a,
              "Collective: memory that all ranks have mapped.")
         .def("fence", &Shm::fence, "memory"_a, "Collective: all writes to that region are visible afterwards.")

@@ -33,8 +33,8 @@ public:
 
 class Tcp {
 public:
-    Tcp(int rank, int size, double timeout_s, std::size_t piece_bytes, std::size_t window_bytes)
-        : core_({rank, size}, timeout_s, {piece_bytes, window_bytes}) {}
+    Tcp(int rank, int size, double timeout_s, std::size_t piece_bytes, std::size_t window_bytes, int keepalive_s)
+        : core_({rank, size}, timeout_s, {piece_bytes, window_bytes, keepalive_s}), keepalive_s_(keepalive_s) {}
 
     int listen(std::string host, int port, std::string secret, double timeout_s) {
         meet(std::move(host), port, std::move(secret), timeout_s);
@@ -107,7 +107,8 @@ public:
 
 private:
     void meet(std::string host, int port, std::string secret, double timeout_s) {
-        meeting_.emplace(core_.group(), tcp::Place{std::move(host), port}, std::move(secret), timeout_s, caller_);
+        meeting_.emplace(core_.group(), tcp::Place{std::move(host), port}, std::move(secret), timeout_s,
+                         keepalive_s_, caller_);
     }
 
     template <class Work>
@@ -122,6 +123,7 @@ private:
 
     PythonCaller caller_;
     tcp::Communicator core_;
+    int keepalive_s_;
     std::optional<tcp::Meeting> meeting_;
 };
 
@@ -129,8 +131,8 @@ private:
 
 void bind_tcp(nb::module_& m) {
     nb::class_<Tcp>(m, "TcpCommunicator", "Collectives over a star of TCP connections around rank 0.")
-        .def(nb::init<int, int, double, std::size_t, std::size_t>(), "rank"_a, "size"_a, "timeout"_a,
-             "piece_bytes"_a, "window_bytes"_a)
+        .def(nb::init<int, int, double, std::size_t, std::size_t, int>(), "rank"_a, "size"_a, "timeout"_a,
+             "piece_bytes"_a, "window_bytes"_a, "keepalive_s"_a)
         .def("listen", &Tcp::listen, "host"_a, "port"_a, "secret"_a, "timeout"_a,
              "Rank 0: begin to listen; returns the port.")
         .def("gather", &Tcp::gather, "Rank 0: wait until all are there.")

@@ -19,6 +19,13 @@ constexpr std::uint64_t read_step = 8ULL << 20;
 
 std::size_t at(int rank) noexcept { return static_cast<std::size_t>(rank); }
 
+// Payloads that fit into a slot: most are one number, for which a call of memcpy takes longer than the copy.
+void copy_few(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
+    if (bytes == sizeof(std::uint64_t)) [[likely]]
+        std::memcpy(to, from, sizeof(std::uint64_t));
+    else if (bytes != 0) std::memcpy(to, from, bytes);
+}
+
 std::uint64_t address_of(const std::byte* data) noexcept { return reinterpret_cast<std::uint64_t>(data); }
 
 // Whole elements only, so that every chunk can be folded.
@@ -57,6 +64,36 @@ private:
     comm::TraceScope traced_;  // a member: it ends after the destructor above has made its entry
     bool is_timed_;
     Clock::time_point begin_;
+};
+
+// The path of one call, and the time it takes there; nothing where there is no choice.
+class Communicator::Trip {
+public:
+    explicit Trip(Paths::Choice* choice) noexcept
+        : choice_(choice), path_(choice == nullptr ? Path::rings : choice->path()) {
+        if (choice_ != nullptr) begin_ = Paths::Clock::now();
+    }
+    Path path() const noexcept { return path_; }
+    Path found() const noexcept { return choice_ == nullptr ? Path::rings : choice_->found(); }
+
+    // Between these two this rank waits for others, which says nothing about the path.
+    void pause() noexcept {
+        if (choice_ != nullptr) before_ = Paths::Clock::now() - begin_;
+    }
+    void go_on(const Team& team, int leader) noexcept {
+        if (choice_ == nullptr) return;
+        if ((team.flags(leader) & Call::is_inline) == 0) choice_->follow(team.offer(leader).found);
+        begin_ = Paths::Clock::now();
+    }
+    void arrive() noexcept {
+        if (choice_ != nullptr) choice_->note(before_ + (Paths::Clock::now() - begin_));
+    }
+
+private:
+    Paths::Choice* choice_;
+    Path path_;
+    Paths::Clock::time_point begin_;
+    Paths::Clock::duration before_ = {};
 };
 
 Communicator::Communicator(std::shared_ptr<Mapping> segment, comm::Group group, double timeout_s, Caller& caller)
@@ -136,21 +173,24 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
         copy_bytes(own.target, own.source, own.bytes);
         return;
     }
+    Trip trip(choice_of(Paths::Pattern::gather, total));
     if (place == 0 && own.bytes <= team_.limits().inline_bytes) {
-        if (own.bytes != 0) std::memcpy(team_.my_payload(), own.source, own.bytes);
+        copy_few(team_.my_payload(), own.source, own.bytes);
         team_.publish(call, Call::is_inline);
     } else {
         if (is_in_place) own.target = nullptr;
-        Offer offer{place, address_of(own.source), 0};
-        if (place == 0 && !reads_directly(total)) {
-            own.chunks = Exchange::chunks_of(own.bytes, team_.limits().chunk_bytes);
-            offer.prefilled = Exchange(team_, lanes_, team_.limits().chunk_bytes, total >= larger_than_caches)
-                                  .prefill(team_.limits().ring_chunks);
+        Offer offer{place, address_of(own.source), 0, trip.found()};
+        if (place == 0 && trip.path() == Path::rings) {
+            open_ring(me);
+            offer.prefilled =
+                Exchange(team_, lanes_, team_.limits().chunk_bytes, total >= larger_than_caches).prefill(1);
         }
         team_.put(offer);
         team_.publish(call, (place != 0 ? Call::is_placed : 0) | (is_in_place ? Call::is_ready : 0));
     }
+    trip.pause();
     team_.agree(call);
+    trip.go_on(team_, 0);
 
     if (all_at(place)) {  // one copy of the result for all: each rank writes its part once everybody is here
         if (team_.all_have(Call::is_ready)) return;
@@ -160,10 +200,26 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
         }
         return finish_step(call, true);
     }
-    move_lanes(call, total);
+    if (team_.all_have(Call::is_inline)) {
+        for (int rank = 0; rank < size; ++rank) {
+            const Lane& lane = lanes_[at(rank)];
+            if (rank != me) copy_few(lane.target, team_.payload(rank), lane.bytes);
+            else if (!is_in_place) copy_few(lane.target, lane.source, lane.bytes);
+        }
+        return;
+    }
+    move_lanes(call, total, trip.path());
+    trip.arrive();
 }
 
-void Communicator::move_lanes(const Call& call, std::uint64_t total) {
+// Lays the lane's chunks into its ring.
+void Communicator::open_ring(int rank) noexcept {
+    Lane& lane = lanes_[at(rank)];
+    lane.chunks = Exchange::chunks_of(lane.bytes, team_.limits().chunk_bytes);
+    if (lane.chunks != 0) team_.open_ring(rank, std::min(lane.bytes, team_.limits().chunk_bytes));
+}
+
+void Communicator::move_lanes(const Call& call, std::uint64_t total, Path path) {
     const std::uint64_t unit = team_.limits().chunk_bytes;
     const int me = group().rank;
     bool needs_rings = false;
@@ -175,22 +231,25 @@ void Communicator::move_lanes(const Call& call, std::uint64_t total) {
             if (lane.bytes != 0 && lane.target != nullptr && lane.target != from)
                 std::memcpy(lane.target, from, lane.bytes);
         } else {
-            lane.chunks = Exchange::chunks_of(lane.bytes, unit);
+            open_ring(rank);
             needs_rings |= lane.chunks != 0;
             if (rank != me) lane.ready = team_.offer(rank).prefilled;
         }
     }
     if (!needs_rings) return;
-    if (reads_directly(total) && read_lanes(call)) return;
+    if (path == Path::direct && read_lanes(call, total >= larger_than_caches)) return;
     Exchange(team_, lanes_, unit, total >= larger_than_caches).run();
 }
 
 // One copy straight from the other ranks' memory. False, on all ranks, if one of them could not: then nothing that
 // this rank has is lost, and the rings do it.
-bool Communicator::read_lanes(const Call& call) {
+bool Communicator::read_lanes(const Call& call, bool around_cache) {
     const auto [me, size] = group();
     Lane& own = lanes_[at(me)];
-    if (own.chunks != 0 && own.target != nullptr) copy_bytes_around_cache(own.target, own.source, own.bytes);
+    if (own.chunks != 0 && own.target != nullptr) {
+        if (around_cache) copy_bytes_around_cache(own.target, own.source, own.bytes);
+        else copy_bytes(own.target, own.source, own.bytes);
+    }
     bool is_well = true;
     for (int i = 1; i < size && is_well; ++i) {
         const int rank = (me + i) % size;
@@ -213,7 +272,8 @@ void Communicator::broadcast(const comm::Buffer& buf, int root, Caller& caller) 
     team_.begin(call, caller);
     const std::uint64_t place = regions_.place_of(buf.data, bytes);
     std::uint32_t flags = place != 0 ? Call::is_placed : 0;
-    Offer offer{place, address_of(buf.data), 0};
+    Trip trip(choice_of(Paths::Pattern::broadcast, bytes));
+    Offer offer{place, address_of(buf.data), 0, trip.found()};
 
     std::fill(lanes_.begin(), lanes_.end(), Lane{});
     Lane& lane = lanes_[at(root)];
@@ -224,16 +284,19 @@ void Communicator::broadcast(const comm::Buffer& buf, int root, Caller& caller) 
         if (bytes != 0) std::memcpy(team_.my_payload(), buf.data, bytes);
         flags |= Call::is_inline;
     } else {
-        if (me == root && place == 0 && size > 1 && !reads_directly(bytes)) {
-            lane.chunks = Exchange::chunks_of(bytes, team_.limits().chunk_bytes);
+        if (me == root && place == 0 && size > 1 && trip.path() == Path::rings) {
+            open_ring(me);
             offer.prefilled = Exchange(team_, lanes_, team_.limits().chunk_bytes, false).prefill(1);
         }
         team_.put(offer);
     }
     team_.publish(call, flags);
+    trip.pause();
     team_.agree(call);
+    trip.go_on(team_, (root + 1) % size);  // one that receives: the root is done before the others are
     if (size == 1 || all_at(place)) return;
-    move_lanes(call, bytes);
+    move_lanes(call, bytes, trip.path());
+    trip.arrive();
 }
 
 void Communicator::allreduce(const comm::Buffer& send, const comm::Buffer& recv, comm::ReduceOp op,
@@ -261,13 +324,13 @@ void Communicator::allreduce(const comm::Buffer& send, const comm::Buffer& recv,
             return;
         }
     } else {
-        const std::uint64_t chunks = Exchange::chunks_of(bytes, unit);
-        for (; prefilled < chunks && team_.has_room(prefilled); ++prefilled)
-            stage(team_, reduction, unit, prefilled);
-        team_.put({place, 0, prefilled});
+        team_.open_ring(me, std::min(unit, bytes));
+        if (team_.fits_early(0)) stage(team_, reduction, unit, prefilled++);
+        team_.put({place, 0, prefilled, Path::rings});
         team_.publish(call, place != 0 ? Call::is_placed : 0);
         team_.agree(call);
     }
+    for (int rank = 0; rank < size; ++rank) team_.open_ring(rank, std::min(unit, bytes));
     const bool is_placed = all_at(place);
     if (bytes > team_.limits().inline_bytes && (is_placed || (size > 2 && bytes >= team_.limits().slice_bytes)))
         return fold_in_slices(team_, reduction, unit, prefilled, is_placed);

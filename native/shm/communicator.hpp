@@ -48,15 +48,17 @@ public:
 
 private:
     class Timed;
+    class Trip;
 
     std::uint64_t place_of(const comm::Buffer& recv, const comm::Layout& layout) const noexcept;
     bool all_at(std::uint64_t place) const noexcept;
-    bool reads_directly(std::uint64_t bytes) const noexcept {
-        return may_read_ && bytes >= team_.limits().vm_read_bytes;
+    Paths::Choice* choice_of(Paths::Pattern pattern, std::uint64_t bytes) noexcept {
+        return may_read_ && bytes >= team_.limits().vm_read_bytes ? &paths_.of(pattern, bytes) : nullptr;
     }
     void finish_step(const Call& call, bool is_well);
-    void move_lanes(const Call& call, std::uint64_t total);
-    bool read_lanes(const Call& call);
+    void open_ring(int rank) noexcept;
+    void move_lanes(const Call& call, std::uint64_t total, Path path);
+    bool read_lanes(const Call& call, bool around_cache);
     std::shared_ptr<Mapping> share_memory(const Call& call, std::uint64_t bytes, const Room& room,
                                           const char* purpose, bool is_segment, Caller& caller);
 
@@ -69,6 +71,7 @@ private:
     std::vector<const std::byte*> rows_;
     std::uint64_t shared_so_far_ = 0;
     bool may_read_ = false;
+    Paths paths_;
     comm::Statistics statistics_;
     comm::Track track_;
 };

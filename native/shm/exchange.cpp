@@ -27,7 +27,7 @@ void Exchange::fill_one() noexcept {
 
 std::uint64_t Exchange::prefill(std::uint64_t most) noexcept {
     Lane& lane = own();
-    while (lane.done < std::min(lane.chunks, most) && team_.has_room(lane.done)) fill_one();
+    while (lane.done < std::min(lane.chunks, most) && team_.fits_early(lane.done)) fill_one();
     return lane.done;
 }
 
@@ -43,8 +43,7 @@ bool Exchange::take_one(int rank) noexcept {
     if (!is_available(rank)) return false;
     deliver(lane.target + lane.done * unit_, team_.chunk(rank, lane.done), length(lane, lane.done));
     ++lane.done;
-    // The writer asks only before it overwrites, which the last round of the ring never is.
-    if (lane.done + team_.limits().ring_chunks <= lane.chunks) team_.announce_taken(rank, lane.done);
+    if (team_.asks_for_room(rank, lane.chunks)) team_.announce_taken(rank, lane.done);
     return true;
 }
 
@@ -61,8 +60,7 @@ bool Exchange::can_move() noexcept {
 bool Exchange::is_awaited(int rank) noexcept {
     const Lane& lane = lanes_[static_cast<std::size_t>(rank)];
     if (lane.done < lane.chunks && !is_available(rank)) return true;
-    return own().done < own().chunks &&
-           team_.taken(team_.group().rank, rank) + team_.limits().ring_chunks <= own().done;
+    return own().done < own().chunks && team_.is_held_up_by(rank, own().done);
 }
 
 void Exchange::run() {

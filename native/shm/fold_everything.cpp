@@ -31,26 +31,26 @@ void fold_everything(Team& team, const Reduction& reduction, std::uint64_t unit,
                      bool writes) {
     const auto [me, size] = team.group();
     const std::uint64_t chunks = Exchange::chunks_of(reduction.bytes(), unit);
-    const std::uint64_t ring = team.limits().ring_chunks;
     std::vector<const std::byte*> rows(static_cast<std::size_t>(size));
     std::vector<Input> inputs(static_cast<std::size_t>(size));
     for (int rank = 0; rank < size; ++rank) inputs[static_cast<std::size_t>(rank)] = input_of(team, rank);
 
     std::uint64_t staged = inputs[static_cast<std::size_t>(me)].is_inline ? chunks : prefilled;
-    const auto can_stage = [&] { return staged < chunks && team.has_room(staged); };
+    std::uint64_t index = 0;
+    const auto can_stage = [&] { return staged < chunks && staged < index + 2 && team.has_room(staged); };
     const auto stage_ahead = [&] {
         while (can_stage()) {
             stage(team, reduction, unit, staged);
             team.announce_filled(++staged);
         }
     };
-    for (std::uint64_t index = 0; index < chunks; ++index) {
+    for (; index < chunks; ++index) {
         stage_ahead();
         // In place, the fold overwrites what must be in the ring by then; and who leaves has contributed
         // everything.
         while (staged <= index) {
             team.waiter().for_any(can_stage,
-                                  [&](int rank) { return rank != me && team.taken(me, rank) + ring <= staged; });
+                                  [&](int rank) { return rank != me && team.is_held_up_by(rank, staged); });
             stage_ahead();
         }
         for (int rank = 0; rank < size; ++rank) {
@@ -77,7 +77,7 @@ void fold_everything(Team& team, const Reduction& reduction, std::uint64_t unit,
                                      reduction.recv + index * unit);
         team.waiter().note_progress();
         for (int rank = 0; rank < size; ++rank)
-            if (rank != me && index + 1 + ring <= chunks) team.announce_taken(rank, index + 1);
+            if (rank != me && team.asks_for_room(rank, chunks)) team.announce_taken(rank, index + 1);
     }
     for (int rank = 0; rank < size; ++rank)
         team.advance(rank, inputs[static_cast<std::size_t>(rank)].is_inline ? 0 : chunks);

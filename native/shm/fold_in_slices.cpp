@@ -72,7 +72,7 @@ private:
     bool is_awaited(int rank) noexcept {
         if (fetched_ < folded_ && !has_result(rank)) return true;
         if (folded_ < staged_ && !has_input(rank)) return true;
-        return staged_ < chunks_ && team_.taken(team_.group().rank, rank) + team_.limits().ring_chunks <= staged_;
+        return staged_ < chunks_ && team_.is_held_up_by(rank, staged_);
     }
 
     bool stage_one() noexcept {
@@ -104,7 +104,7 @@ private:
             if (!is_placed_)
                 copy_bytes(reduction_.recv + fetched_ * unit_ + offset, team_.chunk(rank, fetched_) + offset,
                            count * reduction_.dtype.itemsize);
-            if (fetched_ + 1 + team_.limits().ring_chunks <= chunks_) team_.announce_taken(rank, fetched_ + 1);
+            if (team_.asks_for_room(rank, chunks_)) team_.announce_taken(rank, fetched_ + 1);
         }
         ++fetched_;
         return true;

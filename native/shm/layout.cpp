@@ -18,17 +18,14 @@ std::uint64_t consumed_offset(std::uint64_t size) noexcept {
     return round_up(records_offset + size * sizeof(RankRecord), page);
 }
 
-std::uint64_t chunks_offset(std::uint64_t size) noexcept {
+std::uint64_t rings_offset(std::uint64_t size) noexcept {
     return round_up(consumed_offset(size) + size * size * sizeof(Flag), page);
 }
-
-// Chunks begin on a cache line, so that vector copies are aligned and no line belongs to two chunks.
-std::uint64_t stride_of(const Limits& limits) noexcept { return round_up(limits.chunk_bytes, cache_line); }
 
 }  // namespace
 
 std::uint64_t Layout::bytes_for(std::uint64_t size, const Limits& limits) noexcept {
-    return round_up(chunks_offset(size) + size * limits.ring_chunks * stride_of(limits), page);
+    return round_up(rings_offset(size) + size * limits.ring_bytes, page);
 }
 
 void Layout::initialise(std::byte* memory, std::uint64_t size, const Limits& limits, std::uint64_t nonce) {
@@ -51,9 +48,8 @@ Layout::Layout(std::byte* memory) noexcept : header_(reinterpret_cast<Header*>(m
     const std::uint64_t size = header_->size;
     records_ = {reinterpret_cast<RankRecord*>(memory + records_offset), size};
     consumed_ = reinterpret_cast<Flag*>(memory + consumed_offset(size));
-    chunks_ = memory + chunks_offset(size);
-    ring_ = header_->limits.ring_chunks;
-    stride_ = stride_of(header_->limits);
+    rings_ = memory + rings_offset(size);
+    ring_bytes_ = header_->limits.ring_bytes;
 }
 
 }  // namespace cobre::shm

@@ -1,6 +1,6 @@
 // What lies where in the segment. Everything that two ranks write has a cache line of its own.
 //
-//   Header | RankRecord per rank | consumed: one flag per (writer, reader) | ring of chunks per rank
+//   Header | RankRecord per rank | consumed: one flag per (writer, reader) | ring per rank
 //
 // Orderings, once for all: whoever publishes stores with release after the data; whoever waits loads with
 // acquire before reading it. A slot of sequence n is overwritten by n + 2, which its owner may write only
@@ -24,11 +24,11 @@ constexpr int largest_group = 1024;
 
 // Sizes that a test may shrink. Rank 0's are stored in the header and hold for all.
 struct Limits {
-    std::uint64_t chunk_bytes = 128 * 1024;     // one step of the pipeline; in the second-level cache
-    std::uint64_t ring_chunks = 4;              // how far a writer may run ahead of its readers
-    std::uint64_t inline_bytes = slot_payload;  // up to this a payload travels in the slot itself
-    std::uint64_t slice_bytes = 32 * 1024;      // allreduce of three or more ranks: from here each folds a part
-    std::uint64_t vm_read_bytes = 16 * 1024 * 1024;  // from here ranks read each other's memory directly
+    std::uint64_t chunk_bytes = 128 * 1024;      // one step of the pipeline; in the second-level cache
+    std::uint64_t ring_bytes = 2 * 1024 * 1024;  // per rank; twice the second-level cache, see ring.hpp
+    std::uint64_t inline_bytes = slot_payload;   // up to this a payload travels in the slot itself
+    std::uint64_t slice_bytes = 32 * 1024;       // allreduce of three or more ranks: from here each folds a part
+    std::uint64_t vm_read_bytes = 256 * 1024;    // from here ranks may read each other's memory directly
 };
 
 // What one rank says about the step it is in. `word` is the sequence number (upper half) and the
@@ -40,7 +40,7 @@ struct alignas(cache_line) Slot {
 };
 static_assert(sizeof(Slot) == cache_line);
 
-// A position in a ring, counted from the beginning of time.
+// Chunks that went through a ring, counted from the beginning of time.
 struct alignas(cache_line) Flag {
     std::atomic<std::uint64_t> position = 0;
 };
@@ -67,6 +67,7 @@ struct RankRecord {
     Identity identity;
     CpuMask cpus;
     std::int32_t cgroup_cpus = 0;
+    bool accepts_barriers = false;
     std::uint64_t probe_address = 0;  // in the rank's own memory: may the others read it?
     Bell bell;
     std::array<Slot, 2> slots;
@@ -106,7 +107,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std
 class Layout {
 public:
     static constexpr std::uint64_t magic = 0x4D4853'4552424F43ULL;  // "COBRESHM"
-    static constexpr std::uint32_t version = 1;
+    static constexpr std::uint32_t version = 2;
 
     static std::uint64_t bytes_for(std::uint64_t size, const Limits& limits) noexcept;
     // Writes the header into zero-filled memory of `bytes_for` bytes.
@@ -120,18 +121,14 @@ public:
     Flag& consumed(int writer, int reader) const noexcept {
         return consumed_[static_cast<std::size_t>(writer) * records_.size() + static_cast<std::size_t>(reader)];
     }
-    std::byte* chunk(int rank, std::uint64_t position) const noexcept {
-        const std::uint64_t index = static_cast<std::uint64_t>(rank) * ring_ + position % ring_;
-        return chunks_ + index * stride_;
-    }
+    std::byte* ring(int rank) const noexcept { return rings_ + static_cast<std::uint64_t>(rank) * ring_bytes_; }
 
 private:
     Header* header_;
     std::span<RankRecord> records_;
     Flag* consumed_;
-    std::byte* chunks_;
-    std::uint64_t ring_;
-    std::uint64_t stride_;
+    std::byte* rings_;
+    std::uint64_t ring_bytes_;
 };
 
 }  // namespace cobre::shm

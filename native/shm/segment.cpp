@@ -11,6 +11,7 @@
 #include <cstring>
 #include <thread>
 
+#include "shm/barrier.hpp"
 #include "shm/direct_read.hpp"
 #include "shm/futex.hpp"
 
@@ -96,7 +97,12 @@ private:
     std::shared_ptr<Mapping> create() {
         const auto size = static_cast<std::uint64_t>(meeting_.group.size);
         const std::uint64_t bytes = Layout::bytes_for(size, meeting_.limits);
-        file_ = create_reserved_file(bytes, meeting_.room, "the shm segment", caller_);
+        try {
+            file_ = create_reserved_file(bytes, meeting_.room, "the shm segment", caller_);
+        } catch (const comm::Error& error) {
+            leave_word({"rank 0 could not start: " + error.message(), error.fix()}, bytes);
+            throw;
+        }
         auto memory = std::make_shared<Mapping>(file_, bytes);
         if (!*memory) refuse(std::string("cannot map the segment: ") + std::strerror(errno), "raise ulimit -v");
         Layout::initialise(memory->data(), size, meeting_.limits, fresh_nonce());
@@ -108,6 +114,40 @@ private:
                        "let this user write to /dev/shm, or choose another COBRE_SHM_NAME");
             reclaim_or_refuse();
         }
+    }
+
+    // A segment without rings, with room for nothing but the reason, so that the others need not wait for their
+    // deadline to learn it. Where there is not even room for that, they do.
+    void leave_word(const Failure& failure, std::uint64_t needed) {
+        const auto size = static_cast<std::uint64_t>(meeting_.group.size);
+        Limits bare = meeting_.limits;
+        bare.ring_bytes = 0;
+        const std::uint64_t bytes = Layout::bytes_for(size, bare);
+        try {
+            file_ = create_reserved_file(bytes, {}, "the shm segment", caller_);
+        } catch (const comm::Error&) {
+            return;
+        }
+        const Mapping memory(file_, bytes);
+        if (!memory) return;
+        Layout::initialise(memory.data(), size, bare, needed);
+        Header& header = Layout(memory.data()).header();
+        record_failure(header, 0, failure);
+        if (link_file(file_, meeting_.name) != 0) return;
+        // Who comes later than this sees no segment, as if rank 0 had never started.
+        const auto deadline = Clock::now() + std::chrono::duration<double>(std::min(meeting_.timeout_s, 2.0));
+        for (;;) {
+            // Acquire is not needed: that they have come is all that counts.
+            const std::uint32_t come = header.attached.load(std::memory_order_relaxed);
+            if (come + 1 >= size || Clock::now() > deadline) break;
+            caller_.let_go();
+            futex_wait(header.attached, come, microseconds{20'000});
+            if (caller_.is_interrupted()) {
+                unlink_file(file_, meeting_.name);
+                throw Interrupted{};
+            }
+        }
+        unlink_file(file_, meeting_.name);
     }
 
     void reclaim_or_refuse() {
@@ -149,7 +189,17 @@ private:
         }
     }
 
+    // What rank 0 left in `leave_word`.
+    [[noreturn]] static void repeat_word(Header& header) {
+        header.attached.fetch_add(1, std::memory_order_relaxed);
+        futex_wake(header.attached, largest_group);
+        const Failure failure = recorded_failure(header);
+        throw comm::Error(comm::ErrorClass::allocation_failed, "", static_cast<std::int64_t>(header.nonce), 0,
+                          failure.text, failure.fix);
+    }
+
     std::shared_ptr<Mapping> enter_found(Found& found) {
+        if (found.header().limits.ring_bytes == 0) repeat_word(found.header());
         const auto size = static_cast<std::uint64_t>(meeting_.group.size);
         if (found.header().size != size)
             refuse_for_all(found.header(), {"rank " + std::to_string(meeting_.group.rank) +
@@ -188,6 +238,7 @@ void register_rank(const Layout& layout, comm::Group group) {
     record.identity = identity;
     record.cpus = CpuMask::of_this_process();
     record.cgroup_cpus = cgroup_cpus();
+    record.accepts_barriers = accept_barriers();
     record.probe_address = probe_address();
     // Release pairs with the acquire in await_all: who counts us may read our record.
     record.state.store(RankState::attached, std::memory_order_release);
@@ -269,10 +320,18 @@ std::shared_ptr<Mapping> make_private_segment(int size, const Limits& limits) {
     return memory;
 }
 
-Limits sane(Limits limits) noexcept {
+Limits sane(Limits limits, int size) noexcept {
     constexpr std::uint64_t widest_element = 16;  // a chunk holds at least one element of each reducible type
+    // All rings together: a container's /dev/shm often has 64 MB.
+    constexpr std::uint64_t all_rings = 24ULL << 20;
+    const std::uint64_t share = all_rings / static_cast<std::uint64_t>(std::max(size, 1));
+    if (limits.ring_bytes > share) {
+        limits.ring_bytes = share;
+        limits.chunk_bytes = std::min(limits.chunk_bytes, share / 4);
+    }
     limits.chunk_bytes = std::clamp<std::uint64_t>(limits.chunk_bytes, widest_element, 1ULL << 30);
-    limits.ring_chunks = std::clamp<std::uint64_t>(limits.ring_chunks, 1, 1024);
+    limits.ring_bytes = std::clamp<std::uint64_t>(limits.ring_bytes, limits.chunk_bytes, 1ULL << 32);
+    limits.ring_bytes = (limits.ring_bytes + cache_line - 1) / cache_line * cache_line;
     limits.inline_bytes = std::min<std::uint64_t>(limits.inline_bytes, slot_payload);
     return limits;
 }

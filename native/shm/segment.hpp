@@ -42,8 +42,8 @@ Creator creator_of(const std::string& name);
 // Takes the name away from a segment whose creator is dead; whether it did.
 bool reclaim_orphan(const std::string& name);
 
-// Limits that the algorithms can work with, whatever was asked for.
-Limits sane(Limits limits) noexcept;
+// Limits that the algorithms can work with, whatever was asked for, and that so many ranks find room for.
+Limits sane(Limits limits, int size) noexcept;
 
 // Random, for names that nobody guesses or has used before.
 std::uint64_t fresh_nonce();

@@ -7,21 +7,35 @@
 
 namespace cobre::shm {
 
+namespace {
+
+void prepare_to_write(const void* line) noexcept {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));  // the compiler's own would only read
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
+}  // namespace
+
 Team::Team(const Layout& layout, comm::Group group, double timeout_s, const comm::Lifetime& lifetime)
     : layout_(layout),
       group_(group),
       limits_(layout.header().limits),
       waiter_(layout, group, timeout_s, lifetime),
-      base_(static_cast<std::size_t>(group.size), 0),
-      free_until_(limits_.ring_chunks) {
+      rings_(static_cast<std::size_t>(group.size), Ring(limits_.ring_bytes)),
+      free_until_(limits_.ring_bytes) {
     CpuMask cpus;
     int quota = layout.record(0).cgroup_cpus;
+    bool have_barriers = true;
     for (const RankRecord& record : layout.records()) {
+        have_barriers = have_barriers && record.accepts_barriers;
         cpus.add(record.cpus);
         quota = std::min(quota, record.cgroup_cpus);
     }
     usable_cpus_ = std::min(cpus.count(), quota);
-    waiter_.set_patience(Patience::for_group(group.size, usable_cpus_));
+    waiter_.set_patience(Patience::for_group(group.size, usable_cpus_, have_barriers));
 }
 
 void Team::begin(const Call& call, Caller& caller) {
@@ -62,7 +76,10 @@ void Team::agree(const Call& call) {
         if (((word ^ call.bits()) & Call::signature) != 0 || theirs.detail != call.detail()) [[unlikely]]
             report_disagreement(call, peer);
     }
-    free_until_ = base(group_.rank) + limits_.ring_chunks;
+    free_until_ = ring(group_.rank).position() + limits_.ring_bytes;
+    // All have read what lies in the other slot: fetching its line for writing now overlaps with the way back to
+    // the caller, and the next publication finds it here.
+    prepare_to_write(&layout_.record(group_.rank).slots[(sequence_ + 1) & 1]);
 }
 
 std::uint32_t Team::flags(int rank) const noexcept {
@@ -82,17 +99,18 @@ bool Team::all_have(std::uint32_t flag) const noexcept {
 }
 
 bool Team::has_room(std::uint64_t index) noexcept {
-    const std::uint64_t position = base(group_.rank) + index;
-    if (position < free_until_) return true;
-    std::uint64_t slowest = UINT64_MAX;
-    for (int reader = 0; reader < group_.size; ++reader) {
-        if (reader == group_.rank) continue;
-        // Acquire pairs with the release in announce_taken: what they read, they have read.
-        const Flag& flag = layout_.consumed(group_.rank, reader);
-        slowest = std::min(slowest, flag.position.load(std::memory_order_acquire));
-    }
-    free_until_ = std::max(free_until_, slowest + limits_.ring_chunks);
-    return position < free_until_;
+    const Ring& mine = ring(group_.rank);
+    if (mine.end_of(index) <= free_until_) return true;
+    std::uint64_t slowest = index;
+    for (int reader = 0; reader < group_.size; ++reader)
+        if (reader != group_.rank) slowest = std::min(slowest, taken(reader));
+    free_until_ = std::max(free_until_, mine.begin_of(slowest) + mine.bytes());
+    return mine.end_of(index) <= free_until_;
+}
+
+bool Team::is_held_up_by(int reader, std::uint64_t index) const noexcept {
+    const Ring& mine = ring(group_.rank);
+    return mine.end_of(index) > mine.begin_of(std::min(index, taken(reader))) + mine.bytes();
 }
 
 void Team::announce_filled(std::uint64_t count) noexcept {
@@ -108,7 +126,7 @@ void Team::announce_folded(std::uint64_t count) noexcept {
 }
 
 void Team::announce_taken(int writer, std::uint64_t count) noexcept {
-    // Release pairs with the acquire in has_room.
+    // Release pairs with the acquire in taken.
     layout_.consumed(writer, group_.rank).position.store(base(writer) + count, std::memory_order_release);
     waiter_.wake();
 }
@@ -123,9 +141,12 @@ std::uint64_t Team::folded(int rank) const noexcept {
     return position > base(rank) ? position - base(rank) : 0;
 }
 
-std::uint64_t Team::taken(int writer, int reader) const noexcept {
-    const std::uint64_t position = layout_.consumed(writer, reader).position.load(std::memory_order_relaxed);
-    return position > base(writer) ? position - base(writer) : 0;
+// Chunks of mine that the reader is done with.
+std::uint64_t Team::taken(int reader) const noexcept {
+    // Acquire pairs with the release in announce_taken: what it read, it has read.
+    const Flag& flag = layout_.consumed(group_.rank, reader);
+    const std::uint64_t position = flag.position.load(std::memory_order_acquire);
+    return position > base(group_.rank) ? position - base(group_.rank) : 0;
 }
 
 // Every rank sees the disagreement, puts its own call into words, and takes those of the other; the slot's two

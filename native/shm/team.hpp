@@ -8,7 +8,9 @@
 
 #include "comm/arguments.hpp"
 #include "shm/layout.hpp"
+#include "shm/paths.hpp"
 #include "shm/resource.hpp"
+#include "shm/ring.hpp"
 #include "shm/waiter.hpp"
 
 namespace cobre::shm {
@@ -18,6 +20,7 @@ struct Offer {
     std::uint64_t place = 0;      // where the result lies, if in a shared region; equal only for the same bytes
     std::uint64_t address = 0;    // of the contribution, for those who read it directly
     std::uint64_t prefilled = 0;  // chunks that were in the ring before the slot was published
+    Path found = Path::rings;     // what this rank has found faster for payloads of this size
 };
 static_assert(sizeof(Offer) <= slot_payload);
 
@@ -51,24 +54,36 @@ public:
     const std::byte* payload(int rank) const noexcept { return slot(rank).payload.data(); }
     bool all_have(std::uint32_t flag) const noexcept;
 
-    // The rings. Chunks are counted from the start of the call.
+    // The rings. Chunks are counted from the start of the call, in which that rank's have `unit` bytes.
+    void open_ring(int rank, std::uint64_t unit) noexcept { ring(rank).open(unit); }
     std::byte* chunk(int rank, std::uint64_t index) const noexcept {
-        return layout_.chunk(rank, base_[static_cast<std::size_t>(rank)] + index);
+        return layout_.ring(rank) + ring(rank).offset(index);
     }
+    // Whether chunk `index` of mine fits: before `agree`, beside what others may still read of the call before;
+    // after it, beside what they have not taken of this one.
+    bool fits_early(std::uint64_t index) const noexcept { return ring(group_.rank).end_of(index) <= free_until_; }
     bool has_room(std::uint64_t index) noexcept;
+    // Whether that reader is why it has none.
+    bool is_held_up_by(int reader, std::uint64_t index) const noexcept;
+    // Whether a writer of so many chunks ever asks what has been taken.
+    bool asks_for_room(int writer, std::uint64_t chunks) const noexcept {
+        return ring(writer).may_fill_up(chunks);
+    }
     void announce_filled(std::uint64_t count) noexcept;
     void announce_folded(std::uint64_t count) noexcept;
     void announce_taken(int writer, std::uint64_t count) noexcept;
     std::uint64_t filled(int rank) const noexcept;
     std::uint64_t folded(int rank) const noexcept;
-    std::uint64_t taken(int writer, int reader) const noexcept;
     // At the end of a call: so many chunks went through that rank's ring.
-    void advance(int rank, std::uint64_t chunks) noexcept { base_[static_cast<std::size_t>(rank)] += chunks; }
+    void advance(int rank, std::uint64_t chunks) noexcept { ring(rank).advance(chunks); }
 
 private:
     const Slot& slot(int rank) const noexcept { return layout_.record(rank).slots[sequence_ & 1]; }
     bool has_published(int rank) const noexcept;
-    std::uint64_t base(int rank) const noexcept { return base_[static_cast<std::size_t>(rank)]; }
+    Ring& ring(int rank) noexcept { return rings_[static_cast<std::size_t>(rank)]; }
+    const Ring& ring(int rank) const noexcept { return rings_[static_cast<std::size_t>(rank)]; }
+    std::uint64_t base(int rank) const noexcept { return ring(rank).chunks_before(); }
+    std::uint64_t taken(int reader) const noexcept;
     [[noreturn]] void report_disagreement(const Call& call, int other);
 
     Layout layout_;
@@ -77,8 +92,8 @@ private:
     Waiter waiter_;
     Slot* my_slot_ = nullptr;
     std::uint64_t sequence_ = 0;
-    std::vector<std::uint64_t> base_;  // position of each ring at the start of the call
-    std::uint64_t free_until_ = 0;     // my ring may be written up to this position
+    std::vector<Ring> rings_;
+    std::uint64_t free_until_ = 0;  // my ring may be written up to this position
     int usable_cpus_ = 1;
 };
 

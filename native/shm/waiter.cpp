@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "comm/statistics.hpp"
+#include "shm/barrier.hpp"
 #include "shm/futex.hpp"
 
 namespace cobre::shm {
@@ -26,9 +27,9 @@ std::string seconds_text(double seconds) {
 
 }  // namespace
 
-Patience Patience::for_group(int size, int usable_cpus) noexcept {
+Patience Patience::for_group(int size, int usable_cpus, bool have_barriers) noexcept {
     // Longer spinning hurts even when cores suffice: two ranks may sit on one core until the kernel moves one.
-    return size <= usable_cpus ? Patience{200, 200} : Patience{0, 20};
+    return size <= usable_cpus ? Patience{200, 200, !have_barriers} : Patience{0, 20, true};
 }
 
 void Waiter::wait_slowly(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits, std::uint32_t asleep_for) {
@@ -56,18 +57,22 @@ void Waiter::wait_slowly(FunctionRef<bool()> ready, FunctionRef<bool(int)> await
     }
 }
 
-// Going to sleep races with the store that we sleep for: the publisher stores its flag, then loads `sleepers`, and
-// x86 and ARM may perform the load first. A fence there would cost every publisher a cache-line transfer; instead
-// the sleeper announces itself, gives the processor away once (which outlasts any store buffer), and looks again.
-// Should that ever fail, the slice bounds the delay.
+// Going to sleep races with the store that we sleep for. The publisher stores its flag and then loads `sleepers`;
+// we increment `sleepers` and then load the flag. With a full barrier between the two on either side, at least one
+// sees the other's store: either we find the flag set, or the publisher finds us, and what it finds includes
+// `asleep_for`. The publisher's barrier is its own, or the one that we make all processes execute. A ring of the
+// bell between our load of `rings` and the system call makes that return at once. So no wake-up is lost; the slice
+// is for trouble only.
 void Waiter::sleep(FunctionRef<bool()> ready, std::uint32_t asleep_for, microseconds slice) noexcept {
     Bell& bell = layout_.record(group_.rank).bell;
     std::atomic<std::uint32_t>& sleepers = layout_.header().sleepers;
-    // All relaxed: these words only decide who is woken; data is ordered by the flags that `ready` loads.
+    // Relaxed but for the increment: these words only decide who is woken; data is ordered by the flags that
+    // `ready` loads.
     const std::uint32_t heard = bell.rings.load(std::memory_order_relaxed);
     bell.asleep_for.store(asleep_for, std::memory_order_relaxed);
     sleepers.fetch_add(1, std::memory_order_seq_cst);
-    ::sched_yield();
+    if (patience_.publishers_fence) std::atomic_thread_fence(std::memory_order_seq_cst);
+    else barrier_everywhere();
     if (!ready()) futex_wait(bell.rings, heard, slice);
     sleepers.fetch_sub(1, std::memory_order_relaxed);
     bell.asleep_for.store(Bell::nobody, std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 // microseconds pays for none of it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -32,8 +33,12 @@ struct Patience {
     int spins = 0;
     int yields = 0;
 
-    // Spinning pays only while nobody spins on the core that the awaited rank needs.
-    static Patience for_group(int size, int usable_cpus) noexcept;
+    // Between publishing and looking for sleepers; else who goes to sleep makes all others execute a barrier.
+    bool publishers_fence = true;
+
+    // Spinning pays only while nobody spins on the core that the awaited rank needs. With cores for all, few sleep
+    // and many publish; otherwise it is the other way round, which decides who pays for the barrier.
+    static Patience for_group(int size, int usable_cpus, bool have_barriers) noexcept;
 };
 
 class Waiter {
@@ -75,8 +80,9 @@ public:
 
     // After publishing something: wakes those who sleep for it. One load while nobody sleeps.
     void wake() noexcept {
-        // Relaxed, with no fence between the publishing store and this load: see `sleep`.
-        if (layout_.header().sleepers.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        if (patience_.publishers_fence) std::atomic_thread_fence(std::memory_order_seq_cst);
+        // Acquire pairs with the increment in `sleep`: whom each sleeper sleeps for comes before it.
+        if (layout_.header().sleepers.load(std::memory_order_acquire) != 0) [[unlikely]]
             wake_sleepers(false);
     }
     void wake_all() noexcept { wake_sleepers(true); }
@@ -93,11 +99,14 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
+    // A pause takes about as long as a cache line from the next core, which is what most waits are for.
+    static constexpr int bare_spins = 40;
+
     template <class Ready>
     bool has_come_soon(Ready&& ready) noexcept {
         if (ready()) return true;
         for (int i = 0; i < patience_.spins; ++i) {
-            pause();
+            if (i >= bare_spins) pause();
             if (ready()) return true;
         }
         return false;

@@ -35,6 +35,7 @@ void Communicator::start(Met met) {
     const Patience patience = Patience::for_ranks(met.neighbours, usable_processors());
     rings_.resize(met.links.size());
     is_unwatched_.resize(met.links.size());
+    unanswered_since_.resize(met.links.size());
     exchange_.adopt(std::move(met.links), patience);
     is_watched_ = group_.rank == 0 && group_.size > 1;
     if (is_watched_) watcher_ = std::make_unique<std::thread>([this] { watch(); });

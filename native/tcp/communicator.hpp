@@ -1,6 +1,7 @@
 // The communicator of ranks that reach each other over TCP: a star around rank 0.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -69,6 +70,7 @@ private:
     void watch() noexcept;
     void watch_until_closed();
     void examine_departed();
+    void give_up_the_silent();
 
     comm::Group group_;
     comm::Lifetime lifetime_;
@@ -80,6 +82,7 @@ private:
     std::vector<std::vector<std::byte>> rings_;
     std::optional<Remembered> failure_;
     std::vector<bool> is_unwatched_;
+    std::vector<std::optional<std::chrono::steady_clock::time_point>> unanswered_since_;
 
     std::mutex calls_;  // one call, or the watcher, at a time
     std::mutex door_;   // guards the next three, for an instant only

@@ -81,7 +81,7 @@ Patience Patience::for_ranks(int neighbours, int usable_processors) noexcept {
     // Waking a sleeper takes some 50 us, so whoever sleeps after a shorter time sends the other to sleep as well,
     // and both stay slow. Offering the processor costs nothing while nobody else wants it, and is what the awaited
     // rank needs if it sits on the same one. With fewer processors than ranks nobody looks without offering.
-    return neighbours <= usable_processors ? Patience{10, 500} : Patience{0, 20};
+    return neighbours <= usable_processors ? Patience{40, 500} : Patience{0, 20};
 }
 
 void Exchange::adopt(Links links, Patience patience) {
@@ -189,19 +189,9 @@ void Exchange::act_on(Link& link, News news) {
 }
 
 void Exchange::lost(Link& link, bool has_said_goodbye) {
-    // Whoever has given all that this step needs may go.
-    if (link.inbox().is_done()) {
-        link.lose(has_said_goodbye);
-        return;
-    }
-    const std::string who = "rank " + std::to_string(link.rank()) + " (" + link.address() + ")";
-    const std::string where = " while " + me() + " waited for it in " + call_->describe();
     link.lose(has_said_goodbye);
-    if (has_said_goodbye)
-        throw Broken{
-            {who + " closed its communicator" + where, "let every rank make the same calls before any closes"}};
-    throw Broken{{who + " has died or exited" + where, "see the output of rank " + std::to_string(link.rank()) +
-                                                           " for what ended it; then start all ranks again"}};
+    if (link.inbox().is_done()) return;  // whoever has given all that this step needs may go
+    throw Broken{link.departure(" while " + me() + " waited for it in " + call_->describe())};
 }
 
 bool Exchange::is_complete(const Folding* folding) const noexcept {

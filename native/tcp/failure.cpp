@@ -20,14 +20,7 @@ using Clock = std::chrono::steady_clock;
 // A rank that takes nothing for so long is told nothing; it notices the end of the connection.
 constexpr std::chrono::milliseconds telling_time{500};
 
-Failure departure_of(const Link& link, bool has_said_goodbye) {
-    const std::string who = "rank " + std::to_string(link.rank()) + " (" + link.address() + ")";
-    if (has_said_goodbye)
-        return {who + " closed its communicator before this step",
-                "let every rank make the same calls before any closes"};
-    return {who + " has died or exited", "see the output of rank " + std::to_string(link.rank()) +
-                                             " for what ended it; then start all ranks again"};
-}
+constexpr const char* before = " before this step";
 
 }  // namespace
 
@@ -84,7 +77,7 @@ void Communicator::note_departures() {
     if (has_unwatched) look_again_.ring();
     for (const auto& link : exchange_.links()) {
         if (!link->is_lost()) continue;
-        remember("", departure_of(*link, link->has_said_goodbye()));
+        remember("", link->departure(before));
         if (group_.rank == 0) tell_others(failure_->failure);
         return;
     }
@@ -115,11 +108,12 @@ void Communicator::watch_until_closed() {
                 if (!link.is_lost() && !is_unwatched_[i]) polled.push_back({link.fd(), POLLRDHUP, 0});
             }
         }
-        if (::poll(polled.data(), polled.size(), -1) < 0) continue;
+        if (::poll(polled.data(), polled.size(), 500 * limits_.keepalive_s) < 0) continue;
         if (polled[0].revents != 0) return;
         if (polled[1].revents != 0) look_again_.hush();
         const Turn turn(*this, "watch");
         examine_departed();
+        if (!failure_) give_up_the_silent();
     }
 }
 
@@ -135,7 +129,27 @@ void Communicator::examine_departed() {
         }
         const bool has_reason = farewell.news == News::failure;
         link.lose(farewell.news == News::shutdown);
-        remember("", has_reason ? farewell.failure : departure_of(link, link.has_said_goodbye()));
+        remember("", has_reason ? farewell.failure : link.departure(before));
+        tell_others(failure_->failure);
+        return;
+    }
+}
+
+// The kernel asks nobody for a sign of life while it still repeats what we sent last, and does that for a quarter
+// of an hour. So we count ourselves, as long as keepalive would have taken.
+void Communicator::give_up_the_silent() {
+    const Clock::time_point now = Clock::now();
+    for (std::size_t i = 0; i < exchange_.links().size(); ++i) {
+        Link& link = *exchange_.links()[i];
+        if (link.is_lost() || is_unwatched_[i] || !link.is_unanswered()) {
+            unanswered_since_[i].reset();
+            continue;
+        }
+        if (!unanswered_since_[i]) unanswered_since_[i] = now;
+        if (now - *unanswered_since_[i] < std::chrono::seconds(2 * limits_.keepalive_s)) continue;
+        if (link.examine().has_contributed) continue;
+        link.give_up();
+        remember("", link.departure(before));
         tell_others(failure_->failure);
         return;
     }

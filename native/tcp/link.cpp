@@ -1,9 +1,13 @@
 #include "tcp/link.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <vector>
 
 namespace cobre::tcp {
@@ -39,8 +43,6 @@ ssize_t receive_vectors(int fd, std::span<iovec> vectors) noexcept {
     message.msg_iovlen = vectors.size();
     return ::recvmsg(fd, &message, MSG_DONTWAIT);
 }
-
-bool would_block() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
 
@@ -100,7 +102,7 @@ Link::Outcome Link::push(std::size_t limit) {
     const ssize_t count = send_vectors(socket_.get(), std::span(vectors).first(used));
     if (count < 0) {
         may_write = false;
-        return would_block() ? Outcome::blocked : Outcome::lost;
+        return stopped();
     }
     const std::size_t from_head = std::min(static_cast<std::size_t>(count), head);
     const std::size_t from_payload = static_cast<std::size_t>(count) - from_head;
@@ -120,7 +122,7 @@ Link::Outcome Link::flush() {
         const ssize_t count = ::send(socket_.get(), posted_.data(), posted_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (count < 0) {
             may_write = false;
-            return would_block() ? Outcome::blocked : Outcome::lost;
+            return stopped();
         }
         posted_.erase(0, static_cast<std::size_t>(count));
     }
@@ -135,7 +137,7 @@ Link::Outcome Link::receive(std::size_t piece) {
     if (count == 0) return Outcome::lost;
     if (count < 0) {
         may_read = false;
-        return would_block() ? Outcome::blocked : Outcome::lost;
+        return stopped();
     }
     std::size_t asked = 0;
     for (std::size_t i = 0; i < used; ++i) asked += vectors[i].iov_len;
@@ -143,6 +145,36 @@ Link::Outcome Link::receive(std::size_t piece) {
     may_read = static_cast<std::size_t>(count) == asked;
     inbox_.received(static_cast<std::size_t>(count));
     return Outcome::moved;
+}
+
+// What a system call that has just failed means.
+Link::Outcome Link::stopped() noexcept {
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return Outcome::blocked;
+    if (trouble_ == 0) trouble_ = errno;
+    return Outcome::lost;
+}
+
+bool Link::is_unanswered() const noexcept {
+    tcp_info info = {};
+    socklen_t length = sizeof info;
+    return ::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_retransmits > 0;
+}
+
+void Link::give_up() noexcept {
+    trouble_ = ETIMEDOUT;
+    lose(false);
+}
+
+Failure Link::departure(const std::string& where) const {
+    const std::string rank = "rank " + std::to_string(rank_);
+    const std::string who = rank + " (" + address_ + ")";
+    if (has_said_goodbye_)
+        return {who + " closed its communicator" + where, "let every rank make the same calls before any closes"};
+    if (trouble_ == ETIMEDOUT || trouble_ == EHOSTUNREACH || trouble_ == ENETUNREACH || trouble_ == ENETDOWN)
+        return {who + " cannot be reached any more (" + std::strerror(trouble_) + ")" + where,
+                "see whether its machine runs and the network between; then start all ranks again"};
+    return {who + " has died or exited" + where,
+            "see the output of " + rank + " for what ended it; then start all ranks again"};
 }
 
 void Link::stop_sending() noexcept {
@@ -171,16 +203,21 @@ void Link::leave() noexcept {
 }
 
 Link::Farewell Link::examine() {
-    constexpr std::size_t most_peeked = 64 * 1024;
     std::vector<std::byte> bytes(inbox_.unread().begin(), inbox_.unread().end());
     const std::size_t buffered = bytes.size();
-    bytes.resize(buffered + most_peeked);
-    const ssize_t count = ::recv(socket_.get(), bytes.data() + buffered, most_peeked, MSG_PEEK | MSG_DONTWAIT);
-    const std::size_t peeked = count > 0 ? static_cast<std::size_t>(count) : 0;
-    bytes.resize(buffered + peeked);
+    // The stream has ended, so the kernel holds all that is left of it: no more than its buffer.
+    int held = 0;
+    static_cast<void>(::ioctl(socket_.get(), FIONREAD, &held));
+    bytes.resize(buffered + static_cast<std::size_t>(std::max(held, 1)));
+    const ssize_t count =
+        ::recv(socket_.get(), bytes.data() + buffered, bytes.size() - buffered, MSG_PEEK | MSG_DONTWAIT);
+    if (count < 0) static_cast<void>(stopped());
+    bytes.resize(buffered + (count > 0 ? static_cast<std::size_t>(count) : 0));
+    return farewell_in(bytes, rank_);
+}
 
+Link::Farewell Link::farewell_in(std::span<const std::byte> rest, int rank) {
     Farewell farewell;
-    std::span<const std::byte> rest = bytes;
     std::uint64_t due = 0;
     bool has_called = false;
     bool has_begun = false;
@@ -199,19 +236,17 @@ Link::Farewell Link::examine() {
         }
         if (header->tag == Tag::overdue) continue;
         if (header->tag == Tag::call) {
+            if (has_begun && due == 0) break;  // what follows is about later steps
             const std::optional<Call> call = Call::decode(payload);
             has_called = call.has_value();
-            due = call ? call->contribution_bytes(rank_) : 0;
+            due = call ? call->contribution_bytes(rank) : 0;
             continue;
         }
         has_begun = true;
         const std::size_t prefix = header->tag == Tag::allreduce_send && !payload.empty() ? 1 : 0;
         due -= std::min<std::uint64_t>(due, payload.size() - prefix);
     }
-    // More than we looked at: whoever needs it will find out whether it is enough.
-    const bool is_unknown = peeked == most_peeked;
-    farewell.has_contributed =
-        farewell.news != News::failure && has_called && (is_unknown || (has_begun && due == 0));
+    farewell.has_contributed = farewell.news != News::failure && has_called && has_begun && due == 0;
     return farewell;
 }
 

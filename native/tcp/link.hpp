@@ -50,8 +50,12 @@ public:
         is_lost_ = true;
         has_said_goodbye_ = has_said_goodbye;
     }
+    // The kernel repeats what we sent, and nobody answers: a machine that vanished, if that goes on for long.
+    bool is_unanswered() const noexcept;
+    void give_up() noexcept;
     bool is_lost() const noexcept { return is_lost_; }
-    bool has_said_goodbye() const noexcept { return has_said_goodbye_; }
+    // That it is lost, how, and what to do; `where` is the place of that in the caller's life.
+    Failure departure(const std::string& where) const;
 
     // Non-waiting goodbye: says Shutdown if a frame may begin here, closes our half, takes what is unread so that
     // the kernel does not answer it with a reset, and gives the descriptor back.
@@ -66,6 +70,8 @@ public:
         Failure failure;
     };
     Farewell examine();
+    // The same of `bytes` that `rank` sent last.
+    static Farewell farewell_in(std::span<const std::byte> bytes, int rank);
 
     int fd() const noexcept { return socket_.get(); }
     int rank() const noexcept { return rank_; }
@@ -79,10 +85,12 @@ private:
     void start_frame(std::size_t piece) noexcept;
     bool has_frame_under_way() const noexcept { return frame_left_ > 0 || head_begin_ < head_end_; }
     Outcome push(std::size_t limit);
+    Outcome stopped() noexcept;
 
     int rank_;
     bool is_lost_ = false;
     bool has_said_goodbye_ = false;
+    int trouble_ = 0;  // the first error of the connection; the kernel tells it only once
     bool is_first_frame_ = true;
     bool is_over_ = true;  // the last frame of this step has begun
     Tag tag_ = Tag::barrier_go;

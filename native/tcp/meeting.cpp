@@ -45,11 +45,13 @@ std::string seconds_text(double seconds) {
 
 }  // namespace
 
-Meeting::Meeting(comm::Group group, Place place, std::string secret, double timeout_s, Caller& caller)
+Meeting::Meeting(comm::Group group, Place place, std::string secret, double timeout_s, int keepalive_s,
+                 Caller& caller)
     : group_(group),
       place_(std::move(place)),
       secret_(std::move(secret)),
       timeout_s_(timeout_s),
+      keepalive_s_(keepalive_s),
       deadline_(Clock::now() + duration_cast<Clock::duration>(duration<double>(timeout_s))),
       caller_(caller),
       seats_(static_cast<std::size_t>(group.size)) {}
@@ -120,7 +122,7 @@ Met Meeting::gather() {
 void Meeting::admit_newcomers() {
     for (int i = 0; i < 64; ++i) {
         Endpoint peer;
-        Descriptor socket = accept_from(listener_, peer);
+        Descriptor socket = accept_from(listener_, peer, keepalive_s_);
         if (!socket) {
             if (errno != EMFILE && errno != ENFILE) return;
             // Out of descriptors: strangers hold them. Whoever has been silent longest makes room.
@@ -193,6 +195,7 @@ void Meeting::look_after_seats() {
         if (!seat.socket || ::poll(&polled, 1, 0) <= 0) continue;
         visitors_.add(seat.address, "rank " + std::to_string(rank) + " left before the group was complete");
         seat = {};
+        seat.has_left = true;
     }
 }
 
@@ -225,7 +228,9 @@ void Meeting::send_to_seated(const std::string& bytes) noexcept {
 std::string Meeting::absent() const {
     std::string list;
     for (std::size_t rank = 1; rank < seats_.size(); ++rank)
-        if (!seats_[rank].socket) list += (list.empty() ? "rank " : ", rank ") + std::to_string(rank);
+        if (!seats_[rank].socket)
+            list += (list.empty() ? "rank " : ", rank ") + std::to_string(rank) +
+                    (seats_[rank].has_left ? " (came and left)" : "");
     return list;
 }
 
@@ -248,7 +253,7 @@ Met Meeting::join() {
         try {
             for (const Endpoint& endpoint : resolve(place_.host, place_.port, false)) {
                 try {
-                    if (apply(begin_connecting(endpoint), met)) return met;
+                    if (apply(begin_connecting(endpoint, keepalive_s_), met)) return met;
                 } catch (const std::system_error& error) {
                     last_trouble_ = error.code().message();
                 }

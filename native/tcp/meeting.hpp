@@ -45,7 +45,7 @@ struct Met {
 
 class Meeting {
 public:
-    Meeting(comm::Group group, Place place, std::string secret, double timeout_s, Caller& caller);
+    Meeting(comm::Group group, Place place, std::string secret, double timeout_s, int keepalive_s, Caller& caller);
 
     // Rank 0, first: listens. Returns the port, which is the kernel's choice if 0 was asked for.
     int listen();
@@ -69,6 +69,7 @@ private:
         Descriptor socket;
         std::string address;
         std::uint64_t host = 0;
+        bool has_left = false;  // who sat here last
     };
 
     void admit_newcomers();
@@ -87,6 +88,7 @@ private:
     Place place_;
     Secret secret_;
     double timeout_s_;
+    int keepalive_s_;
     Clock::time_point deadline_;
     Caller& caller_;
     Visitors visitors_;

@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <netinet/tcp.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -18,9 +19,6 @@ namespace {
 // Large enough that a piece never waits for the other side to be scheduled; the kernel may grant less.
 constexpr int buffer_bytes = 4 * 1024 * 1024;
 
-// A machine that vanishes is noticed after idle + count × interval seconds, also when nothing is being sent.
-constexpr int keepalive_idle_s = 10;
-constexpr int keepalive_interval_s = 2;
 constexpr int keepalive_count = 5;
 
 void set_option(const Descriptor& socket, int level, int name, int value) noexcept {
@@ -28,11 +26,11 @@ void set_option(const Descriptor& socket, int level, int name, int value) noexce
     static_cast<void>(::setsockopt(socket.get(), level, name, &value, sizeof value));
 }
 
-void prepare(const Descriptor& socket) noexcept {
+void prepare(const Descriptor& socket, int keepalive_s) noexcept {
     set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
     set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, keepalive_idle_s);
-    set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, keepalive_interval_s);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, keepalive_s);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, keepalive_s / keepalive_count));
     set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, keepalive_count);
 }
 
@@ -98,21 +96,21 @@ Descriptor listen_at(const Endpoint& endpoint) {
     return socket;
 }
 
-Descriptor begin_connecting(const Endpoint& endpoint) {
+Descriptor begin_connecting(const Endpoint& endpoint, int keepalive_s) {
     Descriptor socket = make_socket(endpoint.address.ss_family);
-    prepare(socket);
+    prepare(socket, keepalive_s);
     if (::connect(socket.get(), endpoint.get(), endpoint.length) != 0 && errno != EINPROGRESS)
         throw std::system_error(errno, std::generic_category(), "connect");
     return socket;
 }
 
-Descriptor accept_from(const Descriptor& listener, Endpoint& peer) noexcept {
+Descriptor accept_from(const Descriptor& listener, Endpoint& peer, int keepalive_s) noexcept {
     peer.length = sizeof peer.address;
     const int fd = ::accept4(listener.get(), reinterpret_cast<sockaddr*>(&peer.address), &peer.length,
                              SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return {};
     Descriptor socket(fd);
-    prepare(socket);
+    prepare(socket, keepalive_s);
     return socket;
 }
 

@@ -27,9 +27,11 @@ std::vector<Endpoint> resolve(const std::string& host, int port, bool to_listen)
 // Throws std::system_error when the kernel refuses.
 Descriptor listen_at(const Endpoint& endpoint);
 // A connection under way: writable once it stands or has failed. Throws std::system_error when it fails at once.
-Descriptor begin_connecting(const Endpoint& endpoint);
+// After `keepalive_s` seconds of silence the kernel begins to ask whether the other machine is still there, and
+// gives it up after as many more without an answer (5 at least).
+Descriptor begin_connecting(const Endpoint& endpoint, int keepalive_s);
 // The next connection that waits at the door, and whose; empty with errno set when there is none.
-Descriptor accept_from(const Descriptor& listener, Endpoint& peer) noexcept;
+Descriptor accept_from(const Descriptor& listener, Endpoint& peer, int keepalive_s) noexcept;
 
 // 0, or why `begin_connecting` did not succeed.
 int connect_error(const Descriptor& socket) noexcept;

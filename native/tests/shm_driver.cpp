@@ -2,6 +2,7 @@
 // lengths around every internal limit, over all kinds of elements, contents verified.
 //
 //   shm_driver [rounds of random calls per group]
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -176,7 +177,8 @@ void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, c
     Rank rank(communicator, static_cast<std::uint64_t>(group.size));
     const std::size_t chunk = limits.chunk_bytes;
     std::vector<std::size_t> lengths = {1, 2, 5, 6, 7, 97};
-    for (const std::size_t bytes : {chunk, chunk * limits.ring_chunks, 3 * chunk * limits.ring_chunks})
+    const std::size_t ring = limits.ring_bytes;
+    for (const std::size_t bytes : {chunk, ring, std::min(3 * ring, ring + 4 * chunk)})
         for (const std::size_t count : {bytes / 8 - 1, bytes / 8, bytes / 8 + 1}) lengths.push_back(count);
     for (const std::size_t count : lengths) {
         for (const bool in_place : {false, true}) {
@@ -194,7 +196,7 @@ void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, c
 }
 
 void run_group(int size, shm::Limits limits, int rounds) {
-    limits = shm::sane(limits);
+    limits = shm::sane(limits, size);
     const auto segment = shm::make_private_segment(size, limits);
     std::vector<std::thread> threads;
     for (int rank = 0; rank < size; ++rank)
@@ -217,8 +219,8 @@ void run_group(int size, shm::Limits limits, int rounds) {
 int main(int argc, char** argv) {
     const int rounds = argc > 1 ? std::atoi(argv[1]) : 300;
     for (const int size : {1, 2, 3, 4, 8}) {
-        run_group(size, {.chunk_bytes = 64, .ring_chunks = 1, .slice_bytes = 128, .vm_read_bytes = 4096}, rounds);
-        run_group(size, {.chunk_bytes = 1000, .ring_chunks = 3, .inline_bytes = 8, .slice_bytes = 1}, rounds);
+        run_group(size, {.chunk_bytes = 64, .ring_bytes = 64, .slice_bytes = 128, .vm_read_bytes = 4096}, rounds);
+        run_group(size, {.chunk_bytes = 1000, .ring_bytes = 3000, .inline_bytes = 8, .slice_bytes = 1}, rounds);
         run_group(size, {}, rounds);
     }
     return 0;

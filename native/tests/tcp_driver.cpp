@@ -150,7 +150,7 @@ void check_calls(Report& report) {
 // Runs `body` on every rank of a fresh group, one thread each.
 void run_group(int size, Limits limits, double timeout_s, const Body& body) {
     Patient caller;
-    Meeting hub({0, size}, {"127.0.0.1", 0}, "secret", 10.0, caller);
+    Meeting hub({0, size}, {"127.0.0.1", 0}, "secret", 10.0, limits.keepalive_s, caller);
     const int port = size > 1 ? hub.listen() : 0;
     std::vector<std::thread> ranks;
     for (int rank = 0; rank < size; ++rank)
@@ -159,7 +159,7 @@ void run_group(int size, Limits limits, double timeout_s, const Body& body) {
             Communicator comm({rank, size}, timeout_s, limits);
             if (size > 1 && rank == 0) comm.start(hub.gather());
             if (rank > 0) {
-                Meeting meeting({rank, size}, {"127.0.0.1", port}, "secret", 10.0, mine);
+                Meeting meeting({rank, size}, {"127.0.0.1", port}, "secret", 10.0, limits.keepalive_s, mine);
                 comm.start(meeting.join());
             }
             body(comm, mine);
@@ -184,6 +184,10 @@ void check_collectives(Report& report, int size, Limits limits, std::size_t coun
             displs(counts);
         for (std::size_t r = 0; r < displs.size(); ++r)
             displs[r] = static_cast<std::int64_t>((displs.size() - 1 - r) * count);
+        std::atomic<bool> is_over = false;
+        std::thread observer([&] {
+            while (!is_over) wrong += comm.statistics().entries()[0].calls > 3;
+        });
         for (int round = 0; round < 3; ++round) {
             comm.allgatherv(buffer_of(mine), buffer_of(all), {counts, displs}, caller);
             comm.allreduce(buffer_of(mine), buffer_of(sum), ReduceOp::sum, caller);
@@ -203,6 +207,8 @@ void check_collectives(Report& report, int size, Limits limits, std::size_t coun
             wrong += comm.agree_on_region(5, float64, me != size - 1, caller) != size - 1;
             comm.split_local(caller);
         }
+        is_over = true;
+        observer.join();
         wrong += comm.statistics().entries()[0].calls != 3;
     });
     report.expect(wrong == 0, "collectives deliver the right numbers");

@@ -8,11 +8,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "tcp/handshake.hpp"
 #include "tcp/inbox.hpp"
+#include "tcp/link.hpp"
 
 namespace {
 
@@ -114,6 +116,20 @@ bool feed_inbox(Random& random, std::string stream) {
     return true;
 }
 
+// What a rank that went has left behind. Undamaged, it must be recognised for what it is.
+bool feed_farewell(Random& random, bool is_honest) {
+    std::string stream =
+        below(random, 4) == 0 && !is_honest ? garbage(random) : honest_step(random, Tag::allreduce_send);
+    const bool has_failure = stream.find("has died") != std::string::npos;
+    if (!is_honest) damage(random, stream);
+    const auto bytes = std::as_bytes(std::span(stream));
+    const Link::Farewell farewell = Link::farewell_in(bytes, 1);
+    // A stream that ends within the step is no contribution, wherever it ends.
+    const std::size_t torn = below(random, payload_bytes);
+    const bool torn_counts = is_honest && Link::farewell_in(bytes.first(torn), 1).has_contributed;
+    return !is_honest || (farewell.has_contributed == !has_failure && !torn_counts);
+}
+
 void feed_doorkeeper(Random& random, const Secret& secret) {
     Doorkeeper door(secret);
     Applicant applicant(secret, {1, 2});
@@ -171,9 +187,13 @@ int main(int argc, char** argv) {
     Random random(argc > 2 ? static_cast<std::uint64_t>(std::atol(argv[2])) : 1);
     const Secret secret("fuzz");
     for (long input = 0; input < inputs; ++input) {
-        switch (below(random, 8)) {
+        switch (below(random, 9)) {
             case 0: feed_doorkeeper(random, secret); break;
             case 1: feed_applicant(random, secret); break;
+            case 2:
+                if (feed_farewell(random, input % 2 == 0)) break;
+                std::printf("input %ld: a farewell was misread\n", input);
+                return 1;
             default:
                 if (feed_inbox(random, below(random, 4) == 0 ? garbage(random) : "")) break;
                 std::printf("input %ld takes no end\n", input);

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -48,8 +49,10 @@ def test_people_get_a_table_per_operation(cobre):
     done = cobre("bench", "-n", 2, "--backend", "shm", "--op", "allreduce,barrier", *QUICK, check=0)
     assert re.search(r"allreduce, 2 ranks\s+size +backend +p50 µs +p99 µs +GB/s +of limit", done.stdout)
     assert re.search(r"64 KiB +shm +[\d,.]+ +[\d,.]+ +[\d.]+ +\d+ %", done.stdout)
+    assert re.search(r"barrier, 2 ranks\s+backend +p50 µs +p99 µs\n", done.stdout)
     assert "allgatherv" not in done.stdout
     assert "\x1b" not in done.stdout
+    assert not re.search(r" $", done.stdout, re.M)
 
 
 def test_it_fits_a_narrow_terminal(terminal):
@@ -71,13 +74,17 @@ def test_odd_numbers_of_ranks_work(cobre):
     assert len(report["rows"]) == 7
 
 
-def test_what_cannot_be_measured_is_said(cobre, environ, tmp_path):
-    done = cobre("bench", "-n", 2, "--peers", "--backend", "shm", "--op", "barrier", "--seconds", "0.01")
-    assert "not measured: gloo: PyTorch is not installed" in done.stdout or "gloo" in done.stdout
+def test_what_cannot_be_measured_is_said(cobre):
     done = cobre("bench", "-n", 2, "--backend", "local", check=1)
     assert "one rank" in done.stdout
     done = cobre("bench", "--backend", "pigeon", check=4)
     assert "pigeon" in done.stderr
+
+
+def test_a_backend_that_takes_too_long_is_given_up(cobre):
+    arguments = ["-n", 2, "--backend", "shm", "--op", "barrier", "--seconds", "30", "--timeout", "0.3"]
+    done = cobre("bench", *arguments, check=1)
+    assert "not measured: shm: still running after 0.3 s" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -157,3 +164,20 @@ def test_mpi4py_is_a_peer_where_it_is_installed():
     program = "\n".join(line.strip() for line in code.strip().splitlines())
     done = subprocess.run([python, "-c", program], capture_output=True, text=True, timeout=120, check=True)
     assert json.loads(done.stdout) == [["mpi", "mpi4py"], 14, {}]
+
+
+@pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is here")
+def test_a_peer_that_is_not_installed_is_said(cobre):
+    done = cobre(
+        "bench", "-n", 2, "--peers", "--backend", "shm", "--op", "barrier", "--seconds", "0.01", check=0
+    )
+    assert "not measured: gloo: PyTorch is not installed" in done.stdout
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="needs PyTorch")
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_gloo_is_a_peer_where_pytorch_is_installed(cobre, ranks):
+    done = cobre("bench", "-n", ranks, "--peers", "--backend", "shm", *QUICK, "--json", check=0)
+    rows = [row for row in json.loads(done.stdout)["rows"] if row["backend"] == "gloo"]
+    assert len(rows) == 7
+    assert {row["limit"] for row in rows if row["bytes"]} == {"loopback"}

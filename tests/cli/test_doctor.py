@@ -162,3 +162,39 @@ def test_the_mpi_library_and_its_launcher_are_named(library):
     )
     assert {"openmpi": "Open MPI", "mpich": "MPICH"}[library] in done.stdout
     assert str(folder / "mpiexec") in done.stdout
+    assert "does not match" not in done.stdout
+
+
+def test_in_a_pipe_every_finding_is_one_line(cobre):
+    lines = cobre("doctor").stdout.splitlines()
+    assert not [line for line in lines if line != line.rstrip()]
+    assert all(line.lstrip().startswith(("ok", "note", "problem", "fix: ")) for line in lines[:-1])
+
+
+def test_a_narrow_terminal_wraps_behind_the_first_column(terminal):
+    shell = terminal("doctor", columns=60)
+    shell.wait()
+    lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shell.text).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert all(line.startswith(("ok ", "note ", "problem ", " " * 10)) for line in lines[:-1])
+
+
+@pytest.mark.skipif(not MPI_ENVIRONMENTS, reason="needs the MPI environments of make test")
+@pytest.mark.parametrize(("library", "other"), [("openmpi", "mpich"), ("mpich", "openmpi")])
+def test_a_launcher_on_path_is_said_to_match_or_not(library, other, tmp_path):
+    python = Path(MPI_ENVIRONMENTS) / library / "bin" / "python"
+    code = "from cobre.comm.doctor import examine; print(*[f.text for f in examine() if f.subject == 'mpi'], sep='\\n')"
+    said = {}
+    for owner in (library, other):
+        # A script elsewhere that becomes that library's mpiexec, as a module system sets PATH.
+        (tmp_path / owner).mkdir()
+        wrapper = tmp_path / owner / "mpiexec"
+        wrapper.write_text(f'#!/bin/sh\nexec "{Path(MPI_ENVIRONMENTS) / owner / "bin" / "mpiexec"}" "$@"\n')
+        wrapper.chmod(0o755)
+        path = f"{tmp_path / owner}{os.pathsep}{os.environ['PATH']}"
+        command = [python, "-c", code]
+        said[owner] = subprocess.run(
+            command, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=60, check=True
+        ).stdout
+    assert f"mpiexec on PATH matches: {tmp_path / library / 'mpiexec'}" in said[library]
+    assert f"mpiexec on PATH does not match: {tmp_path / other / 'mpiexec'}" in said[other]

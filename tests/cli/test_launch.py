@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
-SOCKETS = ["--backend", "sockets", "--timeout", "40"]
-MEET = "from cobre.comm import create_communicator\ncomm = create_communicator()\n"
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+from launches import MEET, SOCKETS
 
 
 def test_a_script_runs_on_every_rank_with_its_arguments(cobre, program):
@@ -230,114 +218,6 @@ def test_a_reader_that_goes_away_ends_the_ranks(environ, program):
     assert done.stderr == ""
 
 
-WAITS = (
-    MEET
-    + """
-print('up', os.getpid(), flush=True)
-try:
-    if comm.rank == 0: time.sleep(60)
-    comm.barrier()
-except KeyboardInterrupt:
-    print('interrupted', comm.rank)
-    raise
-"""
-)
-
-
-def test_ctrl_c_is_a_keyboard_interrupt_on_every_rank(terminal, program):
-    shell = terminal("launch", "-n", 3, "--backend", "sockets", program(WAITS))
-    while shell.text.count("up") < 3:
-        shell.read_until("up " if shell.text.count("up") == 0 else "\n")
-        shell._read(0.1)
-    shell.type("\x03")
-    assert shell.wait() == 130
-    for rank in range(3):
-        assert f"interrupted {rank}" in shell.text
-    assert shell.text.endswith("cobre launch: ended by SIGINT\n")
-
-
-def test_a_second_ctrl_c_kills(terminal, program):
-    deaf = MEET + "signal.signal(2, lambda *a: print('deaf', flush=True))\nprint('up', flush=True)\n"
-    shell = terminal("launch", "-n", 1, "--backend", "local", program(deaf + "while True: time.sleep(1)"))
-    shell.read_until("up")
-    shell.type("\x03")
-    shell.read_until("deaf")
-    shell.type("\x03")
-    assert shell.wait() == 137
-
-
-def start(environ, *arguments):
-    return subprocess.Popen(
-        [sys.executable, "-m", "cobre", "launch", *map(str, arguments)],
-        env=environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def test_sigterm_is_forwarded(environ, program):
-    path = program(
-        "def leave(*a):\n    print('asked to end')\n    sys.exit(0)\n"
-        "signal.signal(15, leave)\nprint('up')\ntime.sleep(60)"
-    )
-    with start(environ, "-n", 2, "--backend", "sockets", path) as launcher:
-        assert [launcher.stdout.readline()[3:] for _ in range(2)] == [" up\n"] * 2
-        launcher.terminate()
-        output, errors = launcher.communicate(timeout=30)
-    assert sorted(output.splitlines()) == ["[0] asked to end", "[1] asked to end"]
-    assert (launcher.returncode, errors) == (0, "")
-
-
-def test_sigterm_without_a_handler_is_143(environ, program):
-    with start(environ, "-n", 2, "--backend", "sockets", program("print('up')\ntime.sleep(60)")) as launcher:
-        assert [launcher.stdout.readline()[3:] for _ in range(2)] == [" up\n"] * 2
-        launcher.terminate()
-        launcher.communicate(timeout=30)
-    assert launcher.returncode == 143
-
-
-def test_user_signals_reach_every_rank(environ, program):
-    path = program("signal.signal(10, lambda *a: (print('usr1'), os._exit(0)))\nprint('up')\ntime.sleep(60)")
-    with start(environ, "-n", 2, "--backend", "sockets", path) as launcher:
-        assert [launcher.stdout.readline()[3:] for _ in range(2)] == [" up\n"] * 2
-        launcher.send_signal(signal.SIGUSR1)
-        output, _ = launcher.communicate(timeout=30)
-    assert sorted(output.splitlines()) == ["[0] usr1", "[1] usr1"]
-
-
-def test_ranks_stop_and_go_on_with_their_launcher(environ, program):
-    with start(
-        environ, "-n", 2, "--backend", "sockets", program("print(os.getpid())\ntime.sleep(2)")
-    ) as launcher:
-        pids = [int(launcher.stdout.readline()[4:]) for _ in range(2)]
-        launcher.send_signal(signal.SIGTSTP)
-        wait_for_states(pids, "T")
-        launcher.send_signal(signal.SIGCONT)
-        wait_for_states(pids, "S")
-        launcher.communicate(timeout=30)
-    assert launcher.returncode == 0
-
-
-def wait_for_states(pids, state):
-    end = time.monotonic() + 10
-    while any(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != state for pid in pids):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def test_ranks_end_when_the_launcher_is_killed(environ, program):
-    with start(
-        environ, "-n", 3, "--backend", "sockets", program("print(os.getpid())\ntime.sleep(60)")
-    ) as launcher:
-        pids = [int(launcher.stdout.readline()[4:]) for _ in range(3)]
-        launcher.kill()
-    end = time.monotonic() + 5
-    while any(map(is_alive, pids)):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 def test_a_terminal_gets_coloured_prefixes(terminal, program):
     shell = terminal("launch", "-n", 2, "--backend", "sockets", program("print('hi')"))
     assert shell.wait() == 0
@@ -360,14 +240,6 @@ def test_a_prompt_is_seen_and_answered(terminal, program):
     assert "hello Ada\n" in shell.text
 
 
-def test_it_can_be_stopped_before_any_rank_is_up(environ, program):
-    with start(environ, "-n", 4, "--backend", "sockets", program("time.sleep(60)")) as launcher:
-        time.sleep(0.25)
-        launcher.send_signal(signal.SIGINT)
-        launcher.communicate(timeout=30)
-    assert launcher.returncode in (130, -2)
-
-
 def test_the_front_door_lists_its_commands(cobre):
     overview = cobre("--help", check=0).stdout
     assert all(name in overview for name in ("launch", "bench", "doctor", "version"))
@@ -376,108 +248,17 @@ def test_the_front_door_lists_its_commands(cobre):
     assert re.fullmatch(r"cobre \d+\.\d+.*\n", cobre("--version", check=0).stdout)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def test_two_launchers_make_one_group(environ, program):
-    """Both on this machine, as two machines would."""
-    path = program(
-        MEET + "import numpy as np\nall_ranks = np.empty(comm.size)\n"
-        "comm.allgatherv(np.array([float(comm.rank)]), all_ranks, [1] * comm.size, range(comm.size))\n"
-        "print(comm.rank, all_ranks.astype(int).tolist())"
-    )
-    common = ["-n", 5, "--backend", "tcp", "--nodes", 2, "--coordinator", f"127.0.0.1:{free_port()}"]
-    launchers = [start(environ, *common, "--node-rank", node, path) for node in range(2)]
-    outputs = [launcher.communicate(timeout=60) for launcher in launchers]
-    assert [launcher.returncode for launcher in launchers] == [0, 0], outputs
-    shown = [sorted(out.splitlines()) for out, _ in outputs]
-    assert shown[0] == [f"[{rank}] {rank} [0, 1, 2, 3, 4]" for rank in (0, 1, 2)]
-    assert shown[1] == [f"[{rank}] {rank} [0, 1, 2, 3, 4]" for rank in (3, 4)]
-
-
-def test_another_machine_needs_a_secret_before_anything_starts(cobre):
-    nodes = ["--nodes", "2", "--node-rank", "0", "--coordinator", "far.example:29500"]
-    done = cobre("launch", "-n", 4, "--backend", "tcp", *nodes, "echo", "started", check=4)
-    assert "COBRE_TCP_SECRET" in done.stderr
-    assert done.stdout == ""
-
-
-def test_shm_stays_on_one_machine(cobre):
-    nodes = ["--nodes", "2", "--node-rank", "0", "--coordinator", "127.0.0.1"]
-    done = cobre("launch", "-n", 4, *nodes, "echo", check=4)
-    assert "--backend tcp" in done.stderr
-
-
-@pytest.fixture(params=["openmpi", "mpich"])
-def mpi_python(request):
-    if not MPI_ENVIRONMENTS:
-        pytest.skip("needs the MPI environments of make test")
-    return str(Path(MPI_ENVIRONMENTS) / request.param / "bin" / "python")
-
-
-def mpi_launch(python, *arguments, **variables):
-    return subprocess.run(
-        [python, "-m", "cobre", "launch", "--backend", "mpi", *map(str, arguments)],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
-
-
-def test_mpi_runs_through_its_own_mpiexec(mpi_python, program):
-    path = program(MEET + "comm.barrier()\nprint(f'{comm.backend} {comm.rank} of {comm.size}')")
-    done = mpi_launch(mpi_python, "-n", 3, path)
-    assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.splitlines()) == [f"[{rank}] mpi {rank} of 3" for rank in range(3)]
-
-
-def test_ranks_of_mpi_print_whole_lines_and_have_their_own_logs(mpi_python, program, tmp_path):
-    code = "for i in range(100): sys.stdout.write(f'{i} '); print(str(comm.rank) * 500)\nprint('e', file=sys.stderr)"
-    done = mpi_launch(mpi_python, "-n", 3, "--log-dir", tmp_path / "logs", program(MEET + code))
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert len(lines) == 300
-    assert all(re.fullmatch(r"\[(\d)\] \d+ \1{500}", line) for line in lines)
-    assert sorted(done.stderr.splitlines()) == ["[0] e", "[1] e", "[2] e"]
-    assert {log.name: len(log.read_text().splitlines()) for log in (tmp_path / "logs").iterdir()} == {
-        f"rank{rank}.log": 101 for rank in range(3)
-    }
-
-
-def test_unknown_options_are_passed_on_to_mpiexec(mpi_python, tmp_path):
-    done = mpi_launch(mpi_python, "-n", 2, "-wdir", tmp_path, "--", "pwd")
-    assert sorted(done.stdout.splitlines()) == [f"[{rank}] {tmp_path}" for rank in range(2)], done.stderr
-
-
-def test_the_culprit_under_mpi_is_named_and_its_traceback_is_shown(mpi_python, program):
-    path = program(
-        MEET + "comm.barrier()\nif comm.rank == 1: raise ValueError('rank 1 is ill')\ncomm.barrier()"
-    )
-    done = mpi_launch(mpi_python, "-n", 3, path)
-    assert done.returncode not in (0, None)
-    assert "[1] ValueError: rank 1 is ill\n" in done.stderr
-    assert "cobre launch: rank 1 of 3 failed" in done.stderr.splitlines()[-1] or done.stderr.endswith(
-        "\nValueError: rank 1 is ill\n"
-    )
-
-
-def test_ranks_of_mpi_end_with_their_launcher(mpi_python, program):
-    path = program(MEET + "print(os.getpid(), flush=True)\ncomm.barrier()\ntime.sleep(60)")
-    command = [mpi_python, "-m", "cobre", "launch", "--backend", "mpi", "-n", "2", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as launcher:
-        pids = [int(launcher.stdout.readline()[4:]) for _ in range(2)]
-        launcher.kill()
-    end = time.monotonic() + 10
-    while any(map(is_alive, pids)):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 def test_the_default_backend_is_shm(cobre, program):
     done = cobre("launch", "-n", 2, program(MEET + "print(comm.backend)"), check=0)
     assert sorted(done.stdout.splitlines()) == ["[0] shm", "[1] shm"]
+
+
+def test_a_program_may_close_every_descriptor_it_does_not_know(cobre, program, tmp_path):
+    path = program(
+        MEET
+        + "comm.close()\nos.closerange(3, 1000)\n"
+        + "files = [open(f'{sys.argv[1]}/{comm.rank}.{i}', 'w') for i in range(100)]"
+    )
+    done = cobre("launch", "-n", 2, "--backend", "shm", path, tmp_path, check=0)
+    assert done.stderr == ""
+    assert [file.stat().st_size for file in tmp_path.glob("[01].*")] == [0] * 200

@@ -14,10 +14,13 @@ class Proxy:
     """Listens on ``port`` and passes every connection on to ``target``; used as a context.
 
     ``largest`` is the most bytes passed on at once, ``pause_s`` what is waited for now and then between two.
+    ``breaks`` is how the first connection ends, and after how many bytes in both directions together.
     """
 
-    def __init__(self, target, *, largest=65536, pause_s=0.0, seed=0):
-        self._target, self._largest, self._pause_s = target, largest, pause_s
+    def __init__(self, target, *, largest=65536, pause_s=0.0, stalls=0.05, breaks=None, seed=0):
+        self._target, self._largest, self._pause_s, self._stalls = target, largest, pause_s, stalls
+        self._breaks, self._passed, self.has_broken = breaks, 0, False
+        self._counting = threading.Lock()
         self._random = random.Random(seed)
         self._listener = socket.socket()
         self._listener.bind(("127.0.0.1", 0))
@@ -64,11 +67,25 @@ class Proxy:
                 while data:
                     self._flows.wait()
                     count = self._random.randint(1, self._largest)
-                    if self._pause_s and self._random.random() < 0.05:
+                    if self._pause_s and self._random.random() < self._stalls:
                         time.sleep(self._pause_s)
-                    target.sendall(data[:count])
+                    if self._breaks is not None and not self.has_broken:
+                        count = self._pass_until_broken(target, data[:count])
+                    else:
+                        target.sendall(data[:count])
                     data = data[count:]
             target.shutdown(socket.SHUT_WR)
+
+    def _pass_until_broken(self, target, data):
+        how, after = self._breaks
+        with self._counting:
+            data = data[: after - self._passed]
+            target.sendall(data)
+            self._passed += len(data)
+            if self._passed == after:
+                self.has_broken = True
+                getattr(self, how)()
+        return len(data)
 
     def freeze(self):
         """Pass nothing on from now on, and close nothing."""

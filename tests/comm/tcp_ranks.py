@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cobre.comm import TcpCommunicator, TcpConfig
 
-PREAMBLE = """\
+TOOLS = """\
 import os, signal, sys, time
 import numpy as np
 from cobre.comm import *
@@ -29,13 +29,30 @@ def failure_of(call, *arguments):
     else:
         print("no failure", flush=True)
 
+def say(word):
+    print(word, flush=True)
+"""
+PREAMBLE = (
+    TOOLS
+    + """
 comm = create_communicator()
 rank, size = comm.rank, comm.size
 one, many, ones, places = np.ones(1), np.ones(size), [1] * size, range(size)
 big = np.ones(1_000_000)
-def say(word):
-    print(word, flush=True)
 """
+)
+CALLS = {
+    "barrier": "comm.barrier",
+    "allreduce": "comm.allreduce, one, one.copy(), 'sum'",
+    "large allreduce": "comm.allreduce, big, big.copy(), 'sum'",
+    "allgatherv": "comm.allgatherv, one, many, ones, places",
+    "large allgatherv": "comm.allgatherv, big, np.ones(size * big.size), [big.size] * size,"
+    " [big.size * r for r in range(size)]",
+    "broadcast from 0": "comm.broadcast, big, 0",
+    "broadcast from 1": "comm.broadcast, big, 1",
+    "region": "comm.create_shared_region, 5",
+    "split": "comm.split_local",
+}
 
 
 def free_port() -> int:
@@ -45,12 +62,27 @@ def free_port() -> int:
 
 
 class Ranks:
-    """Started ranks; used as a context that leaves none running."""
+    """Started ranks; used as a context that leaves none running.
 
-    def __init__(self, size, program, *, port=None, ports=None, timeout_s=2.0, directory=None, environ=None):
+    ``ports`` says where the rank looks for rank 0 if not at ``port``; ``inside`` what stands before its command.
+    """
+
+    def __init__(
+        self,
+        size,
+        program,
+        *,
+        preamble=PREAMBLE,
+        port=None,
+        ports=None,
+        timeout_s=2.0,
+        directory=None,
+        environ=None,
+        inside=None,
+    ):
         self.size, self.port = size, port or free_port()
         self._script = Path(directory) / "program.py"
-        self._script.write_text(PREAMBLE + program)
+        self._script.write_text(preamble + program)
         self._directory = Path(directory)
         self.processes = {}
         self._environ = {
@@ -62,14 +94,14 @@ class Ranks:
             "COBRE_TCP_CONNECT_TIMEOUT_MS": "10000",
             **(environ or {}),
         }
-        self._ports = ports or {}
+        self._ports, self._inside = ports or {}, inside or {}
 
     def start(self, *ranks, **environ):
         for rank in ranks or range(self.size):
             own = {"COBRE_TCP_RANK": str(rank), "COBRE_TCP_PORT": str(self._ports.get(rank, self.port))}
             with (self._directory / f"out.{rank}").open("w") as output:
                 self.processes[rank] = subprocess.Popen(
-                    [sys.executable, str(self._script)],
+                    [*self._inside.get(rank, []), sys.executable, str(self._script)],
                     env={**self._environ, **own, **environ},
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -84,6 +116,14 @@ class Ranks:
         while word not in self.said(rank):
             assert time.monotonic() < end, f"rank {rank} never said {word!r}: {self.said(rank)}"
             time.sleep(0.01)
+
+    def wait_until_joined(self, count, seconds=15.0):
+        """Until rank 0 has ``count`` connections, and a moment for their introductions."""
+        end = time.monotonic() + seconds
+        while _connections_at(self.port) < count:
+            assert time.monotonic() < end, f"fewer than {count} ranks joined"
+            time.sleep(0.01)
+        time.sleep(0.3)
 
     def signal(self, rank, number):
         self.processes[rank].send_signal(number)
@@ -103,6 +143,11 @@ class Ranks:
                 process.send_signal(signal.SIGCONT)
                 process.kill()
             process.wait(10)
+
+
+def _connections_at(port):
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(row[1].endswith(f":{port:04X}") and row[3] == "01" for row in rows)
 
 
 def open_all(configs, delays=None):

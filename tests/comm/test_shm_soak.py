@@ -18,11 +18,26 @@ from shm_ranks import Ranks, own_segments, run
 IS_LONG = bool(os.environ.get("COBRE_TEST_SOAK"))
 pytestmark = pytest.mark.timeout(1800 if IS_LONG else 120)
 
+# What must not grow: descriptors, mappings (a segment or region that stays is one), resident memory.
+FOOTPRINT = """
+def footprint():
+    pages = int(open("/proc/self/statm").read().split()[1])
+    return len(os.listdir("/proc/self/fd")), len(open("/proc/self/maps").readlines()), pages * os.sysconf("SC_PAGESIZE")
+
+def assert_no_growth(before, megabytes):
+    after = footprint()
+    assert after[0] <= before[0], (before, after)
+    assert after[1] <= before[1] + 4, (before, after)
+    assert after[2] <= before[2] + megabytes * 2**20, (before, after)
+"""
+
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_small_collectives_stay_right(size):
     rounds = 250_000 if IS_LONG else 10_000  # four collectives each
-    body = f"""
+    body = (
+        FOOTPRINT
+        + f"""
 comm = ShmCommunicator.attach(config(timeout=30))
 total, buf, parts = np.empty(2), np.empty(1), np.empty(size)
 mine, counts, displs = np.empty(2), [1] * size, list(range(size))
@@ -36,8 +51,12 @@ for step in range({rounds}):
     comm.broadcast(buf, step % size)
     assert buf[0] == step, (step, buf)
     comm.barrier()
+    if step == {rounds} // 10:
+        before = footprint()
+assert_no_growth(before, 1)
 say(done=True)
 """
+    )
     with Ranks(size, body) as ranks:
         for rank in ranks.finish(1500):
             assert rank.said == [{"done": True}], rank.output
@@ -46,11 +65,17 @@ say(done=True)
 @pytest.mark.parametrize("size", [2, 4])
 def test_random_collectives_stay_right(size):
     rounds = 10_000 if IS_LONG else 400
-    body = f"""
-import random
+    body = (
+        FOOTPRINT
+        + f"""
+import gc, random
 comm = ShmCommunicator.attach(config(timeout=30))
 shared = random.Random(7)
 for step in range({rounds}):
+    if step == {rounds} // 10:
+        total = buf = recv = None
+        gc.collect()
+        before = footprint()
     what, root = shared.randrange(4), shared.randrange(size)
     n = shared.choice([1, 6, 7, 100, 5000, 17_000, 70_000, 300_000])
     n += shared.randrange(n)
@@ -71,8 +96,18 @@ for step in range({rounds}):
         comm.allgatherv(np.arange(counts[rank]) + rank + step, recv, counts, displs)
         for r in range(size):
             assert (recv[displs[r] : displs[r] + counts[r]] == np.arange(counts[r]) + r + step).all(), step
+    if step % 10 == 0:
+        with comm.create_shared_region(size * n, "i8") as region:
+            whole = region.as_mut_block(0, size * n)
+            comm.allgatherv(np.arange(n) + rank, whole, [n] * size, range(0, size * n, n))
+            assert (region.as_slice() == np.concatenate([np.arange(n) + r for r in range(size)])).all(), step
+            del whole
+total = buf = recv = region = None
+gc.collect()
+assert_no_growth(before, 16)
 say(done=True)
 """
+    )
     with Ranks(size, body) as ranks:
         for rank in ranks.finish(1500):
             assert rank.said == [{"done": True}], rank.output

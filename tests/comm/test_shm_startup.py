@@ -83,18 +83,33 @@ def test_a_rank_registered_twice_is_told_to_all():
             assert_refused(rank, "rank 1", "twice", within=1.5)
 
 
+ENDS = {
+    "SIGKILL": ("threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()", "died"),
+    "exit": ("threading.Timer(0.5, os._exit, (3,)).start()", "died"),
+    "segfault": ("import ctypes; threading.Timer(0.5, ctypes.string_at, (0,)).start()", "died"),
+    "exception": (
+        "signal.signal(signal.SIGALRM, raise_it); signal.setitimer(signal.ITIMER_REAL, 0.5)",
+        "interrupted",
+    ),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("victim", [0, 1])
-def test_a_rank_that_dies_during_start_up_is_named_at_once(victim):
+def test_a_rank_that_ends_during_start_up_is_named_at_once(victim, end):
+    misfortune, word = ENDS[end]
     dying = f"""
+def raise_it(number, frame):
+    raise RuntimeError("on purpose")
 if rank == {victim}:
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    {misfortune}
 {ATTACH}
 """
     with Ranks(0, "") as ranks:
         ranks.add(0, 3, dying)
         ranks.add(1, 3, dying)
         survivor = ranks.finish()[1 - victim]
-        assert_refused(survivor, f"rank {victim}", "died", within=2.0)
+        assert_refused(survivor, f"rank {victim}", word, within=2.0)
     assert not (FOLDER / ranks.name[1:]).exists() or victim != 0
 
 

@@ -3,62 +3,91 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
 from comm.tcp_proxy import Proxy
-from comm.tcp_ranks import Ranks, free_port
+from comm.tcp_ranks import CALLS, TOOLS, Ranks, free_port
 
-CALLS = {
-    "barrier": "comm.barrier",
-    "small allreduce": "comm.allreduce, one, one.copy(), 'sum'",
-    "large allgatherv": "comm.allgatherv, big, np.ones(size * big.size), [big.size] * size,"
-    " [big.size * r for r in range(size)]",
-    "large allreduce": "comm.allreduce, big, big.copy(), 'sum'",
-    "broadcast from 0": "comm.broadcast, big, 0",
-    "broadcast from 1": "comm.broadcast, big, 1",
-}
-KIT_IN_RANK = """
-comm.close()
+KIT = """
 from cobre.comm.testing.command import main
 sys.exit(main(["--deadline", "60"]))
 """
+# The most bytes passed on at once, how long a pause is, and how likely before each of them.
+NETWORKS = {
+    "fragments": (1500, 0.0, 0.0),
+    "delays": (20_000, 0.003, 0.05),
+    "stalls": (65536, 0.2, 0.001),
+}
+BREAKS = {"reset": "died or exited", "half_close": "died or exited", "freeze": "still waits"}
 
 
-@pytest.mark.parametrize("size", [2, 3])
-@pytest.mark.parametrize(("largest", "pause_s"), [(1500, 0.0), (20_000, 0.003)], ids=["fragments", "delays"])
-def test_the_kit_passes_through_a_network_that_delays_and_cuts_up(tmp_path, size, largest, pause_s):
+@pytest.mark.parametrize("size", [2, 3, 4, 8])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_the_kit_passes_through_a_network_that_delays_and_cuts_up(tmp_path, size, network):
     port = free_port()
-    with Proxy(port, largest=largest, pause_s=pause_s) as proxy:
+    largest, pause_s, stalls = NETWORKS[network]
+    with Proxy(port, largest=largest, pause_s=pause_s, stalls=stalls) as proxy:
         ports = dict.fromkeys(range(1, size), proxy.port)
-        with Ranks(size, KIT_IN_RANK, port=port, ports=ports, timeout_s=30, directory=tmp_path) as group:
+        options = {"preamble": TOOLS, "port": port, "ports": ports, "timeout_s": 30, "directory": tmp_path}
+        with Ranks(size, KIT, **options) as group:
             said = group.start().wait(seconds=100)
     assert ", 0 failed" in said[0], said
 
 
-BREAKS = {"reset": "died or exited", "half_close": "died or exited", "freeze": "rank"}
+@pytest.mark.parametrize("after_s", [0.1, 0.6])
+@pytest.mark.parametrize("how", ["reset", "half_close"])
+def test_a_kit_whose_network_breaks_ends_at_once_on_every_rank(tmp_path, how, after_s):
+    port = free_port()
+    options = {"preamble": TOOLS, "port": port, "timeout_s": 30, "directory": tmp_path}
+    with Proxy(port, largest=1500) as proxy, Ranks(3, KIT, ports={1: proxy.port}, **options) as group:
+        group.start()
+        group.wait_until_joined(2)
+        time.sleep(after_s)
+        getattr(proxy, how)()
+        said = group.wait(seconds=15)
+    assert all(process.returncode != 0 for process in group.processes.values()), said
+    assert re.search(r"rank [01] \(127\.0\.0\.1:\d+\) has died or exited", "".join(said)), said
 
 
-@pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("how", BREAKS)
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("call", "size"), [*((call, 3) for call in CALLS), ("barrier", 2), ("large allgatherv", 2)]
+)
 def test_a_broken_network_is_an_error_on_every_rank(tmp_path, call, how, size):
     """Rank 1's connection breaks between two steps; what it calls next cannot complete."""
-    port = free_port()
+    said = _break_before(tmp_path, f"failure_of({CALLS[call]})\nfailure_of(comm.barrier)", how, size)
+    for rank, words in enumerate(said):
+        failures = [line for line in words.splitlines() if line != "ready"]
+        assert len(failures) == 2, said
+        assert "no failure" not in failures[1], said
+        assert "Traceback" not in words, said
+        assert ("rank 0" if rank == 1 else "rank 1") in failures[1], said
+        assert BREAKS[how] in failures[1] or "still waits" in failures[1], said
+
+
+@pytest.mark.parametrize("how", BREAKS)
+def test_closing_over_a_broken_network_waits_for_nobody_and_is_no_error(tmp_path, how):
+    program = """
+started = time.monotonic()
+comm.close()
+assert time.monotonic() - started < 0.5
+say("closed")
+"""
+    said = _break_before(tmp_path, program, how, 3)
+    assert all("closed" in words and "Traceback" not in words for words in said), said
+
+
+def _break_before(tmp_path, program, how, size):
+    """What the ranks said; rank 1's connection breaks before ``program`` runs."""
+    port, go = free_port(), tmp_path / "go"
     program = f"""
 comm.barrier()
 say("ready")
-sys.stdin.readline()
-failure_of({CALLS[call]})
-failure_of(comm.barrier)
+while not os.path.exists({str(go)!r}): time.sleep(0.01)
+{program}
 """
-    _break_between(tmp_path, program, port, how, size)
-
-
-def _break_between(tmp_path, program, port, how, size):
-    program = program.replace(
-        "sys.stdin.readline()", f"while not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)"
-    )
     with (
         Proxy(port) as proxy,
         Ranks(size, program, port=port, ports={1: proxy.port}, timeout_s=1, directory=tmp_path) as group,
@@ -67,15 +96,8 @@ def _break_between(tmp_path, program, port, how, size):
         for rank in range(size):
             group.wait_for(rank, "ready")
         getattr(proxy, how)()
-        (tmp_path / "go").touch()
-        said = group.wait()
-    for rank, words in enumerate(said):
-        failures = [line for line in words.splitlines() if line != "ready"]
-        assert len(failures) == 2, said
-        assert "no failure" not in failures[1], said
-        assert "Traceback" not in words, said
-        assert re.search(r"rank 0" if rank == 1 else r"rank 1", failures[1]), said
-        assert BREAKS[how] in failures[1] or "still waits" in failures[1], said
+        go.touch()
+        return group.wait()
 
 
 @pytest.mark.parametrize("how", BREAKS)
@@ -103,15 +125,3 @@ for _ in range(10_000):
     for rank, words in enumerate(said):
         last = words.splitlines()[-1]
         assert ("rank 0" if rank == 1 else "rank 1") in last, said
-
-
-def test_a_network_that_breaks_during_the_meeting_is_tried_again(tmp_path):
-    port = free_port()
-    with (
-        Proxy(port) as proxy,
-        Ranks(2, "comm.barrier(); say('met')", port=port, ports={1: proxy.port}, directory=tmp_path) as group,
-    ):
-        group.start(1)
-        group.start(0)
-        proxy.reset()
-        assert all("met" in words for words in group.wait())

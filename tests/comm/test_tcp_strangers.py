@@ -6,6 +6,7 @@ import contextlib
 import hmac
 import logging
 import os
+import re
 import socket
 import struct
 import threading
@@ -14,7 +15,7 @@ import time
 import pytest
 
 from cobre.comm import TcpCommunicator, TcpConfig
-from comm.tcp_ranks import barrier_on, close_all, free_port
+from comm.tcp_ranks import Ranks, barrier_on, close_all, free_port
 
 SECRET = "between us"
 
@@ -255,3 +256,55 @@ def test_nobody_listens_once_the_group_is_complete():
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), timeout=1)
     close_all(hub.comms)
+
+
+def test_three_thousand_strangers_knock_during_start_up_and_work(tmp_path):
+    """Half of them before the group is complete, half while it works; then nobody listens to them any more."""
+    stop = tmp_path / "stop"
+    program = f"""
+say("working")
+steps, goes_on, total, every = 0, np.ones(1), np.empty(1000), np.empty(size)
+while goes_on[0] and steps < 1_000_000:
+    comm.allreduce(np.full(1000, rank + 1.0), total, "sum")
+    assert (total == size * (size + 1) / 2).all()
+    comm.allgatherv(np.array([float(rank)]), every, ones, places)
+    assert every.tolist() == list(places)
+    goes_on[0] = not os.path.exists({str(stop)!r})
+    comm.broadcast(goes_on, 0)
+    steps += 1
+say("finished" if steps > 10 else "did not work")
+"""
+    kinds = [port_scanner, http_client, empty_frame, oversized_length, silent]
+    let_in, refused = [], 0
+
+    def knock(port, count):
+        nonlocal refused
+        for number in range(count):
+            try:
+                connection = socket.create_connection(("127.0.0.1", port), timeout=5)
+            except ConnectionRefusedError:
+                refused += 1
+                continue
+            let_in.append(connection)
+            with contextlib.suppress(OSError):
+                kinds[number % len(kinds)](connection)
+            if len(let_in) > 100:
+                let_in.pop(0).close()
+
+    with Ranks(3, program, timeout_s=20, directory=tmp_path) as group:
+        group.start(0, 1)
+        group.wait_until_joined(1)
+        knock(group.port, 1500)
+        assert refused == 0
+        group.start(2)
+        for rank in range(3):
+            group.wait_for(rank, "working")
+        knock(group.port, 1500)
+        stop.touch()
+        said = group.wait(seconds=20)
+    for connection in let_in:
+        connection.close()
+    assert refused == 1500
+    assert all("finished" in words for words in said), said
+    assert said[0].count("dropped a connection from 127.0.0.1:") == 200
+    assert re.search(r"dropped \d+ more connections", said[0]), said[0][-500:]

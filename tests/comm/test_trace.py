@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
+import struct
 import subprocess
 import sys
 import textwrap
@@ -13,8 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from cobre.comm import available_backends
-from cobre.comm.trace import merge, read_rank, remove_old, summary
+from cobre.comm.timeline import RankTrace, summary
+from cobre.comm.timeline import events_of as events_of_traces
+from cobre.comm.trace import merge, read_rank, remove_old
+from mpi_ranks import LIBRARIES, python_of
 
 PROGRAM = """
 import os, signal, sys, time
@@ -34,11 +38,8 @@ with create_communicator() as comm:
 """
 
 
-@pytest.fixture(params=["shm", "tcp", "mpi", "sockets"])
-def backend(request, sockets_path, monkeypatch):
-    monkeypatch.syspath_prepend(sockets_path)
-    if request.param not in available_backends():
-        pytest.skip(f"{request.param} is not available here")
+@pytest.fixture(params=["shm", "tcp", "sockets", *LIBRARIES])
+def backend(request):
     return request.param
 
 
@@ -49,9 +50,10 @@ def launch(sockets_path, tmp_path):
     def run(backend, size, *arguments, check=True):
         program, path = tmp_path / "program.py", tmp_path / "trace.json"
         program.write_text(PROGRAM)
-        command = ["-m", "cobre", "launch", "-n", str(size), "--backend", backend, "--timeout", "60"]
+        python, name = (python_of(backend), "mpi") if backend in LIBRARIES else (sys.executable, backend)
+        command = ["-m", "cobre", "launch", "-n", str(size), "--backend", name, "--timeout", "60"]
         done = subprocess.run(
-            [sys.executable, *command, str(program), *arguments],
+            [python, *command, str(program), *arguments],
             env={**os.environ, "PYTHONPATH": sockets_path, "COBRE_COMM_TRACE": str(path)},
             capture_output=True,
             text=True,
@@ -74,17 +76,11 @@ def test_every_rank_has_a_track_with_all_its_collectives(backend, launch):
         "trace.json",
         *(f"trace.json.rank{rank}" for rank in range(3)),
     }
-    names = {
-        event["tid"]: event["args"]["name"]
-        for event in events_of(path, "M")
-        if "thread_name" in event["name"]
-    }
-    assert {rank: name.partition(" (")[0] for rank, name in names.items()} == {
-        r: f"rank {r}" for r in range(3)
-    }
+    names = [event["args"]["name"] for event in events_of(path, "M") if event["name"] == "thread_name"]
+    assert [name.partition(" (")[0] for name in names] == [f"rank {rank}" for rank in range(3)]
     slices = [event for event in events_of(path, "X") if event["cat"] == "collective"]
     for rank in range(3):
-        mine = [event for event in slices if event["tid"] == rank]
+        mine = [event for event in slices if event["args"]["rank"] == rank]
         counts = Counter(event["name"] for event in mine)
         assert counts == {"allreduce": 5, "broadcast": 1, "allgatherv": 1, "barrier": 1}
         assert [event["args"]["sequence"] for event in mine] == list(range(8))
@@ -93,27 +89,105 @@ def test_every_rank_has_a_track_with_all_its_collectives(backend, launch):
     assert "3 ranks, 24 collectives; the others waited longest for rank 1" in said
 
 
-def test_arrows_lead_from_who_came_last_to_who_waited(backend, launch):
+def test_arrows_lead_from_who_waited_to_who_came_last(backend, launch):
     path, _ = launch(backend, 3)
     starts, ends = events_of(path, "s"), events_of(path, "f")
     assert len(starts) == len(ends) == 8 * 2
     assert [event["id"] for event in starts] == [event["id"] for event in ends]
     slices = [event for event in events_of(path, "X") if event["cat"] == "collective"]
 
-    def around(event):
-        return [
-            s for s in slices if s["tid"] == event["tid"] and s["ts"] <= event["ts"] <= s["ts"] + s["dur"]
-        ]
+    def beginning_at(event):
+        [found] = [s for s in slices if (s["tid"], s["ts"]) == (event["tid"], event["ts"])]
+        return found
 
     for start, end in zip(starts, ends, strict=True):
-        [source], [target] = around(start), around(end)
-        assert source["args"]["sequence"] == target["args"]["sequence"]
-        assert source["ts"] >= target["ts"]
+        waiter, last = beginning_at(start), beginning_at(end)
+        assert waiter["args"]["sequence"] == last["args"]["sequence"]
+        assert waiter["ts"] <= last["ts"]
     # Rank 1 comes 20 ms late to the five reductions, and the others wait for it.
-    late = [s for s in starts if around(s)[0]["name"] == "allreduce"]
-    assert {event["tid"] for event in late} == {1}
-    waits = [s["args"]["wait_us"] for s in slices if s["name"] == "allreduce" and s["tid"] != 1]
+    late = [beginning_at(end) for end in ends]
+    assert {s["args"]["rank"] for s in late if s["name"] == "allreduce"} == {1}
+    waits = [s["args"]["wait_us"] for s in slices if s["name"] == "allreduce" and s["args"]["rank"] != 1]
     assert min(waits) > 5_000
+
+
+def test_the_file_is_one_that_perfetto_imports_without_complaint(backend, launch):
+    """What its importer counts as errors, checked here: tracks that are none, slices that overlap, loose arrows."""
+    path, _ = launch(backend, 4)
+    document = json.loads(path.read_text())
+    assert set(document) == {"displayTimeUnit", "traceEvents"}
+    assert_is_chrome_trace(document["traceEvents"])
+    named = [event for event in events_of(path, "M") if event["name"] == "thread_name"]
+    assert [event["args"]["name"].partition(" (")[0] for event in named] == [f"rank {r}" for r in range(4)]
+
+
+def assert_is_chrome_trace(events: list[dict]) -> None:
+    needed = {
+        "M": {"name", "pid", "tid", "args"},
+        "X": {"name", "cat", "pid", "tid", "ts", "dur"},
+        "s": {"name", "cat", "pid", "tid", "ts", "id"},
+        "f": {"name", "cat", "pid", "tid", "ts", "id", "bp"},
+    }
+    tracks: dict[int, list[dict]] = {}
+    for event in events:
+        assert needed[event["ph"]] <= set(event), event
+        assert isinstance(event["pid"], int)
+        # Perfetto takes 0 for the idle thread and mixes it with another; the process's own number is its main thread.
+        assert event["ph"] == "M" or 0 < event["tid"] < event["pid"], event
+        assert all(value >= 0 for key in ("ts", "dur") if (value := event.get(key, 0)) is not None), event
+        if event["ph"] == "X":
+            tracks.setdefault(event["tid"], []).append(event)
+    for slices in tracks.values():
+        open_until = [math.inf]
+        for event in sorted(slices, key=lambda each: (each["ts"], -each["dur"])):
+            begin, end = round(event["ts"] * 1e3), round((event["ts"] + event["dur"]) * 1e3)
+            while open_until[-1] <= begin:
+                open_until.pop()
+            assert end <= open_until[-1], f"{event} lasts beyond the slice around it"
+            open_until.append(end)
+    for arrow, ends in itertools.groupby(sorted(flows(events), key=lambda e: e["id"]), lambda e: e["id"]):
+        start, end = sorted(ends, key=lambda event: event["ph"] == "f")
+        assert (start["ph"], end["ph"], end["bp"]) == ("s", "f", "e"), arrow
+        assert start["ts"] <= end["ts"]
+
+
+def flows(events: list[dict]) -> list[dict]:
+    return [event for event in events if event["ph"] in "sf"]
+
+
+def test_collectives_at_the_same_time_are_drawn_beside_each_other(tmp_path):
+    code = """
+    import threading, time
+    from cobre.comm import run
+    def later(comm):
+        inner = comm.split_local()
+        thread = threading.Thread(target=lambda: (time.sleep(0.3 * comm.rank), comm.barrier()))
+        thread.start()
+        time.sleep(0.1)
+        inner.barrier()
+        thread.join()
+    run(later, num_workers=2, backend="shm")
+    """
+    run_traced(tmp_path / "t", code)
+    events = json.loads((tmp_path / "t").read_text())["traceEvents"]
+    assert_is_chrome_trace(events)
+    names = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+    # Rank 0 waits for rank 1 in one barrier while it passes through the other.
+    assert [name.endswith(", at the same time") for name in names if name.startswith("rank 0")] == [
+        False,
+        True,
+    ]
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 0.1, 30.0])
+def test_what_rounding_makes_overlap_is_cut(seconds):
+    duration = struct.unpack("f", struct.pack("f", seconds))[0]
+    begin = 10**18
+    after = begin + round(duration * 1e9) - int(duration * 1e9 / 2**24)
+    records = [(begin, 8, duration, duration, 0, 2, 0, 1), (after, 8, 1e-6, 0.0, 1, 2, 0, 1)]
+    events = list(events_of_traces([RankTrace(0, 2, 7, "shm", "here", 0, records)]))
+    assert_is_chrome_trace(events)
+    assert len({event["tid"] for event in events if event["ph"] == "X"}) == 1
 
 
 def test_a_killed_rank_leaves_its_collectives(launch):
@@ -154,7 +228,7 @@ def test_communicators_of_one_process_are_told_apart(tmp_path):
         (1, 1, 0),
     ]
     [trace] = merge(tmp_path / "t")
-    assert summary([trace]) == "1 ranks, 3 collectives"
+    assert summary([trace]) == "1 rank, 3 collectives"
     assert events_of(tmp_path / "t", "s") == []
 
 
@@ -212,7 +286,7 @@ def test_merging_by_hand(tmp_path):
     done = subprocess.run(
         [*command, str(tmp_path / "t")], capture_output=True, text=True, timeout=60, check=True
     )
-    assert done.stdout == f"{tmp_path / 't'}: 1 ranks, 1 collectives\n"
+    assert done.stdout == f"{tmp_path / 't'}: 1 rank, 1 collectives\n"
     done = subprocess.run([*command, "nothing"], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 4
     assert "fix: " in done.stderr

@@ -8,13 +8,18 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cobre.cli.parser import Parser, positive_float, positive_int
+from cobre.cli.table import open_console, show
 from cobre.comm.backend import Backend
-from cobre.comm.bench import Plan, Report, Row, choose, measure
+from cobre.comm.bench import Peer, Plan, Report, Row, choose, measure
 from cobre.comm.bench.plan import DEFAULT_SIZES, OPERATIONS, UNITS, human_size
 from cobre.comm.launch.threads import usable_cpus
 from cobre.errors import CobreError
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 __all__ = ["main", "parse_size"]
 
@@ -33,7 +38,8 @@ columns
   p50, p99  microseconds of one call, as the slowest rank saw it
   GB/s      size divided by p50
   of limit  of what one process here copies with memcpy (shm, mpi) or one connection through 127.0.0.1 sustains
-            (tcp), measured in the same run; from 64 KiB on
+            (tcp), measured in the same run; from 64 KiB on. A rank's own part does not travel and both directions
+            work at once, so few ranks may show more than 100 %
 """
 
 
@@ -61,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
 
         plot(report, options.plot)
         sys.stderr.write(f"wrote {options.plot}\n")
-    return int(bool(failed) or bool(names and unavailable))
+    return int(bool(failed) or any(name in unavailable for name in names or ()))
 
 
 def parse_size(text: str) -> int:
@@ -79,14 +85,15 @@ def parse_size(text: str) -> int:
     return int(digits) * factor
 
 
-def _measure(records: Sequence[Backend], plan: Plan, options: argparse.Namespace) -> Report:
+def _measure(records: Sequence[Backend | Peer], plan: Plan, options: argparse.Namespace) -> Report:
     from rich.console import Console
 
     console = Console(stderr=True)
     with console.status("starting …") as status:
 
         def tell(row: Row) -> None:
-            status.update(f"{row.backend}: {row.operation} of {human_size(row.bytes)}")
+            size = f" of {human_size(row.bytes)}" if row.bytes else ""
+            status.update(f"measured {row.backend}: {row.operation}{size}")
 
         return measure(records, plan, timeout=options.timeout, on_row=tell)
 
@@ -97,36 +104,40 @@ def _document(report: Report) -> dict[str, object]:
 
 
 def _show(report: Report) -> None:
-    from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
+    console = open_console()
     for operation in dict.fromkeys(row.operation for row in report.rows):
-        table = Table(
-            title=f"{operation}, {report.ranks} ranks", title_justify="left", box=None, pad_edge=False
-        )
-        for name, justify in (("size", "right"), ("backend", "left")):
-            table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-        for name in ("p50 µs", "p99 µs", "GB/s", "of limit"):
-            table.add_column(name, justify="right", no_wrap=True)
         rows = [row for row in report.rows if row.operation == operation]
-        size = None
-        for row in sorted(rows, key=lambda row: row.bytes):
-            table.add_row(
-                human_size(row.bytes) if row.bytes != size and row.bytes else "", row.backend, *_cells(row)
-            )
-            size = row.bytes
-        console.print(table)
+        title = f"{operation}, {report.ranks} rank{'s' * (report.ranks != 1)}"
+        show(console, _table(title, sorted(rows, key=lambda row: row.bytes)))
         console.print()
     for name, why in report.skipped.items():
         console.print(Text(f"not measured: {name}: {why}", style="yellow"))
 
 
-def _cells(row: Row) -> tuple[str, str, str, str]:
-    speed = "" if row.gb_per_s is None else f"{row.gb_per_s:.3f}"
-    percent = "" if row.percent is None else f"{row.percent:.0f} %"
-    return f"{row.p50_us:,.1f}", f"{row.p99_us:,.1f}", speed, percent
+def _table(title: str, rows: Sequence[Row]) -> Table:
+    """A line per size and backend; an operation without a payload has no columns for one."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    has_sizes = any(row.bytes for row in rows)
+    if has_sizes:
+        table.add_column("size", justify="right", no_wrap=True)
+    table.add_column("backend", no_wrap=True)
+    for name in ("p50 µs", "p99 µs", *(("GB/s", "of limit") if has_sizes else ())):
+        table.add_column(name, justify="right", no_wrap=True)
+    size = None
+    for row in rows:
+        times = (row.backend, f"{row.p50_us:,.1f}", f"{row.p99_us:,.1f}")
+        if has_sizes:
+            speed = "" if row.gb_per_s is None else f"{row.gb_per_s:.3f}"
+            percent = "" if row.percent is None else f"{row.percent:.0f} %"
+            table.add_row(human_size(row.bytes) if row.bytes != size else "", *times, speed, percent)
+        else:
+            table.add_row(*times)
+        size = row.bytes
+    return table
 
 
 def _parser() -> Parser:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from cobre.cli.parser import Parser
+from cobre.cli.table import open_console, show
 from cobre.comm.backend import Finding
 from cobre.comm.doctor import examine, find_leftovers
 
@@ -44,11 +45,11 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _show(findings: Sequence[Finding], removed: Sequence[str]) -> None:
-    from rich.console import Console
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=False)
+    console = open_console()
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(style="bold", no_wrap=True)
@@ -58,11 +59,10 @@ def _show(findings: Sequence[Finding], removed: Sequence[str]) -> None:
         style, word = MARKS[finding.level]
         name = finding.subject if finding.subject != subject else ""
         subject = finding.subject
-        text = Text(finding.text)
+        table.add_row(Text(word, style=style), name, Text(finding.text))
         if finding.remedy:
-            text.append(f"\n  fix: {finding.remedy}", style="italic")
-        table.add_row(Text(word, style=style), name, text)
-    console.print(table)
+            table.add_row("", "", Padding(Text(f"fix: {finding.remedy}", style="italic"), (0, 0, 0, 2)))
+    show(console, table)
     for path in removed:
         console.print(Text(f"removed {path}"))
     problems = sum(finding.level == "problem" for finding in findings)

@@ -92,7 +92,9 @@ def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> N
     culprit = ending.culprit
     if culprit is None:
         return
-    who = "the command" if culprit.rank is None else f"rank {culprit.rank} of {options.size}"
+    who = culprit.who if culprit.rank is None else f"{culprit.who} of {options.size}"
+    if culprit.alike:
+        who += f" (or {' or '.join(map(str, culprit.alike))}, gone at the same time)"
     how = f"signal {-culprit.exit_code}" if culprit.exit_code < 0 else f"exit status {culprit.exit_code}"
     words = _last_words(culprit)
     if ending.asked_to_end:
@@ -106,7 +108,7 @@ def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> N
 
 def _last_words(culprit: RankResult) -> list[str]:
     """Its traceback if it has one, else its last lines."""
-    if culprit.failure is not None:
+    if culprit.failure is not None and culprit.failure.traceback:
         return culprit.failure.traceback.splitlines(keepends=True)
     lines = culprit.output.splitlines(keepends=True)
     starts = [number for number, line in enumerate(lines) if line.startswith(TRACEBACK)]

@@ -10,13 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from cobre.comm.partition import contiguous_block
 from cobre.comm.protocol import GroupMember
 from cobre.errors import BackendNotAvailable
 
-__all__ = ["Backend", "Detection", "Finding", "Leftover", "Nodes", "RankCommand", "Unavailable", "refuse"]
+__all__ = [
+    "Backend",
+    "Detection",
+    "Finding",
+    "Leftover",
+    "Nodes",
+    "RankCommand",
+    "Startable",
+    "Unavailable",
+    "refuse",
+]
 
 
 class Unavailable(NamedTuple):
@@ -57,6 +67,15 @@ class RankCommand(NamedTuple):
     env: Mapping[str, str]
     rank: int | None
     leaves: tuple[str, ...] = ()
+
+
+class Startable(Protocol):
+    """Whatever ranks can be started of: a `Backend`, or somebody else's collectives in a benchmark."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def rank_commands(self) -> Callable[[Sequence[str], int], list[RankCommand]]: ...
 
 
 class Nodes(NamedTuple):

@@ -23,7 +23,7 @@ def read_limits(backend: str, defaults: Mapping[str, int], environ: Mapping[str,
         name, _, text = (part.strip() for part in item.partition("="))
         if not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS or int(text) < 1:
             problems.append(
-                f"{item.strip()!r} is not name=bytes with at least 1 byte and {MOST_DIGITS} digits"
+                f"{item.strip()!r} is not name=number of at least 1 and {MOST_DIGITS} digits at most"
             )
         elif name in limits:
             limits[name] = int(text)

@@ -33,7 +33,12 @@ class LowerBound:
         costs = np.empty(0)
         if len(self._parameters):
             batch = self._model.solve(
-                self._parameters, iteration, self._first, start_bases=self._bases, want_bases=True
+                self._parameters,
+                iteration,
+                self._first,
+                chain_of="opening",
+                start_bases=self._bases,
+                want_bases=True,
             )
             self._bases, costs = batch.bases, batch.objective
         return risk_of(gather_rows(self._comm, costs, self._model.n_openings), self._model.risk)

@@ -23,8 +23,8 @@ class IterationRecord:
     upper_bound_std: float
     ci_95: float
     gap: float
-    wall_time_ms: float
-    iteration_time_ms: float
+    wall_time_ms: float = 0.0
+    iteration_time_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

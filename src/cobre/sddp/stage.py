@@ -105,8 +105,9 @@ class StageModel:
         self,
         parameters: Floats,
         iteration: int,
-        first_scenario: int,
+        first_chain: int,
         *,
+        chain_of: str = "scenario",
         chain_length: int = 1,
         start_bases: Bases | None = None,
         want_bases: bool = False,
@@ -114,7 +115,7 @@ class StageModel:
     ) -> BatchOutput:
         """Solve all rows of ``parameters``, or raise `SolverError` with the program that has no optimum on disk.
 
-        ``first_scenario`` numbers the first chain, for the message.
+        For the message: ``chain_of`` says what a chain of solves is about, ``first_chain`` numbers the first one.
         """
         output = self.solver.allocate(
             len(parameters), chain_length=chain_length, cut_dual=want_cut_duals, bases=want_bases
@@ -125,7 +126,7 @@ class StageModel:
         if not outcome.is_optimal:
             chain, place = divmod(outcome.index, chain_length)
             opening = f", opening {place}" if chain_length > 1 else ""
-            raise self._failure(outcome, iteration, f"scenario {first_scenario + chain}{opening}")
+            raise self._failure(outcome, iteration, f"{chain_of} {first_chain + chain}{opening}")
         return output
 
     def _failure(self, outcome: BatchOutcome, iteration: int, where: str) -> SolverError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -56,15 +57,16 @@ class _Training:
     def run(self) -> TrainingResult:
         for iteration in count(1):
             began = time.perf_counter()
-            self._iterate(iteration, began)
-            reason, signal = self._decide(iteration, began)
+            self.records.append(self._iterate(iteration))
+            reason, signal = self._decide(began)
             self._report(iteration)
             self.clock.lap("decision")
             if reason is not None:
                 return self._result(reason, signal)
         raise AssertionError("count() has no end")
 
-    def _iterate(self, iteration: int, began: float) -> None:
+    def _iterate(self, iteration: int) -> IterationRecord:
+        """One iteration; the times in its record are filled in when all ranks agree on them."""
         n = self.settings.forward_passes
         work = self.work
         trajectories = forward_pass(
@@ -80,9 +82,13 @@ class _Training:
         lower = self.bound.evaluate(iteration)
         self.clock.lap("bound")
         self.lower_bounds.append(lower)
-        gap = relative_gap(lower, costs.mean)
-        self.records.append(
-            IterationRecord(iteration, lower, costs.mean, costs.std, costs.ci_95, gap, 0.0, 0.0)
+        return IterationRecord(
+            iteration=iteration,
+            lower_bound=lower,
+            upper_bound=costs.mean,
+            upper_bound_std=costs.std,
+            ci_95=costs.ci_95,
+            gap=relative_gap(lower, costs.mean),
         )
 
     def _selected_stages(self) -> range:
@@ -108,7 +114,7 @@ class _Training:
             if len(dropped):
                 model.keep_active_cuts()
 
-    def _decide(self, iteration: int, began: float) -> tuple[TerminationReason | None, int | None]:
+    def _decide(self, began: float) -> tuple[TerminationReason | None, int | None]:
         """Collective: one answer for all ranks, whoever got the signal; time is that of rank 0."""
         now = time.perf_counter()
         mine = np.zeros(3)
@@ -118,16 +124,8 @@ class _Training:
         shared = np.empty(3)
         self.comm.allreduce(mine, shared, ReduceOp.MAX)
         signal, elapsed_s, iteration_s = int(shared[0]), float(shared[1]), float(shared[2])
-        record = self.records[-1]
-        self.records[-1] = IterationRecord(
-            iteration,
-            record.lower_bound,
-            record.upper_bound,
-            record.upper_bound_std,
-            record.ci_95,
-            record.gap,
-            1000.0 * elapsed_s,
-            1000.0 * iteration_s,
+        self.records[-1] = replace(
+            self.records[-1], wall_time_ms=1000.0 * elapsed_s, iteration_time_ms=1000.0 * iteration_s
         )
         reason = reason_to_stop(
             self.settings.stopping_rules,

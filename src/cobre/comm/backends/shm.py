@@ -29,10 +29,10 @@ __all__ = ["BACKEND", "ShmCommunicator", "ShmRegion"]
 
 LIMITS = {
     "chunk_bytes": 128 << 10,
-    "ring_bytes": 512 << 10,
+    "ring_bytes": 2 << 20,
     "inline_bytes": 48,
     "slice_bytes": 32 << 10,
-    "vm_read_bytes": 16 << 20,
+    "vm_read_bytes": 256 << 10,
 }
 
 DIRECTORY = Path("/dev/shm")  # noqa: S108 - where POSIX shared memory lives, no temporary file

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKEND", "TcpCommunicator"]
 
-LIMITS = {"piece_bytes": 256 * 1024, "window_bytes": 512 * 1024}
+LIMITS = {"piece_bytes": 512 * 1024, "window_bytes": 512 * 1024, "keepalive_s": 10}
 
 _log = logging.getLogger("cobre.comm")
 
@@ -48,7 +48,7 @@ class TcpCommunicator(_core.TcpCommunicator):
         ``connect_timeout``, naming who is missing.
         """
         limits = config.limits if isinstance(config, _TunedConfig) else LIMITS
-        comm = cls(config.rank, config.size, config.timeout, limits["piece_bytes"], limits["window_bytes"])
+        comm = cls(config.rank, config.size, config.timeout, **limits)
         if config.size == 1:
             return comm
         meeting_at = (_host(config), config.port, config.secret or "", config.connect_timeout)

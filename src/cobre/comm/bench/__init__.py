@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from cobre.comm.backend import Backend
-from cobre.comm.bench.peers import PEERS
+from cobre.comm.bench.peers import PEERS, Peer
 from cobre.comm.bench.plan import MARK, Plan, Row
 from cobre.comm.launch import first_failure, run_ranks
 from cobre.comm.launch.output import Nowhere
 from cobre.comm.selection import all_backends, get_backend
 from cobre.errors import CobreError
 
-__all__ = ["Plan", "Report", "Row", "choose", "measure"]
+__all__ = ["Peer", "Plan", "Report", "Row", "choose", "measure"]
 
 MEMBER = "cobre.comm.bench.member"
 
@@ -34,20 +34,21 @@ class Report:
 
 def choose(
     names: Sequence[str] | None, ranks: int, *, peers: bool = False
-) -> tuple[list[Backend], dict[str, str]]:
+) -> tuple[list[Backend | Peer], dict[str, str]]:
     """The records to measure, and reasons for those that cannot be. ``None``: every backend for so many ranks."""
+    records: list[Backend | Peer]
     if names is None:
         records = [record for record in all_backends() if (record.name == "local") == (ranks == 1)]
     else:
         records = [get_backend(name) for name in names]
-    records += PEERS if peers else []
+    records += PEERS.values() if peers else []
     refusals = {record.name: record.unavailable() for record in records}
     skipped = {name: refusal.reason for name, refusal in refusals.items() if refusal is not None}
     return [record for record in records if record.name not in skipped], skipped
 
 
 def measure(
-    records: Sequence[Backend],
+    records: Sequence[Backend | Peer],
     plan: Plan,
     *,
     timeout: float,
@@ -60,7 +61,7 @@ def measure(
         argv = [
             "-m",
             MEMBER,
-            plan.to_json(peer=record.name if record in PEERS else "", limit=record.speed_limit),
+            plan.to_json(peer=record.name if isinstance(record, Peer) else "", limit=record.speed_limit),
         ]
         try:
             failure = first_failure(run_ranks(record, plan.ranks, argv, timeout=timeout, output=output))

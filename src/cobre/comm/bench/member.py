@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from cobre.comm.bench.ceiling import limits_gb_per_s
-from cobre.comm.bench.peers import open_peer
-from cobre.comm.bench.plan import MARK, SMALLEST_FOR_BANDWIDTH, Row
+from cobre.comm.bench.peers import PEERS
+from cobre.comm.bench.plan import MARK, SMALLEST_FOR_BANDWIDTH, Collectives, Row
 from cobre.comm.partition import block_layout
 from cobre.comm.selection import create_communicator
 
@@ -31,7 +31,7 @@ Call = Callable[[], None]
 def main() -> int:
     """Measure everything in the plan with whatever communicator this rank has."""
     plan = json.loads(sys.argv[1])
-    comm: Any = open_peer(plan["peer"]) if plan["peer"] else create_communicator()
+    comm: Collectives = PEERS[plan["peer"]].open() if plan["peer"] else create_communicator()
     try:
         large = [size for size in plan["sizes"] if size >= SMALLEST_FOR_BANDWIDTH]
         limits = limits_gb_per_s(plan["limit"], large) if comm.rank == 0 else {}
@@ -50,7 +50,7 @@ def main() -> int:
     return 0
 
 
-def _prepare(comm: Any, operation: str, size: int) -> tuple[Call, Call]:
+def _prepare(comm: Collectives, operation: str, size: int) -> tuple[Call, Call]:
     """A call that can be repeated, and a check of what it delivers, on every byte."""
     count = max(1, size // ITEM)
     if operation == "barrier":
@@ -84,7 +84,7 @@ def _compare(got: Any, wanted: Any, operation: str) -> None:
         )
 
 
-def _time(comm: Any, call: Call, seconds: float) -> Any:
+def _time(comm: Collectives, call: Call, seconds: float) -> Any:
     """Microseconds of each call, as the slowest rank saw it."""
     start = time.perf_counter()
     for _ in range(WARM_UP):

@@ -5,17 +5,31 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cobre.comm.backend import Backend, Detection, RankCommand, Unavailable
+from cobre.comm.backend import RankCommand, Unavailable
+from cobre.comm.bench.plan import Collectives
 from cobre.comm.selection import get_backend
 
-__all__ = ["PEERS", "open_peer"]
+__all__ = ["PEERS", "Peer"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peer:
+    """How to start its ranks and open its communicator, and why it may not be there: what a backend's record says,
+    without the rest of the contract."""
+
+    name: str
+    open: Callable[[], Collectives]
+    rank_commands: Callable[[Sequence[str], int], list[RankCommand]]
+    unavailable: Callable[[], Unavailable | None]
+    speed_limit: str = "memcpy"
 
 
 class Mpi4pyPeer:
@@ -80,11 +94,6 @@ class GlooPeer:
         self._dist.destroy_process_group()
 
 
-def open_peer(name: str) -> Mpi4pyPeer | GlooPeer:
-    """The communicator of that peer, in this rank."""
-    return Mpi4pyPeer() if name == "mpi4py" else GlooPeer()
-
-
 def _start_with_mpiexec(argv: Sequence[str], size: int) -> list[RankCommand]:
     return get_backend("mpi").rank_commands(argv, size)
 
@@ -95,31 +104,26 @@ def _start_for_gloo(argv: Sequence[str], size: int) -> list[RankCommand]:
     return [RankCommand(tuple(argv), {**shared, "RANK": str(rank)}, rank, (store,)) for rank in range(size)]
 
 
-def _nothing(environ: Mapping[str, str]) -> None:
-    return None
-
-
 def _torch_is_missing() -> Unavailable | None:
     return None if find_spec("torch") else Unavailable("PyTorch is not installed", "pip install torch")
 
 
-PEERS = [
-    Backend(
-        name="mpi4py",
-        detect=lambda environ: Detection(fits=False),
-        configure=_nothing,
-        open=lambda config: open_peer("mpi4py"),  # type: ignore[arg-type,return-value]
-        rank_commands=_start_with_mpiexec,
-        unavailable=lambda: get_backend("mpi").unavailable(),
-    ),
-    Backend(
-        name="gloo",
-        detect=lambda environ: Detection(fits=False),
-        configure=_nothing,
-        open=lambda config: open_peer("gloo"),  # type: ignore[arg-type,return-value]
-        rank_commands=_start_for_gloo,
-        unavailable=_torch_is_missing,
-        speed_limit="loopback",
-    ),
-]
-"""Records like those of backends: how to start their ranks, and why they may not be there."""
+PEERS: Mapping[str, Peer] = {
+    peer.name: peer
+    for peer in (
+        Peer(
+            name="mpi4py",
+            open=Mpi4pyPeer,
+            rank_commands=_start_with_mpiexec,
+            unavailable=lambda: get_backend("mpi").unavailable(),
+        ),
+        Peer(
+            name="gloo",
+            open=GlooPeer,
+            rank_commands=_start_for_gloo,
+            unavailable=_torch_is_missing,
+            speed_limit="loopback",
+        ),
+    )
+}
+"""By name."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any, Protocol
 
 __all__ = [
     "DEFAULT_SIZES",
@@ -11,6 +13,7 @@ __all__ = [
     "OPERATIONS",
     "SMALLEST_FOR_BANDWIDTH",
     "UNITS",
+    "Collectives",
     "Plan",
     "Row",
     "human_size",
@@ -24,6 +27,23 @@ SMALLEST_FOR_BANDWIDTH = 64 << 10
 UNITS = {"G": 1 << 30, "M": 1 << 20, "K": 1 << 10}
 
 MARK = b"cobre-bench-row "
+
+
+class Collectives(Protocol):
+    """All that a measurement needs of a communicator: less than the contract, so that other people's will do."""
+
+    @property
+    def rank(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def backend(self) -> str: ...
+
+    def allgatherv(self, send: Any, recv: Any, counts: Sequence[int], displs: Sequence[int], /) -> None: ...
+    def allreduce(self, send: Any, recv: Any, op: str, /) -> None: ...
+    def broadcast(self, buf: Any, root: int, /) -> None: ...
+    def barrier(self) -> None: ...
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ def plot(report: Report, path: Path) -> None:
     """Write ``path``: ``.html`` is a page with the figure and the numbers, anything else what matplotlib knows."""
     figure = _figure(report)
     if path.suffix.lower() not in (".html", ".htm"):
+        figure.suptitle(_title(report))  # a page has it as its heading
         try:
             figure.savefig(path, dpi=150)
         except ValueError as error:
@@ -45,7 +46,9 @@ def plot(report: Report, path: Path) -> None:
     picture = io.StringIO()
     figure.savefig(picture, format="svg")
     svg = picture.getvalue()
-    rows = "\n".join(_html_row(row) for row in report.rows)
+    order = list(dict.fromkeys(row.operation for row in report.rows))
+    ordered = sorted(report.rows, key=lambda row: (order.index(row.operation), row.bytes))
+    rows = "\n".join(_html_row(row) for row in ordered)
     page = PAGE.format(title=html.escape(_title(report)), figure=svg[svg.index("<svg") :], rows=rows)
     path.write_text(page, encoding="utf-8")
 
@@ -72,10 +75,12 @@ def _figure(report: Report) -> Any:
     axes[0][0].set_ylabel("µs per call (median; shade: to p99)")
     axes[1][0].set_ylabel("bandwidth, GB/s")
     sizes = sorted({row.bytes for row in report.rows if row.bytes})
-    axes[0][0].set_xticks(sizes, [human_size(size) for size in sizes], rotation=30)
-    axes[0][0].minorticks_off()
-    axes[1][0].legend()
-    figure.suptitle(_title(report))
+    for below in axes[1]:  # the only ones that show their labels
+        below.set_xticks(
+            sizes, [human_size(size) for size in sizes], rotation=40, ha="right", rotation_mode="anchor"
+        )
+        below.minorticks_off()
+    axes[1][-1].legend(loc="lower right")
     return figure
 
 

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 
-from cobre.comm.backend import Backend
+from cobre.comm.backend import Startable
 from cobre.comm.launch.group import Group
 from cobre.comm.launch.output import Console, Nowhere, Output
 from cobre.comm.launch.threads import thread_settings
@@ -25,7 +25,7 @@ __all__ = ["RankResult", "first_failure", "run_ranks", "runnable", "still_runnin
 
 
 def run_ranks(
-    backend: Backend | str,
+    backend: Startable | str,
     size: int,
     argv: Sequence[str],
     *,

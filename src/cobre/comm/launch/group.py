@@ -70,7 +70,7 @@ class Group:
         self._guard = Guard(self._mark, self._leaves)
         self.on_readable(self._guard, self._restart_guard)
         if visitors is not None:
-            self.on_readable(visitors, lambda: visitors.accept(self._watch_stream, self._watch_inbox))
+            self.on_readable(visitors, self._admit_visitor)
 
     def start(
         self,
@@ -150,10 +150,26 @@ class Group:
 
         self._selector.register(stream, selectors.EVENT_READ, read)
 
+    def _admit_visitor(self) -> None:
+        if self.visitors is not None:
+            self.visitors.accept(self._watch_stream, self._watch_inbox, self._watch_end)
+
+    def _watch_end(self, visitor: Visitor) -> None:
+        end = visitor.end
+        if end is None:
+            return
+
+        def note() -> None:
+            visitor.note_end()
+            self._selector.unregister(end)
+
+        self._selector.register(end, selectors.EVENT_READ, note)
+
     def _watch_inbox(self, visitor: Visitor, inbox: Inbox) -> None:
         def read() -> None:
             if not inbox.read():
                 self._selector.unregister(inbox)
+                visitor.note_end()
             if self.visitors is not None:
                 self.visitors.note_report(visitor)
 

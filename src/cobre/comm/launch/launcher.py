@@ -17,7 +17,7 @@ from cobre.comm.launch.group import Group
 from cobre.comm.launch.output import Output
 from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
-from cobre.comm.launch.verdict import RankResult, first_failure, result_of, text_of
+from cobre.comm.launch.verdict import RankResult, first_failure, result_of
 from cobre.comm.launch.visitors import Visitors
 from cobre.comm.selection import DEFAULT_FOR_MANY, get_backend
 from cobre.comm.trace import merging, summary
@@ -86,26 +86,10 @@ def launch(request: Request, output: Output) -> Ending:
             raise still_running(group, request.timeout)
     results = [result_of(rank, group.started_at) for rank in group.ranks]
     if visitors is not None:
-        results = [_attributed(result, visitors, group.started_at) for result in results]
+        results = [
+            visitors.culprit(result, group.started_at) if result.exit_code else result for result in results
+        ]
     return Ending(results, relay.asked_to_end, summary(traces) if traces else "")
-
-
-def _attributed(result: RankResult, visitors: Visitors, started_at: float) -> RankResult:
-    """The failure of a command that is all ranks, as that of the rank which reported one by itself first."""
-    if not result.exit_code:
-        return result
-    told = [
-        RankResult(
-            rank=visitor.rank,
-            exit_code=result.exit_code,
-            output=text_of(visitor.tail),
-            ended_after_s=visitor.reported_at - started_at,
-            failure=visitor.inbox.failure,
-        )
-        for visitor in visitors.ranks.values()
-        if visitor.inbox is not None and visitor.inbox.failure is not None
-    ]
-    return first_failure(told) or result
 
 
 def _commands(record: Backend, request: Request, argv: Sequence[str]) -> list[RankCommand]:

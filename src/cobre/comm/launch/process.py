@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Mapping
+from pathlib import Path
 from typing import IO
 
 from cobre.comm.backend import RankCommand
@@ -75,6 +76,7 @@ class RankProcess:
         pass_fds: tuple[int, ...] = (),
     ) -> None:
         self.rank = command.rank
+        self.command = Path(command.argv[0]).name
         self.tail: deque[bytes] = deque(maxlen=keep_lines)
         self.exit_code: int | None = None
         self.ended_at = math.inf

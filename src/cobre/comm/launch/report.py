@@ -6,6 +6,7 @@ that number means another file stays silent. Ranks that something else started h
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -21,7 +22,17 @@ from typing import NamedTuple
 from cobre.comm.selection import REPORT_VARIABLE as VARIABLE
 from cobre.errors import CollectiveFailed, InitializationFailed
 
-__all__ = ["VARIABLE", "Failure", "Inbox", "Message", "Outbox", "Tag", "failure_of", "report_failures"]
+__all__ = [
+    "VARIABLE",
+    "Failure",
+    "Inbox",
+    "Message",
+    "Outbox",
+    "Tag",
+    "failure_of",
+    "report_exit",
+    "report_failures",
+]
 
 HEADER = struct.Struct("!BQ")
 READ_BYTES = 1 << 20
@@ -34,6 +45,8 @@ class Tag(IntEnum):
     EXCEPTION = 2
     RESULT = 3
     EVENT = 4
+    END = 5
+    """The interpreter ended in order: nothing killed it."""
 
 
 class Message(NamedTuple):
@@ -96,6 +109,11 @@ class Inbox:
         told = [message.payload for message in self.messages if message.tag == Tag.FAILURE]
         return Failure.from_bytes(told[-1]) if told else None
 
+    @property
+    def has_ended_in_order(self) -> bool:
+        """Whether the rank said so itself."""
+        return any(message.tag == Tag.END for message in self.messages)
+
     def fileno(self) -> int:
         return self.read_end
 
@@ -143,6 +161,7 @@ class Outbox:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._inode = os.fstat(descriptor).st_ino
         self._lock = threading.Lock()
         self._pid = os.getpid()
         os.set_inheritable(descriptor, False)
@@ -158,20 +177,27 @@ class Outbox:
         return cls(int(number)) if found else None
 
     def send(self, tag: Tag, payload: bytes) -> None:
-        """Waits while the pipe is full. Silent in a forked child, and when nobody listens any more."""
+        """Waits while the pipe is full. Silent in a forked child, and when nobody listens any more.
+
+        Silent, too, where the program closed what it does not know: the number may be another file by then.
+        """
         if os.getpid() != self._pid:
             return
         data = memoryview(HEADER.pack(tag, len(payload)) + payload)
-        with self._lock, contextlib.suppress(BrokenPipeError):
-            while data:
+        with self._lock, contextlib.suppress(OSError):
+            while data and os.fstat(self._descriptor).st_ino == self._inode:
                 data = data[os.write(self._descriptor, data) :]
 
 
+_outboxes: list[Outbox] = []
+
+
 def report_failures() -> None:
-    """From now on tell the launcher which exception ended this process, if it listens."""
+    """From now on tell the launcher which exception ended this process, or that none did, if it listens."""
     outbox = Outbox.from_environment()
     if outbox is None:
         return
+    _outboxes.append(outbox)
     show = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
@@ -179,3 +205,11 @@ def report_failures() -> None:
         show(kind, error, where)
 
     sys.excepthook = hook
+    # Before the backend is opened, and so called after whatever that registers: it may still end the process.
+    atexit.register(outbox.send, Tag.END, b"")
+
+
+def report_exit(status: int) -> None:
+    """Tell the launcher, if it listens, that this rank is about to end the job with ``status``."""
+    for outbox in _outboxes:
+        outbox.send(Tag.FAILURE, Failure(f"SystemExit({status})", False, "").to_bytes())

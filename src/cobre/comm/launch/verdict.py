@@ -15,10 +15,11 @@ __all__ = ["RankResult", "first_failure", "result_of", "text_of"]
 class RankResult:
     """How one rank ended.
 
-    ``rank`` is ``None`` if one command started all ranks, as ``mpiexec`` does; it is then the only
+    ``rank`` is ``None`` if one ``command`` started all ranks, as ``mpiexec`` does; it is then the only
     result. ``exit_code`` is negative for a signal, ``output`` is stdout and stderr as they came, and
     ``ended_after_s`` counts from the start of the launch. ``was_ended``: by the launcher, because another
     rank had failed. ``failure``: the exception that ended it, if it is a Python program that has a communicator.
+    ``alike`` are ranks that were gone at the same time, so that it may have been one of them.
     """
 
     rank: int | None
@@ -27,11 +28,13 @@ class RankResult:
     ended_after_s: float
     was_ended: bool = False
     failure: Failure | None = field(default=None, repr=False)
+    command: str = "the command"
+    alike: tuple[int, ...] = ()
 
     @property
     def who(self) -> str:
         """For messages."""
-        return "the command" if self.rank is None else f"rank {self.rank}"
+        return self.command if self.rank is None else f"rank {self.rank}"
 
     @property
     def status(self) -> int:
@@ -53,6 +56,7 @@ def result_of(rank: RankProcess, started_at: float) -> RankResult:
         ended_after_s=rank.ended_at - started_at,
         was_ended=rank.was_ended,
         failure=rank.inbox.failure,
+        command=rank.command,
     )
 
 

@@ -73,6 +73,8 @@ class MpiCommunicator(_core.ForeignTransport):
 
     def _calls(self) -> dict[str, Any]:
         """What the core calls: MPI for the common case, and this class for everything else."""
+        # No persistent collectives: they serve only buffers that stay the same on all ranks, and gain little even
+        # there (benchmarks/mpi_persistent.py).
         mpi, comm, limits = self._mpi, self._comm, self._limits
         long_messages = LongMessages(comm, mpi, limits["message_bytes"])
         return {

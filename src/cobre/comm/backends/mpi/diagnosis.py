@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from cobre.comm.backend import Finding
-from cobre.comm.backends.mpi.mpiexec import find_library, find_mpiexec
+from cobre.comm.backends.mpi.mpiexec import Library, find_library, find_mpiexec, is_of
 from cobre.errors import BackendNotAvailable
 
 __all__ = ["diagnose"]
@@ -25,15 +25,25 @@ def diagnose(environ: Mapping[str, str]) -> list[Finding]:
     except BackendNotAvailable as error:
         return [*findings, Finding("problem", "mpi", error.message, error.suggestion)]
     findings.append(Finding("ok", "mpi", f"cobre launch --backend mpi uses {mpiexec}"))
-    on_path = shutil.which("mpiexec", path=environ.get("PATH"))
-    if on_path is not None and not Path(on_path).samefile(mpiexec):
-        findings.append(
-            Finding(
+    return [*findings, *_on_path(library, mpiexec, environ)]
+
+
+def _on_path(library: Library, mpiexec: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """What somebody gets who types ``mpiexec``, ``mpirun`` or ``srun``."""
+    for name in ("mpiexec", "mpirun"):
+        found = shutil.which(name, path=environ.get("PATH"))
+        if found is None or Path(found).resolve() == mpiexec.resolve():
+            continue
+        if is_of(library, Path(found)):
+            yield Finding("ok", "mpi", f"{name} on PATH matches: {found} is of {library.vendor}, too")
+        else:
+            yield Finding(
                 "note",
                 "mpi",
-                f"mpiexec on PATH is another one: {on_path}",
-                f"start ranks with cobre launch --backend mpi or {mpiexec}; if both are not of {library.vendor}, "
-                "every rank of the wrong one believes that it is alone",
+                f"{name} on PATH does not match: {found} is not of {library.vendor}, and every rank that it starts "
+                "believes that it is alone",
+                f"start ranks with cobre launch --backend mpi or {mpiexec}",
             )
-        )
-    return findings
+    srun = shutil.which("srun", path=environ.get("PATH"))
+    if srun is not None:
+        yield Finding("ok", "mpi", f"{srun} starts ranks, too: srun --mpi=list shows how")

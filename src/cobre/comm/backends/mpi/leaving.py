@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NoReturn
 
+from cobre.comm.launch.report import report_exit
+
 __all__ = ["Membership", "join", "leave"]
 
 
@@ -82,6 +84,7 @@ def _end() -> None:
         status = member.exit_status or _exit_status
         if status:  # a text, which Python has printed, stands for 1
             code = status if isinstance(status, int) else 1
+            report_exit(code)
             _abort(member, code, f"exited with status {code}")
     for member in [member for member, pid in _members.items() if pid == os.getpid()]:
         leave(member)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from cobre.comm.backend import RankCommand, refuse
 from cobre.errors import BackendNotAvailable
 
-__all__ = ["Library", "find_library", "find_mpiexec", "mpiexec_command"]
+__all__ = ["Library", "find_library", "find_mpiexec", "is_of", "mpiexec_command"]
 
 # In a process of its own: loading a library here would decide for everything that this process does later.
 PROBE = """
@@ -103,15 +103,15 @@ def _candidates(library: Library, environ: Mapping[str, str]) -> Iterator[Path]:
     flavour = "openmpi" if library.is_open_mpi else "mpich"
     for folder in library.path.parents:  # lib, lib64, lib/x86_64-linux-gnu/openmpi/lib, …
         for name in ("mpiexec", f"mpiexec.{flavour}"):
-            if _is_of(library, found := folder.parent / "bin" / name):
+            if is_of(library, found := folder.parent / "bin" / name):
                 yield found
     for name in (f"mpiexec.{flavour}", "mpiexec", "mpiexec.hydra"):
         path = shutil.which(name, path=environ.get("PATH"))
-        if path is not None and _is_of(library, Path(path)):
+        if path is not None and is_of(library, Path(path)):
             yield Path(path)
 
 
-def _is_of(library: Library, mpiexec: Path) -> bool:
+def is_of(library: Library, mpiexec: Path) -> bool:
     """Whether ``mpiexec --version`` names the same MPI."""
     if not os.access(mpiexec, os.X_OK):
         return False

@@ -1,0 +1,74 @@
+// What loopback itself needs for the bytes of a collective, without any library: every rank's bytes straight to
+// every rank that needs them, over plain sockets that never block, nothing checked. Loaded by tcp_limits.py.
+//
+//   c++ -O3 -std=c++20 -shared -fPIC tcp_limits.cpp -o libtcp_limits.so
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+struct Flow {
+    int fd;
+    const char* out;
+    char* in;
+    std::size_t to_send;
+    std::size_t to_receive;
+};
+
+namespace {
+
+// Without news, before the processor is offered to whoever else wants it: the other rank may sit on the same one.
+constexpr int most_looks = 40;
+
+// Moves all that `flows` ask for, at most `piece` bytes at once.
+void move_once(std::vector<Flow> flows, std::size_t piece, bool yields) {
+    constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    int looks = yields ? most_looks : 0;
+    for (bool is_over = false; !is_over;) {
+        is_over = true;
+        bool has_moved = false;
+        for (Flow& flow : flows) {
+            if (flow.to_send > 0) {
+                const ssize_t sent = ::send(flow.fd, flow.out, std::min(piece, flow.to_send), flags);
+                if (sent > 0) {
+                    flow.out += sent;
+                    flow.to_send -= static_cast<std::size_t>(sent);
+                    has_moved = true;
+                }
+            }
+            if (flow.to_receive > 0) {
+                const ssize_t got = ::recv(flow.fd, flow.in, std::min(piece, flow.to_receive), flags);
+                if (got == 0) return;
+                if (got > 0) {
+                    flow.in += got;
+                    flow.to_receive -= static_cast<std::size_t>(got);
+                    has_moved = true;
+                }
+            }
+            is_over = is_over && flow.to_send == 0 && flow.to_receive == 0;
+        }
+        if (has_moved) looks = yields ? most_looks : 0;
+        else if (++looks > most_looks) ::sched_yield();
+    }
+}
+
+}  // namespace
+
+// `rounds` times the same. `yields`: offers the processor as soon as nothing moves.
+extern "C" void move_all(const Flow* flows, int count, std::size_t piece, int yields, int rounds) {
+    const std::vector<Flow> plan(flows, flows + count);
+    for (int round = 0; round < rounds; ++round) move_once(plan, piece, yields != 0);
+}
+
+extern "C" void ping_pong(int fd, int is_first, int yields, int rounds) {
+    char byte = 0;
+    const Flow out{fd, &byte, nullptr, 1, 0};
+    const Flow in{fd, nullptr, &byte, 0, 1};
+    for (int round = 0; round < rounds; ++round) {
+        move_once({is_first != 0 ? out : in}, 1, yields != 0);
+        move_once({is_first != 0 ? in : out}, 1, yields != 0);
+    }
+}

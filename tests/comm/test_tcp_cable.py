@@ -1,0 +1,294 @@
+"""A cable that is cut, or loses packets, in every phase: ``make test-network``.
+
+Rank 1 is behind the cable; ranks 0 and 2 share the near side. Nothing here leaves the namespaces of the test.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+
+import pytest
+
+from comm.tcp_cable import NEAR, NEAR_V6, Cable
+from comm.tcp_ranks import CALLS, TOOLS, Ranks
+
+pytestmark = pytest.mark.skipif(
+    "COBRE_TEST_NETWORK" not in os.environ, reason="needs namespaces and time: make test-network runs it"
+)
+
+CUTS = ["drop", "unplug"]
+SECONDS = re.compile(r"\[(\d+\.\d+) s\]")
+START = (
+    TOOLS
+    + """
+comm = None
+def start():
+    global comm
+    comm = create_communicator()
+say("starting")
+failure_of(start)
+if comm is not None:
+    failure_of(comm.barrier)
+"""
+)
+
+
+@pytest.fixture
+def cable():
+    with Cable() as joined:
+        yield joined
+
+
+@pytest.fixture
+def ranks(cable, tmp_path):
+    def make(program, size=3, host=NEAR, connect_s=10, keepalive_s=10, **options):
+        environ = {
+            "COBRE_TCP_COORDINATOR": host,
+            "COBRE_TCP_SECRET": "between us",
+            "COBRE_TCP_BIND_ADDR": host,
+            "COBRE_TCP_CONNECT_TIMEOUT_MS": str(1000 * connect_s),
+            "COBRE_COMM_LIMITS": f"keepalive_s={keepalive_s}",
+        }
+        inside = {rank: cable.inside(cable.far if rank == 1 else cable.near) for rank in range(size)}
+        return Ranks(size, program, directory=tmp_path, port=29500, environ=environ, inside=inside, **options)
+
+    return make
+
+
+def slowest(said):
+    return max(float(number) for number in SECONDS.findall(said))
+
+
+@pytest.mark.parametrize("host", [NEAR, NEAR_V6])
+def test_ranks_meet_and_work_across_the_cable(ranks, host):
+    program = f"comm.barrier(); comm.broadcast(big, 1); failure_of({CALLS['large allgatherv']})"
+    with ranks(program, host=host, timeout_s=20) as group:
+        said = group.start().wait()
+    assert all("no failure" in words for words in said), said
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_cut_cable_is_an_error_that_names_the_rank_behind_it(ranks, cable, call, cut, tmp_path):
+    go = tmp_path / "go"
+    program = f"""
+comm.barrier()
+say("ready")
+while not os.path.exists({str(go)!r}): time.sleep(0.01)
+failure_of({CALLS[call]})
+failure_of(comm.barrier)
+"""
+    with ranks(program, timeout_s=2) as group:
+        group.start()
+        for rank in range(3):
+            group.wait_for(rank, "ready")
+        getattr(cable, cut)()
+        go.touch()
+        said = group.wait()
+    for rank, words in enumerate(said):
+        assert "no failure" not in words, said
+        assert words.count("rank 0" if rank == 1 else "rank 1") >= 2, said
+        assert slowest(words) < 5, said
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_cable_cut_in_the_middle_of_a_transfer_is_an_error_on_every_rank(ranks, cable, cut):
+    program = """
+huge = np.ones(2_000_000)
+for step in range(100_000):
+    try:
+        comm.allgatherv(huge, np.ones(size * huge.size), [huge.size] * size, [huge.size * r for r in range(size)])
+    except CollectiveFailed as error:
+        say("ended: " + error.message)
+        break
+    say("step")
+"""
+    with ranks(program, timeout_s=2) as group:
+        group.start()
+        group.wait_for(1, "step")
+        getattr(cable, cut)()
+        said = group.wait()
+    for rank, words in enumerate(said):
+        last = words.splitlines()[-1]
+        assert last.startswith("ended: "), said
+        assert ("rank 0" if rank == 1 else "rank 1") in last, said
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_cable_that_is_mended_within_the_timeout_costs_nothing_but_time(ranks, cable, cut, tmp_path):
+    go = tmp_path / "go"
+    program = f"""
+comm.barrier()
+say("ready")
+while not os.path.exists({str(go)!r}): time.sleep(0.01)
+total = np.empty_like(big)
+for _ in range(3):
+    comm.allreduce(big * (rank + 1), total, "sum")
+    assert (total == 6).all()
+say("right")
+"""
+    with ranks(program, timeout_s=30) as group:
+        group.start()
+        for rank in range(3):
+            group.wait_for(rank, "ready")
+        getattr(cable, cut)()
+        go.touch()
+        time.sleep(1.5)
+        cable.mend()
+        said = group.wait(seconds=30)
+    assert all("right" in words for words in said), said
+
+
+@pytest.mark.parametrize("settled_s", [0, 0.5], ids=["unacknowledged", "idle"])
+@pytest.mark.parametrize("cut", CUTS)
+def test_keepalive_finds_a_rank_that_vanished_while_rank_0_computes(ranks, cable, cut, settled_s):
+    """The timeout is far away. Idle, it is the kernel that asks and gets no answer; but right behind a step it still
+    waits for an acknowledgement, and asks nobody."""
+    program = """
+comm.barrier()
+say("ready")
+if rank != 2: time.sleep(12)
+failure_of(comm.barrier)
+"""
+    with ranks(program, timeout_s=100, keepalive_s=1) as group:
+        group.start()
+        for rank in range(3):
+            group.wait_for(rank, "ready")
+        time.sleep(settled_s)
+        getattr(cable, cut)()
+        group.wait(2, seconds=10)
+        said = group.wait(seconds=10)
+    for rank, lost in ((2, "rank 1 (192.0.2.2:"), (0, "rank 1 (192.0.2.2:"), (1, "rank 0 (192.0.2.1:")):
+        assert lost in said[rank], said
+        assert "cannot be reached any more (" in said[rank], said
+    assert max(slowest(said[0]), slowest(said[1])) < 1, said  # known before they asked
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_keepalive_ends_the_wait_of_a_rank_behind_a_cut_cable(ranks, cable, cut):
+    program = """
+comm.barrier()
+say("ready")
+if rank == 0: time.sleep(12)
+failure_of(comm.barrier)
+failure_of(comm.barrier)
+"""
+    with ranks(program, size=2, timeout_s=100, keepalive_s=1) as group:
+        group.start()
+        for rank in range(2):
+            group.wait_for(rank, "ready")
+        time.sleep(0.5)  # rank 1 has called, and rank 0 has got that
+        getattr(cable, cut)()
+        group.wait(1, seconds=10)
+        said = group.wait(seconds=10)
+    assert said[1].count("rank 0 (192.0.2.1:") == 2, said
+    assert said[1].count("cannot be reached any more (") == 2, said
+    first, second = said[0].splitlines()[-2:]
+    assert first == "no failure", said  # all that the first barrier needs had come
+    assert "rank 1 (192.0.2.2:" in second, said
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_cable_cut_before_the_meeting_is_named_by_all(ranks, cable, cut):
+    getattr(cable, cut)()
+    with ranks("", preamble=START, connect_s=2) as group:
+        said = group.start().wait()
+    assert all("InitializationFailed" in words for words in said), said
+    assert "no rank 0 at 192.0.2.1 port 29500 within 2 s" in said[1], said
+    for rank in (0, 2):
+        assert "waited 2 s for rank 1 in vain" in said[rank], said
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_cable_cut_during_the_meeting_is_named_by_all(ranks, cable, cut):
+    """Rank 1 has joined and waits for rank 2 when the cable is cut. Rank 0 cannot know that yet."""
+    with ranks("", preamble=START, connect_s=3, timeout_s=1) as group:
+        group.start(0, 1)
+        group.wait_for(1, "starting")
+        time.sleep(0.7)
+        getattr(cable, cut)()
+        group.start(2)
+        said = group.wait()
+    assert "InitializationFailed" in said[1], said
+    assert "did not complete the group within 3 s" in said[1], said
+    for rank in (0, 2):
+        assert "no failure" in said[rank].splitlines(), said  # the meeting
+        assert "rank 1" in said[rank].splitlines()[-1], said  # the first step
+
+
+def test_keepalive_frees_the_seat_of_a_rank_that_vanished_during_the_meeting(ranks, cable):
+    with ranks("", preamble=START, connect_s=12, keepalive_s=1) as group:
+        group.start(0, 1)
+        group.wait_for(1, "starting")
+        time.sleep(0.7)
+        cable.drop()
+        time.sleep(8)
+        group.start(2)
+        said = group.wait(seconds=30)
+    for rank in (0, 2):
+        assert "waited 12 s for rank 1 (came and left) in vain" in said[rank], said
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_cable_mended_during_the_meeting_keeps_nobody_from_meeting(ranks, cable, cut):
+    getattr(cable, cut)()
+    with ranks("", preamble=START, connect_s=15, timeout_s=5) as group:
+        group.start()
+        time.sleep(2)
+        cable.mend()
+        said = group.wait(seconds=30)
+    assert all(words.count("no failure") == 2 for words in said), said
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_closing_behind_a_cut_cable_waits_for_nobody(ranks, cable, cut, tmp_path):
+    go = tmp_path / "go"
+    program = f"""
+comm.barrier()
+say("ready")
+while not os.path.exists({str(go)!r}): time.sleep(0.01)
+started = time.monotonic()
+comm.close()
+assert time.monotonic() - started < 0.5
+say("closed")
+"""
+    with ranks(program, timeout_s=60) as group:
+        group.start()
+        for rank in range(3):
+            group.wait_for(rank, "ready")
+        getattr(cable, cut)()
+        go.touch()
+        said = group.wait(seconds=5)
+    assert all("closed" in words and "Traceback" not in words for words in said), said
+
+
+@pytest.mark.parametrize("percent", [1, 5])
+def test_lost_packets_change_no_result(ranks, cable, percent):
+    program = """
+expected = size * (size + 1) / 2
+total, every = np.empty_like(big), np.empty(size * big.size)
+for step in range(6):
+    comm.allreduce(big * (rank + 1), total, "sum")
+    assert (total == expected).all()
+    comm.allgatherv(big * rank, every, [big.size] * size, [big.size * r for r in range(size)])
+    assert all((every[big.size * r : big.size * (r + 1)] == r).all() for r in places)
+    word = big * (7.0 if rank == 1 else 0.0)
+    comm.broadcast(word, 1)
+    assert (word == 7).all()
+    comm.barrier()
+say("right")
+"""
+    cable.drop(percent)
+    with ranks(program, connect_s=30, timeout_s=60) as group:
+        said = group.start().wait(seconds=90)
+    assert all("right" in words for words in said), said
+
+
+def test_the_kit_passes_where_packets_are_lost(ranks, cable):
+    program = 'from cobre.comm.testing.command import main\nsys.exit(main(["--deadline", "100"]))'
+    cable.drop(1)
+    with ranks(program, preamble=TOOLS, connect_s=30, timeout_s=60) as group:
+        said = group.start().wait(seconds=110)
+    assert ", 0 failed" in said[0], said
