@@ -82,7 +82,18 @@ def test_what_cannot_be_measured_is_said(cobre):
 
 
 def test_a_backend_that_takes_too_long_is_given_up(cobre):
-    arguments = ["-n", 2, "--backend", "shm", "--op", "barrier", "--seconds", "30", "--timeout", "0.3"]
+    arguments = [
+        "-n",
+        2,
+        "--backend",
+        "shm",
+        "--op",
+        "barrier",
+        "--seconds",
+        "30",
+        "--timeout",
+        "0.02",
+    ]  # less than a process needs to start
     done = cobre("bench", *arguments, check=1)
     assert "not measured: shm: still running after 0.3 s" in done.stdout
 
