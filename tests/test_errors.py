@@ -160,6 +160,8 @@ def test_every_error_class_has_an_example_here():
         (errors.InitializationFailed("shm", "x"), "CommunicationFailed", 4),
         (errors.CollectiveFailed("barrier"), "CommunicationFailed", 4),
         (errors.WorkerError(0, 1), "WorkerFailed", 4),
+        (errors.WorkerError(0, 1, ValueError("x")), "WorkerFailed", 4),
+        (errors.WorkerError(0, 1, errors.SolverError(0, 1, "infeasible")), "WorkerFailed", 3),
         (errors.SolverError(0, 1, "infeasible"), "SolverFailure", 3),
         (errors.IOError("x"), "MissingFile", 2),
         (errors.ValidationError("x", kind="DuplicateId"), "DuplicateId", 1),

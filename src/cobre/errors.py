@@ -14,7 +14,7 @@
     │   ├── InvalidBackend           IncompatibleSettings     4
     │   ├── MissingConfiguration     IncompatibleSettings     4
     │   └── InitializationFailed     CommunicationFailed      4
-    ├── WorkerError                  WorkerFailed             4
+    ├── WorkerError                  WorkerFailed             4, or that of ``inner``
     ├── SolverError                  SolverFailure            3
     ├── IOError                      MissingFile              2
     └── ValidationError              one of VALIDATION_KINDS  1
@@ -332,6 +332,10 @@ class WorkerError(CobreError):
         self.rank = rank
         self.exit_code = exit_code
         self.inner = inner
+        if isinstance(inner, CobreError):
+            self.exit_status = (
+                inner.exit_status
+            )  # what went wrong counts, not how many processes worked on it
 
 
 class SolverError(CobreError):
