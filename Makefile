@@ -36,7 +36,7 @@ MPI_READY     := $(MPI_LIBRARIES:%=build/mpi/%/.package)
 
 build/mpi/%/.tools: pyproject.toml
 	$(PYTHON) -m venv build/mpi/$*
-	build/mpi/$*/bin/python -m pip install --quiet $* numpy 'mpi4py>=4.0' cloudpickle highspy pyarrow pydantic
+	build/mpi/$*/bin/python -m pip install --quiet $* numpy 'mpi4py>=4.0' cloudpickle highspy pyarrow pydantic rich
 	touch $@
 
 build/mpi/%/.package: build/mpi/%/.tools build/wheel/.built
