@@ -74,6 +74,12 @@ def test_evaluate_says_which_state_it_needs(policy):
         policy.evaluate(0, [1.0, 2.0, 3.0])
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_evaluate_refuses_a_state_that_is_no_number(policy, value):
+    with pytest.raises(ValueError, match=r"state\[1\] is (nan|inf)"):
+        policy.evaluate(0, [1.0, value])
+
+
 @pytest.mark.parametrize("cut", [0, 5, 20, 200, -1])
 def test_a_file_cut_short_is_refused(policy, tmp_path, cut):
     policy.save(tmp_path)

@@ -111,6 +111,9 @@ class Policy:
                 f"the state has shape {point.shape}; this policy needs ({self.state_dimension},)\n  "
                 f"fix: pass the storages in hm3, then the lagged inflows in m3/s"
             )
+        if not np.isfinite(point).all():
+            at = int(np.flatnonzero(~np.isfinite(point))[0])
+            raise ValueError(f"state[{at}] is {point[at]}\n  fix: give a finite number for every component")
         values = cuts.intercepts[cuts.active].copy()
         for j, value in enumerate(point):
             values += cuts.coefficients[cuts.active, j] * value
