@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from cobre.io import load_with_report, validate
@@ -216,6 +217,17 @@ def test_statistics_that_are_missing_are_pointed_out(case):
     assert warning.entity == "bus 2 (EAST)"
     assert "stage 11" in warning.message
     assert "load there is 0" in warning.message
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_study_without_any_load_is_pointed_out(case, is_there):
+    table = case.tables["scenarios/load_seasonal_stats.parquet"]
+    if is_there:
+        table.update({name: pa.array([], type=pa.array(values).type) for name, values in table.items()})
+    else:
+        del case.tables["scenarios/load_seasonal_stats.parquet"]
+    warnings = [each for each in validate(case.write()).warnings if "no bus has any load" in each.message]
+    assert [each.file for each in warnings] == ["scenarios/load_seasonal_stats.parquet"]
 
 
 def test_days_between_stages_are_pointed_out(case):

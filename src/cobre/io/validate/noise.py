@@ -43,6 +43,14 @@ def _check_coverage(files: CaseFiles, problems: Problems) -> None:
         have = _pairs(table)
         if table.file.path in files.damaged or (table.file.path not in files.present and not entities):
             continue
+        if kind == "bus" and entities and not have:
+            problems.warn(
+                "CoverageMismatch",
+                table.file.path,
+                f"{'has no rows' if table.file.path in files.present else 'is missing'}: no bus has any load",
+                "add the rows if that is not meant",
+                field="bus_id",
+            )
         for entity in entities:
             lacking = [stage for stage in stages if (entity.id, stage) not in have]
             if lacking and (kind == "hydro" or len(lacking) < len(stages)):
