@@ -493,6 +493,13 @@ def test_a_single_problem_is_the_error_itself(case):
     )
 
 
+def test_both_ways_to_write_a_risk_measure_are_shown(case):
+    put(STAGES, "stages", 0, "risk_measure", "cvar")(case)
+    (error,) = cobre.validate(case.write()).errors
+    assert '{"cvar": {"alpha"' in error.remedy
+    assert "expectation" in error.remedy
+
+
 def test_many_problems_of_a_kind_are_counted_not_listed(case):
     case.tables[LOAD]["std_mw"] = [-1.0] * 36
     errors = cobre.validate(case.write()).errors

@@ -93,6 +93,16 @@ def _risk_form(value: Any) -> str | None:
     return "name" if isinstance(value, str) else "cvar"
 
 
+def _refuse_other_names(value: Any) -> Any:
+    if value == "expectation":
+        return value
+    raise PydanticCustomError(
+        "InvalidEnum",
+        "names no risk measure",
+        {"remedy": 'use "expectation" or {"cvar": {"alpha": 0.5, "lambda": 0.5}}'},
+    )
+
+
 def _refuse_old_location(value: Any) -> Any:
     raise PydanticCustomError(
         "SchemaViolation",
@@ -109,7 +119,8 @@ class StageRecord(Period):
     block_mode: Literal["parallel", "chronological"] = "parallel"
     state_variables: StateVariablesRecord = StateVariablesRecord()
     risk_measure: Annotated[
-        Annotated[Literal["expectation"], Tag("name")] | Annotated[RiskRecord, Tag("cvar")],
+        Annotated[Literal["expectation"], BeforeValidator(_refuse_other_names), Tag("name")]
+        | Annotated[RiskRecord, Tag("cvar")],
         Discriminator(_risk_form),
     ] = "expectation"
     num_scenarios: Count
