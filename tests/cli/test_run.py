@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -143,6 +144,67 @@ def test_what_cannot_be_done_is_said_with_its_status(case, arguments, status, me
     assert ended.returncode == status, ended.stderr
     assert message in ended.stderr
     assert "Traceback" not in ended.stderr
+    assert not (case / "output" / "_SUCCESS").exists()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_problem_without_solution_has_the_same_status_on_any_number_of_workers(case, workers):
+    path = case / "system" / "thermals.json"
+    document = json.loads(path.read_text())
+    generation = document["thermals"][0]["generation"]
+    generation["min_mw"] = generation["max_mw"]
+    path.write_text(json.dumps(document))
+    limit = {"id": 0, "name": "off", "expression": f"thermal_generation({document['thermals'][0]['id']})"}
+    constraints = {"constraints": [{**limit, "sense": "<=", "slack": {"enabled": False}}]}
+    (case / "constraints" / "generic_constraints.json").write_text(json.dumps(constraints))
+    bounds = {"constraint_id": [0], "stage_id": [0], "bound": [0.0]}
+    types = [("constraint_id", pa.int32()), ("stage_id", pa.int32()), ("bound", pa.float64())]
+    pq.write_table(
+        pa.table(bounds, schema=pa.schema(types)), case / "constraints" / "generic_constraint_bounds.parquet"
+    )
+    ended = cobre("run", case, "-n", workers, env={**os.environ, "TMPDIR": str(case.parent)})
+    assert ended.returncode == 3, ended.stderr
+    assert "stage 0, iteration 1" in ended.stderr
+    assert "off" in ended.stderr
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_more_openings_than_memory_is_no_fault_of_the_case(case, workers):
+    path = case / "stages.json"
+    document = json.loads(path.read_text())
+    document["stages"][1]["num_scenarios"] = 2_000_000_000
+    path.write_text(json.dumps(document))
+    ended = cobre("run", case, "-n", workers, prefix=("prlimit", f"--as={8 << 30}"))
+    assert ended.returncode == 4, ended.stderr
+    assert "memory" in ended.stderr
+    assert "num_scenarios" in ended.stderr
+
+
+def ranks_of(parent):
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [
+        int(child)
+        for child in children
+        if b"cobre.comm.worker" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_ends_at_once_and_blames_no_rank(case, number):
+    settings(case, iterations=100_000)
+    program = [sys.executable, "-m", "cobre", "run", str(case), "-n", "2"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        lines = iter(process.stdout)
+        next(lines)
+        next(lines)
+        for rank in ranks_of(process.pid):
+            os.kill(rank, signal.SIGSTOP)  # it cannot finish its iteration now
+        process.send_signal(number)
+        time.sleep(0.3)
+        process.send_signal(number)
+        _, complaints = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 128 + number
+    assert "failed" not in complaints
     assert not (case / "output" / "_SUCCESS").exists()
 
 

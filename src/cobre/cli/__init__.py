@@ -71,6 +71,10 @@ def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> i
         return BROKEN_PIPE_STATUS
     except KeyboardInterrupt:
         return INTERRUPTED_STATUS
+    except Exception as error:
+        # Status 1, which the interpreter would end with, blames the case. The hook also tells the launcher and MPI.
+        sys.excepthook(type(error), error, error.__traceback__)
+        return USAGE_STATUS
 
 
 def _discard_stdout() -> None:

@@ -199,7 +199,7 @@ def _run_in_processes(
             raise
         if not is_done:
             raise still_running(group, timeout)
-    _raise_failure(group)
+    _raise_failure(group, relay.asked_to_end if relay is not None else [])
     return [_result(rank) for rank in group.ranks]
 
 
@@ -209,10 +209,13 @@ def _deliver(rank: RankProcess, on_event: OnEvent | None) -> None:
             on_event(rank.rank or 0, pickle.loads(data))  # noqa: S301 - from a process we started
 
 
-def _raise_failure(group: Group) -> None:
+def _raise_failure(group: Group, asked_to_end: Sequence[signal.Signals]) -> None:
     culprit = first_failure([result_of(rank, group.started_at) for rank in group.ranks])
     if culprit is None:
         return
+    if len(asked_to_end) > 1 and culprit.exit_code == -signal.SIGKILL:
+        # We killed it because the user would not wait: no failure of the rank.
+        raise KeyboardInterrupt if asked_to_end[-1] == signal.SIGINT else SystemExit(128 + asked_to_end[-1])
     [rank] = [rank for rank in group.ranks if rank.rank == culprit.rank]
     number = culprit.rank or 0
     inner = None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import GroupMember, contiguous_block
+from cobre.errors import CobreError
 from cobre.sddp.nature import Nature
 from cobre.stochastic import ForwardSampler, OpeningTree, TreeLayout, draw_openings
 
@@ -80,7 +81,14 @@ def open_forecast(comm: GroupMember, nature: Nature) -> tuple[list[Floats], Fore
     source = nature.case.config.training.scenario_source
     schemes = {source.inflow, source.load, source.ncs}
     region = comm.create_shared_region(layout.size if schemes != {"in_sample"} else 0)
-    tree = nature.tree(region.as_mut_block(0, region.count) if region.count else None, mine)
+    try:
+        tree = nature.tree(region.as_mut_block(0, region.count) if region.count else None, mine)
+    except MemoryError:
+        raise CobreError(
+            f"the opening tree of {layout.size} numbers ({layout.size / 2**27:.1f} GiB) does not fit in memory",
+            context={"numbers": layout.size},
+            suggestion="reduce num_scenarios in stages.json, or take a machine with more memory",
+        ) from None
     openings = _shared_openings(comm, nature, tree, mine)
     if schemes == {"in_sample"}:
         return openings, OpeningForecast(nature.case.config.training.tree_seed, openings)
