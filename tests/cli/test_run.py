@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import mpi_ranks
 from cobre.io.example import write_example
 from cobre.sddp.policy import Policy
 
@@ -115,6 +116,25 @@ def test_launched_ranks_train_together_and_only_the_first_speaks(case, ranks):
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.count("[0] lower bound  ") == 1
     assert {line.split()[0] for line in ended.stdout.splitlines()} == {"[0]"}
+
+
+@pytest.mark.parametrize("library", mpi_ranks.LIBRARIES)
+def test_ranks_of_mpi_train_together(case, library):
+    launch = (
+        mpi_ranks.python_of(library),
+        "-m",
+        "cobre",
+        "launch",
+        "-n",
+        2,
+        "--backend",
+        "mpi",
+        "--no-prefix",
+    )
+    ended = mpi_ranks.run(*launch, "-m", "cobre", "run", case)
+    assert ended.returncode == 0, ended.stdout
+    assert "2 workers over mpi" in ended.stdout
+    assert (case / "output" / "_SUCCESS").exists()
 
 
 def test_a_bad_case_ends_every_launched_rank_with_one_message(case):
