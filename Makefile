@@ -63,8 +63,8 @@ test-4gib: setup ## payloads over 4 GiB alone and between two ranks (needs 10 GB
 	$(BIN)/python -m cobre.comm.testing --huge --deadline 600
 	$(BIN)/python -m cobre.comm.testing -n 2 --backend tcp --huge --only payloads_pass_4_gib --deadline 600
 
-test-network: setup ## cut cables and lose packets between network namespaces (needs root, nft or iptables)
-	COBRE_TEST_NETWORK=1 $(BIN)/python -m pytest tests/comm/test_tcp_cable.py
+test-network: setup ## bad networks for tcp: a proxy at every size; cut cables and lost packets (needs root, nft or iptables)
+	COBRE_TEST_NETWORK=1 $(BIN)/python -m pytest tests/comm/test_tcp_network.py tests/comm/test_tcp_cable.py
 
 check: lint types layers test ## lint, format, types, layers, tests and docs
 

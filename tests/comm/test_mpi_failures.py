@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import time
@@ -99,8 +100,8 @@ def test_a_killed_rank_ends_the_job(ranks):
         """
     )
     assert status != 0
-    pid = output.partition("rank 1 is ")[2].split()[0]
-    assert "rank 1 with PID" in output or f"PID {pid} RUNNING" in output, output
+    # MPICH may end the others first: then the launcher says whom it cannot tell apart.
+    assert re.search(r"cobre launch: rank (1 of 3|[02] of 3 \(or [0-9, ]*1)", output), output
     assert "signal 9" in output
 
 
