@@ -57,7 +57,10 @@ class Proxy:
         end = time.monotonic() + 10
         while time.monotonic() < end and not self._is_closed:
             with contextlib.suppress(OSError):
-                return socket.create_connection(("127.0.0.1", self._target))
+                upstream = socket.create_connection(("127.0.0.1", self._target))
+                if upstream.getsockname() != upstream.getpeername():  # TCP may connect a free port to itself
+                    return upstream
+                upstream.close()
             time.sleep(0.02)
         return None
 
