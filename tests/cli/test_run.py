@@ -308,11 +308,8 @@ def test_damaged_results_are_named(case):
     assert "convergence.parquet is damaged" in ended.stderr
 
 
-def test_a_terminal_shows_one_line_that_changes_in_place(case):
-    settings(case, iterations=8)
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execv(sys.executable, [sys.executable, "-m", "cobre", "run", str(case)])
+def _read_to_the_end(pid, terminal):
+    """What the process wrote to its terminal, and its exit status."""
     output = b""
     deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline:
@@ -325,8 +322,31 @@ def test_a_terminal_shows_one_line_that_changes_in_place(case):
             break
     os.close(terminal)
     _, status = os.waitpid(pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
-    text = output.decode()
+    return output.decode(), os.waitstatus_to_exitcode(status)
+
+
+def test_a_terminal_shows_one_line_that_changes_in_place(case):
+    settings(case, iterations=8)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "cobre", "run", str(case)])
+    text, status = _read_to_the_end(pid, terminal)
+    assert status == 0, text
     assert "\x1b[2K" in text, "no line was rewritten"
     assert re.search(r"iteration \d+/8", text)
     assert "to go" in text
+
+
+def test_launched_ranks_write_plain_lines_even_where_the_launcher_gives_them_a_terminal(case):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        name = f"/cobre_test_pty_{os.getpid()}"
+        ranks = {"COBRE_COMM_BACKEND": "shm", "COBRE_SHM_NAME": name, "COBRE_SHM_SIZE": "2"}
+        program = [sys.executable, "-m", "cobre", "run", str(case)]
+        other = subprocess.Popen(program, env={**os.environ, **ranks, "COBRE_SHM_RANK": "1"})
+        mine = subprocess.Popen(program, env={**os.environ, **ranks, "COBRE_SHM_RANK": "0"})
+        os._exit(mine.wait(DEADLINE_S) or other.wait(DEADLINE_S))
+    output, status = _read_to_the_end(pid, terminal)
+    assert status == 0, output
+    assert "lower bound" in output
+    assert "\x1b" not in output

@@ -35,7 +35,7 @@ def training_document(result: TrainingResult) -> dict[str, Any]:
     }
 
 
-def show_outcome(stream: TextIO, result: TrainingResult, output: Path) -> None:
+def show_outcome(stream: TextIO, result: TrainingResult, output: Path, *, is_plain: bool = False) -> None:
     """The result of a run that just ended."""
     workers = result.workers or []
     record = {
@@ -43,17 +43,22 @@ def show_outcome(stream: TextIO, result: TrainingResult, output: Path) -> None:
         "workers": [{"backend": worker.backend} for worker in workers],
         "timings": result.timings,
     }
-    show_record(stream, record, result.convergence_history.to_pydict(), output)
+    show_record(stream, record, result.convergence_history.to_pydict(), output, is_plain=is_plain)
 
 
 def show_record(
-    stream: TextIO, record: Mapping[str, Any], history: Mapping[str, Sequence[float]], output: Path
+    stream: TextIO,
+    record: Mapping[str, Any],
+    history: Mapping[str, Sequence[float]],
+    output: Path,
+    *,
+    is_plain: bool = False,
 ) -> None:
     """The outcome, one line each: bounds, gap, how it ended, where the time went."""
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=stream, highlight=False)
+    console = Console(file=stream, highlight=False, force_terminal=False if is_plain else None)
     for label, text in _rows(record, history, output):
         console.print(Text.assemble((f"{label:<13}", "dim"), text), soft_wrap=True)
 

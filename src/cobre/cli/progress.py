@@ -115,9 +115,9 @@ def _iteration_limit(event: ProgressEvent) -> int:
 
 
 @contextmanager
-def open_progress(stream: TextIO) -> Iterator[Progress]:
-    """The kind of progress that fits ``stream``."""
-    if stream.isatty():
+def open_progress(stream: TextIO, *, is_plain: bool = False) -> Iterator[Progress]:
+    """The kind of progress that fits ``stream``; plain lines where ``is_plain`` asks for them."""
+    if stream.isatty() and not is_plain:
         with LiveProgress(stream) as live:
             yield live
         return

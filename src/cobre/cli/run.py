@@ -101,7 +101,8 @@ def _answer(options: Any, comm: GroupMember | None) -> int:
 
     def show(response: Response) -> None:
         if not options.quiet:
-            show_outcome(sys.stdout, results[0], options.output)
+            is_plain = comm is not None and comm.size > 1
+            show_outcome(sys.stdout, results[0], options.output, is_plain=is_plain)
 
     return answer("run", options.output_format, work, show)
 
@@ -117,7 +118,7 @@ def _train(options: Any, comm: GroupMember | None) -> tuple[TrainingResult, Resp
     case = load() if comm is None else study.on_first_rank(comm, load)
     if not options.quiet:
         sys.stderr.writelines(f"warning: {problem}\n" for problem in warnings)
-    with _progress(options) as progress:
+    with _progress(options, is_alone=comm is None or comm.size == 1) as progress:
         result = study.train(
             case,
             num_workers=options.workers or 1,
@@ -129,10 +130,11 @@ def _train(options: Any, comm: GroupMember | None) -> tuple[TrainingResult, Resp
     return result, _response(options, result, warnings)
 
 
-def _progress(options: Any) -> AbstractContextManager[Progress]:
+def _progress(options: Any, is_alone: bool) -> AbstractContextManager[Progress]:
     if options.quiet:
         return nullcontext(SilentProgress())
-    return open_progress(sys.stdout if options.output_format == "text" else sys.stderr)
+    # A launcher may give its ranks a terminal of its own making while its output goes to a file: Open MPI does.
+    return open_progress(sys.stdout if options.output_format == "text" else sys.stderr, is_plain=not is_alone)
 
 
 def _response(options: Any, result: TrainingResult, warnings: Sequence[ProblemReport]) -> Response:
