@@ -24,6 +24,9 @@ FLAGS = (
 # A flag that changes nothing without another one.
 NEEDS = {"correlations": ("saa", "lhs"), "prestudy": ("par1", "par2"), "evap_reference": ("evap",)}
 
+# The cases that are trained: enough for every flag to come twice.
+SEEDS = range(36)
+
 
 def draw_flags(seed: int) -> set[str]:
     random = Random(seed)

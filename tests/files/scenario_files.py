@@ -17,7 +17,7 @@ def _write_loads(draft: Draft) -> None:
         {
             "bus_id": bus,
             "stage_id": stage_id,
-            "mean_mw": round(draft.uniform(15, 26), 1),
+            "mean_mw": _mean_load(draft, stage_id),
             "std_mw": draft.choice([2.0, 4.0]) if draft.has("load_std") and bus == draft.buses[1] else 0.0,
         }
         for bus in draft.buses
@@ -27,6 +27,12 @@ def _write_loads(draft: Draft) -> None:
     if draft.has("load_factors"):
         factors = draft.block_factors(draft.buses, "bus_id", ["factor"], 0.6, 1.4)
         draft.document("scenarios/load_factors.json", {"load_factors": factors})
+
+
+def _mean_load(draft: Draft, stage_id: int) -> float:
+    """So little where a stage has its own price of excess that there is some."""
+    is_low = draft.has("penalties_override") and stage_id == draft.stage_ids[1]
+    return 0.5 if is_low else round(draft.uniform(15, 26), 1)
 
 
 def _write_sources(draft: Draft) -> None:
