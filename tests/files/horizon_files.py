@@ -53,7 +53,7 @@ def _policy_graph(draft: Draft) -> Row:
         for source, target in zip(draft.stage_ids, draft.stage_ids[1:], strict=False):
             transitions.append({"source_id": source, "target_id": target, "probability": 1.0})
             if draft.likely(0.7):
-                transitions[-1]["annual_discount_rate_override"] = draft.choice([0.8, 1.5])
+                transitions[-1]["annual_discount_rate_override"] = draft.choice([0.0, 0.8, 1.5])
         graph["transitions"] = draft.shuffled(transitions)
     return graph
 

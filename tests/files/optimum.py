@@ -66,7 +66,8 @@ class Tree:
         rate = graph["annual_discount_rate"]
         for transition in graph.get("transitions", []):
             if transition["source_id"] == stage["id"]:
-                rate = transition.get("annual_discount_rate_override") or rate
+                own = transition.get("annual_discount_rate_override")
+                rate = rate if own is None else own
         start, end = (dt.date.fromisoformat(stage[key]) for key in ("start_date", "end_date"))
         return (1.0 + rate) ** (-(end - start).days / 365.25)
 
