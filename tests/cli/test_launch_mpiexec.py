@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from launches import MEET, start, wait_for_end
-from mpi_ranks import LIBRARIES, python_of, sweep
+from mpi_ranks import LIBRARIES, python_of, sweep, unless_stillborn
 
 
 @pytest.fixture(params=LIBRARIES)
@@ -19,13 +19,15 @@ def mpi_python(request):
 
 
 def launch(python, *arguments, **variables):
-    return subprocess.run(
-        [python, "-m", "cobre", "launch", "--backend", "mpi", *map(str, arguments)],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
+    return unless_stillborn(
+        lambda: subprocess.run(
+            [python, "-m", "cobre", "launch", "--backend", "mpi", *map(str, arguments)],
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
     )
 
 
