@@ -22,7 +22,7 @@ VERSION = 1
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StageCuts:
     """The cuts of one stage in slot order: ``future cost >= intercept + coefficients . state``."""
 
@@ -45,8 +45,6 @@ class StageCuts:
                 )
             )
         )
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, repr=False)

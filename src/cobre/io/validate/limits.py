@@ -57,66 +57,28 @@ def _report(pair: Pair, problems: Problems) -> None:
 
 def _base_pairs(files: CaseFiles) -> Iterator[Pair]:
     for hydro in files.hydros.hydros:
-        place, basin, turbine = (HYDROS, called("hydro", hydro)), hydro.reservoir, hydro.generation
-        yield Pair(
-            *place,
-            "reservoir.min_storage_hm3",
-            basin.min_storage_hm3,
-            "max_storage_hm3",
-            basin.max_storage_hm3,
-        )
-        yield Pair(
-            *place,
-            "generation.min_turbined_m3s",
-            turbine.min_turbined_m3s,
-            "max_turbined_m3s",
-            turbine.max_turbined_m3s,
-        )
-        yield Pair(
-            *place,
-            "generation.min_generation_mw",
-            turbine.min_generation_mw,
-            "max_generation_mw",
-            turbine.max_generation_mw,
-        )
+        place = (HYDROS, called("hydro", hydro))
+        yield _pair(*place, "reservoir", hydro.reservoir, "storage_hm3")
+        yield _pair(*place, "generation", hydro.generation, "turbined_m3s")
+        yield _pair(*place, "generation", hydro.generation, "generation_mw")
         if hydro.outflow.max_outflow_m3s is not None:
-            yield Pair(
-                *place,
-                "outflow.min_outflow_m3s",
-                hydro.outflow.min_outflow_m3s,
-                "max_outflow_m3s",
-                hydro.outflow.max_outflow_m3s,
-            )
+            yield _pair(*place, "outflow", hydro.outflow, "outflow_m3s")
     for thermal in files.thermals.thermals:
-        limits = thermal.generation
-        yield Pair(
-            "system/thermals.json",
-            called("thermal", thermal),
-            "generation.min_mw",
-            limits.min_mw,
-            "max_mw",
-            limits.max_mw,
+        yield _pair(
+            "system/thermals.json", called("thermal", thermal), "generation", thermal.generation, "mw"
         )
     for station in files.pumping_stations.pumping_stations:
-        flow = station.flow
-        yield Pair(
-            "system/pumping_stations.json",
-            called("pumping station", station),
-            "flow.min_m3s",
-            flow.min_m3s,
-            "max_m3s",
-            flow.max_m3s,
-        )
+        place = ("system/pumping_stations.json", called("pumping station", station))
+        yield _pair(*place, "flow", station.flow, "m3s")
     for contract in files.contracts.contracts:
-        power = contract.limits
-        yield Pair(
-            "system/energy_contracts.json",
-            called("contract", contract),
-            "limits.min_mw",
-            power.min_mw,
-            "max_mw",
-            power.max_mw,
-        )
+        place = ("system/energy_contracts.json", called("contract", contract))
+        yield _pair(*place, "limits", contract.limits, "mw")
+
+
+def _pair(file: str, entity: str, group: str, limits: object, quantity: str) -> Pair:
+    """The fields ``min_`` and ``max_`` of a quantity in one group of an entity's fields."""
+    low, high = f"min_{quantity}", f"max_{quantity}"
+    return Pair(file, entity, f"{group}.{low}", getattr(limits, low), high, getattr(limits, high))
 
 
 def _check_by_stage(files: CaseFiles, horizon: Horizon, problems: Problems) -> None:
