@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from cobre import study
 from cobre.cli.figures import duration, money, percent
 from cobre.sddp.result import TrainingResult
 
@@ -18,31 +19,28 @@ REASONS = {
     "simulation": "simulated costs agree with the bound",
     "shutdown": "stopped on request; the policy can be used",
 }
+FIELDS = (
+    "iterations",
+    "final_lower_bound",
+    "final_upper_bound",
+    "final_gap",
+    "termination_reason",
+    "total_cuts",
+    "wall_time_ms",
+)
 BLOCKS = " ▁▂▃▄▅▆▇█"
 TREND_WIDTH = 40
 
 
 def training_document(result: TrainingResult) -> dict[str, Any]:
     """The ``training`` part of the JSON answer of ``cobre run``."""
-    return {
-        "iterations": result.iterations,
-        "final_lower_bound": result.final_lower_bound,
-        "final_upper_bound": result.final_upper_bound,
-        "final_gap": result.final_gap,
-        "termination_reason": result.termination_reason,
-        "total_cuts": result.total_cuts,
-        "wall_time_ms": result.convergence_history["wall_time_ms"][-1].as_py(),
-    }
+    metadata = study.metadata_of(result)
+    return {field: metadata[field] for field in FIELDS}
 
 
 def show_outcome(stream: TextIO, result: TrainingResult, output: Path, *, is_plain: bool = False) -> None:
     """The result of a run that just ended."""
-    workers = result.workers or []
-    record = {
-        **training_document(result),
-        "workers": [{"backend": worker.backend} for worker in workers],
-        "timings": result.timings,
-    }
+    record = {**study.metadata_of(result), "timings": result.timings}
     show_record(stream, record, result.convergence_history.to_pydict(), output, is_plain=is_plain)
 
 
