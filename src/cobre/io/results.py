@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from cobre.errors import IOError, ValidationError
+from cobre.io.parquet import read_parquet
 from cobre.io.write.folder import SUCCESS
 from cobre.io.write.training import CONVERGENCE, METADATA, TIMINGS
 
@@ -65,7 +65,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _table(path: Path) -> pa.Table:
     try:
-        table = pq.read_table(path)
+        table = read_parquet(path)
     except OSError as error:
         raise _unreadable(path, error) from error
     except pa.ArrowInvalid as error:

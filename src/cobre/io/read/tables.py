@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from cobre.io.parquet import read_parquet
 from cobre.io.problems import Problems
 from cobre.io.read.columns import ABSENT, TYPE_NAMES, Column, Table, TableFile
 from cobre.io.read.records import HUGE
@@ -62,8 +62,7 @@ def read_table(folder: Path, file: TableFile, problems: Problems) -> tuple[Table
 def _open(path: Path, name: str, problems: Problems) -> pa.Table | None:
     size = path.stat().st_size
     try:
-        with path.open("rb") as stream:
-            return pq.ParquetFile(stream).read()
+        return read_parquet(path)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, PermissionError):
             raise
