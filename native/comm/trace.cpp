@@ -22,17 +22,21 @@ namespace cobre::comm {
 
 namespace {
 
-constexpr std::size_t window_bytes = std::size_t{1} << 20;
+// The file: a header, a block that is mapped and filled again and again, and after it the blocks that were full.
+// Mapping ever new pages would cost a page fault every few records.
 constexpr std::size_t header_bytes = 4096;
+constexpr std::size_t block_bytes = std::size_t{32} << 10;
+constexpr std::size_t block_records = block_bytes / sizeof(TraceRecord);
+constexpr off_t blocks_begin = header_bytes + block_bytes;
 
 struct TraceHeader {
     char magic[8] = {'C', 'O', 'B', 'R', 'E', 'T', 'R', 'C'};
-    std::uint32_t version = 1;
+    std::uint32_t version = 2;
     std::int32_t rank = 0;
     std::int32_t size = 1;
     std::int32_t pid = 0;
     std::int64_t realtime_minus_monotonic_ns = 0;  // aligns the clocks of several machines
-    std::uint64_t count = 0;                       // of records that are complete
+    std::uint64_t count = 0;  // of records; those beyond the last full block are in the mapped one
     char backend[32] = {};
     char host[64] = {};
 };
@@ -72,10 +76,11 @@ public:
         const std::lock_guard lock(mutex_);
         if (generation_ != fork_generation() || is_broken_) return;
         if (fd_ < 0 && !open()) return;
-        if (used_ == window_bytes && !next_window()) return;
-        std::memcpy(window_ + used_, &record, sizeof record);
-        used_ += sizeof record;
-        mapped_header_->count += 1;
+        std::memcpy(block_ + used_ * sizeof record, &record, sizeof record);
+        used_ += 1;
+        // Before the count: a process that is killed in between leaves all records but this one.
+        if (used_ == block_records && !keep_block()) return;
+        header_in_file_->count += 1;
     }
 
 private:
@@ -95,51 +100,49 @@ private:
             name += "-" + std::to_string(getpid());
             fd_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
         }
-        if (fd_ < 0 || ftruncate(fd_, 0) != 0 || posix_fallocate(fd_, 0, header_bytes) != 0)
-            return give_up(name.c_str());
-        void* memory = mmap(nullptr, header_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-        if (memory == MAP_FAILED) return give_up(name.c_str());
-        mapped_header_ = static_cast<TraceHeader*>(memory);
+        path_ = name;
+        if (fd_ < 0 || ftruncate(fd_, 0) != 0) return give_up();
+        // Reserved now: a full disk must be an answer here, not a SIGBUS at a later store.
+        if (const int refusal = posix_fallocate(fd_, 0, blocks_begin); refusal != 0) {
+            errno = refusal;
+            return give_up();
+        }
+        void* memory = mmap(nullptr, blocks_begin, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+        if (memory == MAP_FAILED) return give_up();
+        header_in_file_ = static_cast<TraceHeader*>(memory);
+        block_ = static_cast<std::byte*>(memory) + header_bytes;
         header_.pid = getpid();
         header_.realtime_minus_monotonic_ns =
             static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
         gethostname(header_.host, sizeof header_.host - 1);
         std::memcpy(memory, &header_, sizeof header_);
-        path_ = name;
-        return next_window();
+        return true;
     }
 
-    bool next_window() noexcept {
-        if (window_ != nullptr) munmap(window_, window_bytes);
-        window_ = nullptr;
-        used_ = window_bytes;
-        // Reserved now: a full disk must be an answer here, not a SIGBUS at the next store.
-        const int refusal = posix_fallocate(fd_, end_, window_bytes);
-        if (refusal != 0) {
-            errno = refusal;
-            return give_up(path_.c_str());
+    bool keep_block() noexcept {
+        for (std::size_t done = 0; done < block_bytes;) {
+            const ssize_t n = pwrite(fd_, block_ + done, block_bytes - done, end_ + static_cast<off_t>(done));
+            if (n < 0 && errno != EINTR) return give_up();
+            if (n > 0) done += static_cast<std::size_t>(n);
         }
-        void* memory = mmap(nullptr, window_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_, end_);
-        if (memory == MAP_FAILED) return give_up(path_.c_str());
-        window_ = static_cast<std::byte*>(memory);
-        end_ += static_cast<off_t>(window_bytes);
+        end_ += static_cast<off_t>(block_bytes);
         used_ = 0;
         return true;
     }
 
-    bool give_up(const char* name) noexcept {
+    bool give_up() noexcept {
         is_broken_ = true;
-        std::fprintf(stderr, "cobre: the trace %s ends here: %s\n", name, std::strerror(errno));
+        std::fprintf(stderr, "cobre: the trace %s ends here: %s\n", path_.c_str(), std::strerror(errno));
         return false;
     }
 
     std::mutex mutex_;
     std::string path_;
     TraceHeader header_;
-    TraceHeader* mapped_header_ = nullptr;
-    std::byte* window_ = nullptr;
-    std::size_t used_ = window_bytes;
-    off_t end_ = header_bytes;
+    TraceHeader* header_in_file_ = nullptr;
+    std::byte* block_ = nullptr;
+    std::size_t used_ = 0;  // records in the block
+    off_t end_ = blocks_begin;
     int fd_ = -1;
     bool is_broken_ = false;
     std::uint32_t communicators_ = 0;

@@ -280,6 +280,31 @@ def test_a_place_that_cannot_be_written_is_named_and_does_no_harm(tmp_path):
     assert done.stderr == f"cobre: the trace {path}.rank0 ends here: No such file or directory\n"
 
 
+MANY_BARRIERS = """
+import resource, sys
+from cobre.comm import LocalCommunicator
+comm = LocalCommunicator()
+comm.barrier()
+if len(sys.argv) > 1:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+for _ in range(2499):
+    comm.barrier()
+print("done")
+"""
+
+
+def test_records_of_several_blocks_stay_in_order(tmp_path):
+    run_traced(tmp_path / "t", MANY_BARRIERS)
+    assert [record[4] for record in read_rank(tmp_path / "t.rank0").records] == list(range(2500))
+
+
+def test_a_full_disk_ends_the_trace_and_not_the_program(tmp_path):
+    done = run_traced(tmp_path / "t", MANY_BARRIERS, "80000")
+    assert done.stdout == "done\n"
+    assert done.stderr == f"cobre: the trace {tmp_path / 't'}.rank0 ends here: File too large\n"
+    assert [record[4] for record in read_rank(tmp_path / "t.rank0").records] == list(range(2047))
+
+
 def test_merging_by_hand(tmp_path):
     run_traced(tmp_path / "t", "from cobre.comm import LocalCommunicator\nLocalCommunicator().barrier()")
     command = [sys.executable, "-m", "cobre.comm.trace"]
@@ -301,9 +326,9 @@ def test_other_files_are_refused_and_left_alone(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["t.ranking"]
 
 
-def run_traced(path, code, wanted=None):
+def run_traced(path, code, *arguments, wanted=None):
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
+        [sys.executable, "-c", textwrap.dedent(code), *arguments],
         env={**os.environ, "COBRE_COMM_TRACE": str(path) if wanted is None else wanted},
         capture_output=True,
         text=True,

@@ -24,9 +24,10 @@ __all__ = ["VARIABLE", "RankTrace", "merge", "merging", "read_rank", "remove_old
 
 VARIABLE = "COBRE_COMM_TRACE"
 MAGIC = b"COBRETRC"
-VERSION = 1
+VERSION = 2
 HEADER = struct.Struct("=8sIiiiqQ32s64s")
 HEADER_BYTES = 4096
+BLOCK_BYTES = 32 * 1024
 RECORD = struct.Struct("=QQffIHBB")
 """`TraceRecord` in ``native/comm/trace.hpp``."""
 
@@ -34,13 +35,16 @@ RECORD = struct.Struct("=QQffIHBB")
 def read_rank(path: Path) -> RankTrace:
     """What one process wrote; a file of another kind is a `ValueError`."""
     data = path.read_bytes()
-    if len(data) < HEADER_BYTES or data[:8] != MAGIC:
+    if len(data) < HEADER_BYTES + BLOCK_BYTES or data[:8] != MAGIC:
         raise ValueError(f"{path} is no trace of a rank")
     _, version, rank, size, pid, offset, count, backend, host = HEADER.unpack_from(data)
     if version != VERSION:
         raise ValueError(f"{path} is a trace of version {version}, not {VERSION}")
-    whole = min(count, (len(data) - HEADER_BYTES) // RECORD.size)
-    records = list(RECORD.iter_unpack(data[HEADER_BYTES : HEADER_BYTES + whole * RECORD.size]))
+    # The block behind the header holds the newest records, those behind it are full.
+    newest, full = data[HEADER_BYTES:][:BLOCK_BYTES], data[HEADER_BYTES + BLOCK_BYTES :]
+    in_blocks, rest = divmod(count * RECORD.size, BLOCK_BYTES)
+    used = full[: in_blocks * BLOCK_BYTES] + newest[:rest]
+    records = list(RECORD.iter_unpack(used[: len(used) // RECORD.size * RECORD.size]))
     return RankTrace(rank, size, pid, _text(backend), _text(host), offset, records)
 
 
