@@ -14,6 +14,21 @@ namespace {
 
 constexpr std::uint64_t larger_than_caches = 16ULL << 20;
 
+// Up to this, one copy is as good as any other.
+constexpr std::uint64_t has_choice_above = 2048;
+
+// Up to this, looking at the clock in every call would cost more than it could save.
+constexpr std::uint64_t watched_above = 32 * 1024;
+
+// In so many calls, one tries another path. Where they are far apart it takes several times as long.
+std::uint32_t period_for(std::uint64_t bytes) noexcept {
+    if (bytes <= watched_above) return 256;
+    return bytes < (1U << 20) ? 64 : 32;
+}
+
+// What fold_directly reads of all ranks at a time: it stays in the second-level cache.
+constexpr std::uint64_t folded_at_once = 512 * 1024;
+
 // Between two looks at whether the group has failed.
 constexpr std::uint64_t read_step = 8ULL << 20;
 
@@ -69,29 +84,40 @@ private:
 // The path of one call, and the time it takes there; nothing where there is no choice.
 class Communicator::Trip {
 public:
-    explicit Trip(Paths::Choice* choice) noexcept
-        : choice_(choice), path_(choice == nullptr ? Path::rings : choice->path()) {
-        if (choice_ != nullptr) begin_ = Paths::Clock::now();
+    Trip(Communicator& communicator, Paths::Pattern pattern, std::uint64_t bytes) noexcept
+        : choice_(bytes > has_choice_above ? &communicator.paths_.of(pattern, bytes) : nullptr),
+          may_read_(communicator.may_read(bytes)),
+          period_(period_for(bytes)) {
+        if (choice_ == nullptr) return;
+        path_ = choice_->path();
+        is_timed_ = bytes > watched_above || choice_->is_looking(period_);
+        if (is_timed_) begin_ = Paths::Clock::now();
     }
     Path path() const noexcept { return path_; }
-    Path found() const noexcept { return choice_ == nullptr ? Path::rings : choice_->found(); }
+    bool is_around_cache() const noexcept { return path_ == Path::rings_around_cache; }
+    Path next() const noexcept { return choice_ == nullptr ? Path::rings : choice_->next(may_read_, period_); }
 
     // Between these two this rank waits for others, which says nothing about the path.
     void pause() noexcept {
-        if (choice_ != nullptr) before_ = Paths::Clock::now() - begin_;
+        if (is_timed_) before_ = Paths::Clock::now() - begin_;
     }
     void go_on(const Team& team, int leader) noexcept {
         if (choice_ == nullptr) return;
-        if ((team.flags(leader) & Call::is_inline) == 0) choice_->follow(team.offer(leader).found);
-        begin_ = Paths::Clock::now();
+        if ((team.flags(leader) & Call::is_inline) == 0) choice_->follow(team.offer(leader).next);
+        if (is_timed_) begin_ = Paths::Clock::now();
     }
     void arrive() noexcept {
-        if (choice_ != nullptr) choice_->note(before_ + (Paths::Clock::now() - begin_));
+        if (choice_ == nullptr) return;
+        choice_->note(path_,
+                      is_timed_ ? before_ + (Paths::Clock::now() - begin_) : Paths::Clock::duration::zero());
     }
 
 private:
     Paths::Choice* choice_;
-    Path path_;
+    bool may_read_;
+    std::uint32_t period_;
+    bool is_timed_ = false;
+    Path path_ = Path::rings;
     Paths::Clock::time_point begin_;
     Paths::Clock::duration before_ = {};
 };
@@ -110,8 +136,7 @@ Communicator::Communicator(std::shared_ptr<Mapping> segment, comm::Group group, 
         can_read_all = can_read(team_.record(rank).identity, team_.record(rank).probe_address);
     team_.publish(call, can_read_all ? Call::is_ready : 0);
     team_.agree(call);
-    // With more ranks than cores the kernel's copy stalls the rank that the others wait for.
-    may_read_ = team_.all_have(Call::is_ready) && group.size <= team_.usable_cpus();
+    may_read_ = team_.all_have(Call::is_ready);
 }
 
 void Communicator::close() noexcept {
@@ -173,17 +198,18 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
         copy_bytes(own.target, own.source, own.bytes);
         return;
     }
-    Trip trip(choice_of(Paths::Pattern::gather, total));
+    Trip trip(*this, Paths::Pattern::gather, total);
     if (place == 0 && own.bytes <= team_.limits().inline_bytes) {
         copy_few(team_.my_payload(), own.source, own.bytes);
         team_.publish(call, Call::is_inline);
     } else {
         if (is_in_place) own.target = nullptr;
-        Offer offer{place, address_of(own.source), 0, trip.found()};
-        if (place == 0 && trip.path() == Path::rings) {
+        Offer offer{place, address_of(own.source), 0, 0, trip.next()};
+        if (place == 0 && trip.path() != Path::direct) {
             open_ring(me);
-            offer.prefilled =
-                Exchange(team_, lanes_, team_.limits().chunk_bytes, total >= larger_than_caches).prefill(1);
+            offer.prefilled = Exchange(team_, lanes_, team_.limits().chunk_bytes,
+                                       {trip.is_around_cache(), total >= larger_than_caches})
+                                  .prefill(1);
         }
         team_.put(offer);
         team_.publish(call, (place != 0 ? Call::is_placed : 0) | (is_in_place ? Call::is_ready : 0));
@@ -195,8 +221,7 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
     if (all_at(place)) {  // one copy of the result for all: each rank writes its part once everybody is here
         if (team_.all_have(Call::is_ready)) return;
         if (!is_in_place) {
-            if (total >= larger_than_caches) copy_bytes_around_cache(own.target, own.source, own.bytes);
-            else copy_bytes(own.target, own.source, own.bytes);
+            copy_bytes(own.target, own.source, own.bytes, total >= larger_than_caches);
         }
         return finish_step(call, true);
     }
@@ -237,8 +262,9 @@ void Communicator::move_lanes(const Call& call, std::uint64_t total, Path path) 
         }
     }
     if (!needs_rings) return;
-    if (path == Path::direct && read_lanes(call, total >= larger_than_caches)) return;
-    Exchange(team_, lanes_, unit, total >= larger_than_caches).run();
+    const bool is_large = total >= larger_than_caches;
+    if (path == Path::direct && read_lanes(call, is_large)) return;
+    Exchange(team_, lanes_, unit, {path == Path::rings_around_cache, is_large}).run();
 }
 
 // One copy straight from the other ranks' memory. False, on all ranks, if one of them could not: then nothing that
@@ -246,10 +272,7 @@ void Communicator::move_lanes(const Call& call, std::uint64_t total, Path path) 
 bool Communicator::read_lanes(const Call& call, bool around_cache) {
     const auto [me, size] = group();
     Lane& own = lanes_[at(me)];
-    if (own.chunks != 0 && own.target != nullptr) {
-        if (around_cache) copy_bytes_around_cache(own.target, own.source, own.bytes);
-        else copy_bytes(own.target, own.source, own.bytes);
-    }
+    if (own.chunks != 0 && own.target != nullptr) copy_bytes(own.target, own.source, own.bytes, around_cache);
     bool is_well = true;
     for (int i = 1; i < size && is_well; ++i) {
         const int rank = (me + i) % size;
@@ -272,8 +295,8 @@ void Communicator::broadcast(const comm::Buffer& buf, int root, Caller& caller) 
     team_.begin(call, caller);
     const std::uint64_t place = regions_.place_of(buf.data, bytes);
     std::uint32_t flags = place != 0 ? Call::is_placed : 0;
-    Trip trip(choice_of(Paths::Pattern::broadcast, bytes));
-    Offer offer{place, address_of(buf.data), 0, trip.found()};
+    Trip trip(*this, Paths::Pattern::broadcast, bytes);
+    Offer offer{place, address_of(buf.data), 0, 0, trip.next()};
 
     std::fill(lanes_.begin(), lanes_.end(), Lane{});
     Lane& lane = lanes_[at(root)];
@@ -284,9 +307,10 @@ void Communicator::broadcast(const comm::Buffer& buf, int root, Caller& caller) 
         if (bytes != 0) std::memcpy(team_.my_payload(), buf.data, bytes);
         flags |= Call::is_inline;
     } else {
-        if (me == root && place == 0 && size > 1 && trip.path() == Path::rings) {
+        if (me == root && place == 0 && size > 1 && trip.path() != Path::direct) {
             open_ring(me);
-            offer.prefilled = Exchange(team_, lanes_, team_.limits().chunk_bytes, false).prefill(1);
+            offer.prefilled =
+                Exchange(team_, lanes_, team_.limits().chunk_bytes, {trip.is_around_cache(), false}).prefill(1);
         }
         team_.put(offer);
     }
@@ -306,7 +330,9 @@ void Communicator::allreduce(const comm::Buffer& send, const comm::Buffer& recv,
     const Timed timed(*this, comm::Operation::allreduce, bytes);
     const Call call = Call::allreduce(send, op);
     team_.begin(call, caller);
-    const Reduction reduction{send.data, recv.data, static_cast<std::uint64_t>(send.count), send.dtype, op};
+    Trip trip(*this, Paths::Pattern::reduce, bytes);
+    const Reduction reduction{send.data,  recv.data, static_cast<std::uint64_t>(send.count),
+                              send.dtype, op,        trip.is_around_cache()};
     const std::uint64_t place = regions_.place_of(recv.data, bytes);
     if (size == 1) {
         copy_bytes(recv.data, send.data, bytes);
@@ -325,17 +351,62 @@ void Communicator::allreduce(const comm::Buffer& send, const comm::Buffer& recv,
         }
     } else {
         team_.open_ring(me, std::min(unit, bytes));
-        if (team_.fits_early(0)) stage(team_, reduction, unit, prefilled++);
-        team_.put({place, 0, prefilled, Path::rings});
-        team_.publish(call, place != 0 ? Call::is_placed : 0);
+        if (trip.path() != Path::direct && team_.fits_early(0)) stage(team_, reduction, unit, prefilled++);
+        team_.put({place, address_of(send.data), address_of(recv.data), prefilled, trip.next()});
+        const bool keeps_input = send.data != recv.data;
+        team_.publish(call, (place != 0 ? Call::is_placed : 0) | (keeps_input ? Call::is_ready : 0));
+        trip.pause();
         team_.agree(call);
+        trip.go_on(team_, 0);
     }
     for (int rank = 0; rank < size; ++rank) team_.open_ring(rank, std::min(unit, bytes));
     const bool is_placed = all_at(place);
-    if (bytes > team_.limits().inline_bytes && (is_placed || (size > 2 && bytes >= team_.limits().slice_bytes)))
-        return fold_in_slices(team_, reduction, unit, prefilled, is_placed);
-    fold_everything(team_, reduction, unit, prefilled, !is_placed || me == 0);
-    if (is_placed) finish_step(call, true);  // rank 0 has written for all
+    const bool is_shared_work =
+        bytes > team_.limits().inline_bytes && (is_placed || (size > 2 && bytes >= team_.limits().slice_bytes));
+    // A read that fails half-way must find the input as it was.
+    const bool is_direct = trip.path() == Path::direct && !is_placed && team_.all_have(Call::is_ready);
+    if (is_direct && fold_directly(call, reduction)) {
+    } else if (is_shared_work) fold_in_slices(team_, reduction, unit, prefilled, is_placed);
+    else fold_everything(team_, reduction, unit, prefilled, !is_placed || me == 0);
+    if (is_placed && !is_shared_work) finish_step(call, true);  // rank 0 has written for all
+    trip.arrive();
+}
+
+// Each rank reads its part of all inputs, folds it, and reads the other parts where they were folded. False, on
+// all ranks, if one of them could not: then the inputs are as they were, and the rings do it.
+bool Communicator::fold_directly(const Call& call, const Reduction& reduction) {
+    const auto [me, size] = group();
+    const std::uint64_t item = reduction.dtype.itemsize;
+    const std::uint64_t step = std::max<std::uint64_t>(1, folded_at_once / at(size) / item);
+    const Part mine = part_of(me, size, reduction.count, item);
+    std::vector<Offer> offers;  // publishing the next step ends the slots of this one
+    for (int rank = 0; rank < size; ++rank) offers.push_back(team_.offer(rank));
+    others_.resize(at(size) * step * item);
+
+    bool is_well = true;
+    for (std::uint64_t done = 0; done < mine.count && is_well; done += step) {
+        const std::uint64_t count = std::min(step, mine.count - done);
+        const std::uint64_t offset = mine.offset + done * item;
+        for (int rank = 0; rank < size && is_well; ++rank) {
+            std::byte* row = others_.data() + at(rank) * step * item;
+            rows_[at(rank)] = rank == me ? reduction.send + offset : row;
+            if (rank != me)
+                is_well =
+                    read_memory(team_.record(rank).identity, offers[at(rank)].address + offset, row, count * item);
+        }
+        if (is_well)
+            comm::fold_in_rank_order(rows_, count, reduction.dtype, reduction.op, reduction.recv + offset);
+    }
+    finish_step(call, is_well);
+    if (!team_.all_have(Call::is_ready)) return false;
+    for (int i = 1; i < size && is_well; ++i) {
+        const int rank = (me + i) % size;
+        const auto [offset, count] = part_of(rank, size, reduction.count, item);
+        is_well = read_memory(team_.record(rank).identity, offers[at(rank)].result + offset,
+                              reduction.recv + offset, count * item);
+    }
+    finish_step(call, is_well);  // nobody reads my part any more
+    return team_.all_have(Call::is_ready);
 }
 
 }  // namespace cobre::shm

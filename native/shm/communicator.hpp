@@ -52,13 +52,14 @@ private:
 
     std::uint64_t place_of(const comm::Buffer& recv, const comm::Layout& layout) const noexcept;
     bool all_at(std::uint64_t place) const noexcept;
-    Paths::Choice* choice_of(Paths::Pattern pattern, std::uint64_t bytes) noexcept {
-        return may_read_ && bytes >= team_.limits().vm_read_bytes ? &paths_.of(pattern, bytes) : nullptr;
+    bool may_read(std::uint64_t bytes) const noexcept {
+        return may_read_ && bytes >= team_.limits().vm_read_bytes;
     }
     void finish_step(const Call& call, bool is_well);
     void open_ring(int rank) noexcept;
     void move_lanes(const Call& call, std::uint64_t total, Path path);
     bool read_lanes(const Call& call, bool around_cache);
+    bool fold_directly(const Call& call, const Reduction& reduction);
     std::shared_ptr<Mapping> share_memory(const Call& call, std::uint64_t bytes, const Room& room,
                                           const char* purpose, bool is_segment, Caller& caller);
 
@@ -69,6 +70,7 @@ private:
     RegionTable regions_;
     std::vector<Lane> lanes_;
     std::vector<const std::byte*> rows_;
+    std::vector<std::byte> others_;  // what fold_directly has read
     std::uint64_t shared_so_far_ = 0;
     bool may_read_ = false;
     Paths paths_;

@@ -94,21 +94,13 @@ void copy_vectors(std::byte* to, const std::byte* from, std::size_t bytes) noexc
 
 #endif
 
-template <bool around_cache>
-void copy_any(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-    if (bytes == 0 || to == from) return;
-    if (bytes <= small) std::memcpy(to, from, bytes);
-    else copy_vectors<around_cache>(to, from, bytes);
-}
-
 }  // namespace
 
-void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-    copy_any<false>(to, from, bytes);
-}
-
-void copy_bytes_around_cache(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-    copy_any<true>(to, from, bytes);
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes, bool around_cache) noexcept {
+    if (bytes == 0 || to == from) return;
+    if (bytes <= small) std::memcpy(to, from, bytes);
+    else if (around_cache) copy_vectors<true>(to, from, bytes);
+    else copy_vectors<false>(to, from, bytes);
 }
 
 }  // namespace cobre::shm

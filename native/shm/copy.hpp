@@ -6,10 +6,9 @@
 
 namespace cobre::shm {
 
-// The result is wanted in the cache: somebody reads it next.
-void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
-
-// The result is larger than any cache: written around it, without first reading what is overwritten.
-void copy_bytes_around_cache(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+// Without `around_cache` the copy stays in the cache of this core, where somebody reads it next. Around it nothing
+// is read before it is overwritten, which pays for what is larger than the cache and for a reader that has
+// another.
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes, bool around_cache = false) noexcept;
 
 }  // namespace cobre::shm

@@ -10,18 +10,15 @@ std::uint64_t Exchange::length(const Lane& lane, std::uint64_t index) const noex
     return std::min(unit_, lane.bytes - index * unit_);
 }
 
-void Exchange::deliver(std::byte* to, const std::byte* from, std::uint64_t bytes) const noexcept {
-    if (around_cache_) copy_bytes_around_cache(to, from, bytes);
-    else copy_bytes(to, from, bytes);
-}
-
 // The chunk goes into the ring and, while it is in the cache, to its place in this rank's own result.
 void Exchange::fill_one() noexcept {
     Lane& lane = own();
     const std::uint64_t offset = lane.done * unit_;
     const std::uint64_t bytes = length(lane, lane.done);
-    copy_bytes(team_.chunk(team_.group().rank, lane.done), lane.source + offset, bytes);
-    if (lane.target != nullptr) deliver(lane.target + offset, lane.source + offset, bytes);
+    std::byte* chunk = team_.chunk(team_.group().rank, lane.done);
+    copy_bytes(chunk, lane.source + offset, bytes, around_cache_.into_ring);
+    if (lane.target != nullptr)
+        copy_bytes(lane.target + offset, lane.source + offset, bytes, around_cache_.into_result);
     ++lane.done;
 }
 
@@ -41,7 +38,8 @@ bool Exchange::is_available(int rank) noexcept {
 bool Exchange::take_one(int rank) noexcept {
     Lane& lane = lanes_[static_cast<std::size_t>(rank)];
     if (!is_available(rank)) return false;
-    deliver(lane.target + lane.done * unit_, team_.chunk(rank, lane.done), length(lane, lane.done));
+    copy_bytes(lane.target + lane.done * unit_, team_.chunk(rank, lane.done), length(lane, lane.done),
+               around_cache_.into_result);
     ++lane.done;
     if (team_.asks_for_room(rank, lane.chunks)) team_.announce_taken(rank, lane.done);
     return true;

@@ -20,10 +20,17 @@ struct Lane {
     std::uint64_t ready = 0;  // others: known to be in the ring
 };
 
+// Which copies go around the cache: into the ring, while its readers do not share it, and into results that are
+// larger than it.
+struct AroundCache {
+    bool into_ring = false;
+    bool into_result = false;
+};
+
 class Exchange {
 public:
     // `unit` bytes per chunk, at most the ring's. `lanes` has one entry per rank.
-    Exchange(Team& team, std::span<Lane> lanes, std::uint64_t unit, bool around_cache) noexcept
+    Exchange(Team& team, std::span<Lane> lanes, std::uint64_t unit, AroundCache around_cache) noexcept
         : team_(team), lanes_(lanes), unit_(unit), around_cache_(around_cache) {}
 
     static std::uint64_t chunks_of(std::uint64_t bytes, std::uint64_t unit) noexcept {
@@ -43,12 +50,11 @@ private:
     bool is_available(int rank) noexcept;
     bool is_awaited(int rank) noexcept;
     bool can_move() noexcept;
-    void deliver(std::byte* to, const std::byte* from, std::uint64_t bytes) const noexcept;
 
     Team& team_;
     std::span<Lane> lanes_;
     std::uint64_t unit_;
-    bool around_cache_;
+    AroundCache around_cache_;
 };
 
 // What all ranks fold, and where the result goes.
@@ -58,6 +64,7 @@ struct Reduction {
     std::uint64_t count;
     comm::DType dtype;
     comm::ReduceOp op;
+    bool ring_around_cache;
 
     std::uint64_t bytes() const noexcept { return count * dtype.itemsize; }
 };
@@ -75,5 +82,12 @@ void fold_in_slices(Team& team, const Reduction& reduction, std::uint64_t unit, 
 
 // Puts chunk `index` of the payload into this rank's ring, which has room for it.
 void stage(Team& team, const Reduction& reduction, std::uint64_t unit, std::uint64_t index) noexcept;
+
+// The part of `count` elements that a rank folds for all.
+struct Part {
+    std::uint64_t offset;  // in bytes
+    std::uint64_t count;   // in elements
+};
+Part part_of(int rank, int size, std::uint64_t count, std::uint64_t itemsize) noexcept;
 
 }  // namespace cobre::shm

@@ -24,7 +24,8 @@ Input input_of(const Team& team, int rank) noexcept {
 
 void stage(Team& team, const Reduction& reduction, std::uint64_t unit, std::uint64_t index) noexcept {
     const std::uint64_t bytes = std::min(unit, reduction.bytes() - index * unit);
-    copy_bytes(team.chunk(team.group().rank, index), reduction.send + index * unit, bytes);
+    copy_bytes(team.chunk(team.group().rank, index), reduction.send + index * unit, bytes,
+               reduction.ring_around_cache);
 }
 
 void fold_everything(Team& team, const Reduction& reduction, std::uint64_t unit, std::uint64_t prefilled,

@@ -33,18 +33,10 @@ public:
     }
 
 private:
-    struct Part {
-        std::uint64_t offset;  // in bytes, from the start of the chunk
-        std::uint64_t count;   // in elements
-    };
-
     Part part(std::uint64_t index, int rank) const noexcept {
-        const std::uint64_t size = static_cast<std::uint64_t>(team_.group().size);
-        const std::uint64_t r = static_cast<std::uint64_t>(rank);
-        const std::uint64_t elements =
-            std::min(unit_, reduction_.bytes() - index * unit_) / reduction_.dtype.itemsize;
-        const std::uint64_t begin = elements * r / size;
-        return {begin * reduction_.dtype.itemsize, elements * (r + 1) / size - begin};
+        const std::uint64_t bytes = std::min(unit_, reduction_.bytes() - index * unit_);
+        const std::uint64_t itemsize = reduction_.dtype.itemsize;
+        return part_of(rank, team_.group().size, bytes / itemsize, itemsize);
     }
 
     bool can_stage() noexcept { return staged_ < chunks_ && team_.has_room(staged_); }
@@ -90,7 +82,9 @@ private:
             rows_[static_cast<std::size_t>(rank)] = team_.chunk(rank, folded_) + offset;
         std::byte* result = reduction_.recv + folded_ * unit_ + offset;
         comm::fold_in_rank_order(rows_, count, reduction_.dtype, reduction_.op, result);
-        if (!is_placed_) copy_bytes(team_.chunk(me, folded_) + offset, result, count * reduction_.dtype.itemsize);
+        if (!is_placed_)
+            copy_bytes(team_.chunk(me, folded_) + offset, result, count * reduction_.dtype.itemsize,
+                       reduction_.ring_around_cache);
         team_.announce_folded(++folded_);
         return true;
     }
@@ -122,6 +116,14 @@ private:
 };
 
 }  // namespace
+
+Part part_of(int rank, int size, std::uint64_t count, std::uint64_t itemsize) noexcept {
+    const auto r = static_cast<std::uint64_t>(rank);
+    const auto n = static_cast<std::uint64_t>(size);
+    // count * r / n, without the product of two large numbers
+    const auto begin_of = [&](std::uint64_t i) { return count / n * i + count % n * i / n; };
+    return {begin_of(r) * itemsize, begin_of(r + 1) - begin_of(r)};
+}
 
 void fold_in_slices(Team& team, const Reduction& reduction, std::uint64_t unit, std::uint64_t prefilled,
                     bool is_placed) {

@@ -1,56 +1,79 @@
-// Through the rings or straight from the other's memory? Which is faster depends on the size and on where the
-// kernel has put the ranks, and changes while they run: so both are tried now and then, and the ranks agree on the
-// faster.
+// Which way do large payloads go? Through the rings with ordinary stores while the cores share a cache, through
+// the rings with stores that go around it while they do not, or straight from the other's memory: which is fastest
+// depends on the size and on where the kernel has put the ranks, and changes while they run. So all are tried now
+// and then.
 //
-// Every rank counts the same calls, so all try the same path at the same time without a word. What a rank has
-// found faster travels in its slot, and all follow one rank's finding from the next call of that size on.
+// One rank leads: its slot says which path the next call of that size takes, and all follow, so that no two ever
+// take different ones.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 namespace cobre::shm {
 
-enum class Path : std::uint8_t { rings, direct };
+enum class Path : std::uint8_t { rings, rings_around_cache, direct };
 
 class Paths {
 public:
     using Clock = std::chrono::steady_clock;
-    enum class Pattern : std::uint8_t { gather, broadcast };
+    enum class Pattern : std::uint8_t { gather, broadcast, reduce };
 
     // What is known about payloads of one size, to within a factor of two.
     class Choice {
     public:
-        // Of the call that begins now.
-        Path path() const noexcept { return is_trial() ? static_cast<Path>(calls_ % 2) : followed_; }
-        // What this rank's slot says.
-        Path found() const noexcept { return found_; }
-        // What the slot of the rank that all follow says.
-        void follow(Path path) noexcept { followed_ = path; }
-        // The call is over and took so long, not counting the wait for others to begin it.
-        void note(Clock::duration time) noexcept {
-            if (is_trial()) {
-                Clock::duration& best = best_[calls_ % 2];
-                if (calls_ < 2 || time < best) best = time;
-                found_ = best_[0] <= best_[1] ? Path::rings : Path::direct;
-            }
-            calls_ = (calls_ + 1) % period;
+        // Of the call that begins now: what the leader said in the call before.
+        Path path() const noexcept { return agreed_; }
+        void follow(Path path) noexcept { agreed_ = path; }
+
+        // What this rank, leading, says in the call that runs now, of which it does not know the time yet: at
+        // first all paths in turn, later the fastest, and now and then one of the others.
+        Path next(bool may_read, std::uint32_t period) const noexcept {
+            const std::uint32_t number = may_read ? 3 : 2;
+            const std::uint32_t call = calls_ + 1;
+            if (call < tries * number) return static_cast<Path>(call % number);
+            const std::uint32_t best = fastest(number);
+            if (call % period != 0) return static_cast<Path>(best);
+            return static_cast<Path>((best + 1 + call / period % (number - 1)) % number);
+        }
+        // Whether the time of the call that begins now is wanted.
+        bool is_looking(std::uint32_t period) const noexcept {
+            return calls_ < first_calls || (calls_ + 4) % period < 5;
+        }
+
+        // The call is over and took so long, not counting the wait for others to begin it; zero if nobody looked.
+        void note(Path path, Clock::duration time) noexcept {
+            if (time != Clock::duration::zero()) learn(path, time);
+            ++calls_;
         }
 
     private:
-        static constexpr std::uint32_t trials = 8;
-        static constexpr std::uint32_t period = 512;
+        static constexpr std::uint32_t tries = 3;
+        static constexpr std::uint32_t first_calls = 3 * tries + 1;
 
-        bool is_trial() const noexcept { return calls_ < trials; }
+        std::uint32_t fastest(std::uint32_t number) const noexcept {
+            return static_cast<std::uint32_t>(std::min_element(usual_.begin(), usual_.begin() + number) -
+                                              usual_.begin());
+        }
+
+        // What the path that is taken usually takes follows slowly, for a rank is often held up. Another that is
+        // tried counts at once: if it was lucky it is taken until its times say otherwise.
+        void learn(Path path, Clock::duration time) noexcept {
+            const bool is_taken = fastest(3) == static_cast<std::uint32_t>(path);
+            Clock::duration& usual = usual_[static_cast<std::size_t>(path)];
+            if (calls_ < first_calls) usual = std::min(usual, time);
+            else if (is_taken) usual += (std::min(time, 3 * usual) - usual) / 4;
+            else usual = time;
+        }
 
         std::uint32_t calls_ = 0;
-        Path found_ = Path::rings;
-        Path followed_ = Path::rings;
-        std::array<Clock::duration, 2> best_ = {Clock::duration::max(), Clock::duration::max()};
+        Path agreed_ = Path::rings;
+        std::array<Clock::duration, 3> usual_ = {Clock::duration::max(), Clock::duration::max(),
+                                                 Clock::duration::max()};
     };
 
     Choice& of(Pattern pattern, std::uint64_t bytes) noexcept {
@@ -58,7 +81,7 @@ public:
     }
 
 private:
-    std::array<std::array<Choice, 65>, 2> choices_;
+    std::array<std::array<Choice, 65>, 3> choices_;
 };
 
 }  // namespace cobre::shm

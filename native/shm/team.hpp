@@ -19,8 +19,9 @@ namespace cobre::shm {
 struct Offer {
     std::uint64_t place = 0;      // where the result lies, if in a shared region; equal only for the same bytes
     std::uint64_t address = 0;    // of the contribution, for those who read it directly
+    std::uint64_t result = 0;     // of the memory for an allreduce's result, likewise
     std::uint64_t prefilled = 0;  // chunks that were in the ring before the slot was published
-    Path found = Path::rings;     // what this rank has found faster for payloads of this size
+    Path next = Path::rings;      // which path the next call of this size takes if this rank leads
 };
 static_assert(sizeof(Offer) <= slot_payload);
 

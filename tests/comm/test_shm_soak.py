@@ -51,7 +51,7 @@ for step in range({rounds}):
     comm.broadcast(buf, step % size)
     assert buf[0] == step, (step, buf)
     comm.barrier()
-    if step == {rounds} // 10:
+    if step == {rounds} // 4:
         before = footprint()
 assert_no_growth(before, 1)
 say(done=True)
@@ -72,7 +72,7 @@ import gc, random
 comm = ShmCommunicator.attach(config(timeout=30))
 shared = random.Random(7)
 for step in range({rounds}):
-    if step == {rounds} // 10:
+    if step == {rounds} // 4:
         total = buf = recv = None
         gc.collect()
         before = footprint()
