@@ -119,7 +119,7 @@ asan: setup ## run the core's drivers under AddressSanitizer and UBSan
 tsan: setup ## run the core's drivers under ThreadSanitizer, ranks as threads
 	$(CMAKE) -B build/tsan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=thread >/dev/null
 	$(BIN)/cmake --build build/tsan --target core_driver shm_driver tcp_driver
-	build/tsan/core_driver && build/tsan/shm_driver && build/tsan/tcp_driver
+	build/tsan/core_driver && build/tsan/shm_driver 100 && build/tsan/tcp_driver
 
 fuzz: setup ## feed a million inputs to the tcp backend's parsers under the sanitizers
 	$(CMAKE) -B build/asan -DCOBRE_PYTHON=OFF -DCOBRE_SANITIZE=address,undefined >/dev/null

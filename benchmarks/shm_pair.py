@@ -70,16 +70,16 @@ class Floor:
             *self._where, *_addresses(target, source), ctypes.c_size_t(target.nbytes), around
         )
 
-    def allreduce(self, send: np.ndarray, recv: np.ndarray, rounds: int) -> None:
+    def allreduce(self, send: np.ndarray, recv: np.ndarray, rounds: int, *, around: bool) -> None:
         """Everybody's input through the rings, and the sum of all."""
         self._library.floor_allreduce(
-            *self._where, *_addresses(send, recv), ctypes.c_size_t(send.nbytes), ctypes.c_long(rounds)
+            *self._where, *_addresses(send, recv), ctypes.c_size_t(send.nbytes), around, ctypes.c_long(rounds)
         )
 
-    def broadcast(self, buf: np.ndarray, rounds: int) -> None:
+    def broadcast(self, buf: np.ndarray, rounds: int, *, around: bool) -> None:
         """Rank 0's bytes through its ring."""
         self._library.floor_broadcast(
-            *self._where, _address(buf), ctypes.c_size_t(buf.nbytes), ctypes.c_long(rounds)
+            *self._where, _address(buf), ctypes.c_size_t(buf.nbytes), around, ctypes.c_long(rounds)
         )
 
 
@@ -93,19 +93,20 @@ def _addresses(*arrays: np.ndarray) -> tuple[ctypes.c_void_p, ...]:
 
 def contenders(
     floor: Floor, name: str, nbytes: int, times: int, *, in_region: bool
-) -> tuple[Call, Call, Call, object]:
-    """`times` calls of ours, of theirs, of the floor, and what must stay alive."""
+) -> tuple[Call, Call, list[Call], object]:
+    """`times` calls of ours, of theirs, of the floor in each of its ways, and what must stay alive."""
+    meet = partial(floor.meet, times)
     if name == "barrier":
-        return _repeat(ours.barrier, times), _repeat(world.Barrier, times), partial(floor.meet, times), None
+        return _repeat(ours.barrier, times), _repeat(world.Barrier, times), [meet], None
     if name.startswith("broadcast"):
         buf = np.full(nbytes // 8, 7.0)
-        through_ring = partial(floor.broadcast, buf, times)
         private = np.full(nbytes // 8, 7.0)
-        floor_call = through_ring if nbytes < MIB else partial(floor.copy, buf, private, around=True)
+        through_ring = [partial(floor.broadcast, buf, times, around=around) for around in (False, True)]
+        copy = partial(floor.copy, buf, private, around=True)
         return (
             _repeat(partial(ours.broadcast, buf, 0), times),
             _repeat(partial(world.Bcast, buf, 0), times),
-            floor_call if nbytes < MIB or R != 0 else (lambda: None),
+            through_ring if nbytes < MIB else [copy if R != 0 else (lambda: None)],
             private,
         )
     if name.startswith("allreduce"):
@@ -114,13 +115,16 @@ def contenders(
         mine()
         assert (recv == N * (N + 1) / 2).all()
         recv[:] = 0
-        floor.allreduce(send, recv, 1)
+        floor.allreduce(send, recv, 1, around=True)
         assert (recv == N * (N + 1) / 2).all()
-        small = partial(floor.meet, times)
+        through_ring = [
+            partial(floor.allreduce, send, recv, times, around=around) for around in (False, True)
+        ]
+        copies = [partial(floor.copy, recv, send, around=around) for around in (False, True)]
         return (
             _repeat(mine, times),
             _repeat(partial(world.Allreduce, send, recv), times),
-            small if nbytes < 4096 else partial(floor.allreduce, send, recv, times),
+            [meet] if nbytes < 4096 else through_ring if nbytes < MIB else copies,
             None,
         )
     count = max(1, nbytes // 8 // N)
@@ -140,7 +144,7 @@ def contenders(
     return (
         _repeat(mine, times),
         _repeat(partial(world.Allgatherv, send, [recv, counts]), times),
-        partial(floor.meet, times) if nbytes < 4096 else bare,
+        [meet] if nbytes < 4096 else [bare],
         region,
     )
 
@@ -190,22 +194,24 @@ def _where(series: list[np.ndarray], chosen: np.ndarray) -> list[np.ndarray]:
 def measure(floor: Floor, name: str, nbytes: int, times: int, samples: int, *, in_region: bool) -> None:
     """Alternate, then print one line."""
     mine, theirs, bare, keep = contenders(floor, name, nbytes, times, in_region=in_region)
-    calls = [mine, theirs, bare]
+    calls = [mine, theirs, *bare]
     for _ in range(5):
         for call in calls:
             sample(floor, call, times)
     hops: list[float] = []
-    seconds: list[list[float]] = [[], [], []]
+    seconds: list[list[float]] = [[] for _ in calls]
     for i in range(samples):
         hops.append(sample(floor, partial(floor.meet, 100), 100))
         for which in (0, 1) if i & 1 else (1, 0):
             seconds[which].append(sample(floor, calls[which], times))
         if i % FLOOR_EVERY == 0:  # it has buffers of its own, which drive the others' out of the caches
-            seconds[2].append(sample(floor, bare, times))
+            for way, call in enumerate(bare):
+                seconds[2 + way].append(sample(floor, call, times))
             sample(floor, mine, times)
             sample(floor, theirs, times)
     hop = slowest_rank(hops)
     series = [slowest_rank(values) for values in seconds]
+    series[2:] = [np.min(series[2:], axis=0)]
     near = hop < NEAR_HOP_US
     if R == 0:
         where = {

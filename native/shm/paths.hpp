@@ -60,13 +60,14 @@ public:
                                               usual_.begin());
         }
 
-        // What the path that is taken usually takes follows slowly, for a rank is often held up. Another that is
-        // tried counts at once: if it was lucky it is taken until its times say otherwise.
+        // A rank is often held up and never sped up, so what the taken path usually takes follows a shorter time
+        // at once and a longer one slowly. Another that is tried counts as it came: if it was lucky it is taken
+        // until its times say otherwise.
         void learn(Path path, Clock::duration time) noexcept {
             const bool is_taken = fastest(3) == static_cast<std::uint32_t>(path);
             Clock::duration& usual = usual_[static_cast<std::size_t>(path)];
-            if (calls_ < first_calls) usual = std::min(usual, time);
-            else if (is_taken) usual += (std::min(time, 3 * usual) - usual) / 4;
+            if (calls_ < first_calls || time < usual) usual = std::min(usual, time);
+            else if (is_taken) usual += (std::min(time, 2 * usual) - usual) / 16;
             else usual = time;
         }
 
