@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -185,7 +183,7 @@ def _detect(environ: Mapping[str, str]) -> Detection:
 
 
 def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
-    name = f"/{PREFIX}{secrets.token_hex(8)}"
+    name = f"/{PREFIX}{os.urandom(8).hex()}"
     return [
         RankCommand(
             tuple(argv),
@@ -225,6 +223,8 @@ def _leftovers() -> list[Leftover]:
 def _diagnose() -> list[Finding]:
     if _unavailable() is not None:
         return []
+    import shutil  # large, and for the doctor alone: a rank need not load it
+
     usage = shutil.disk_usage(DIRECTORY)
     text = f"{DIRECTORY}: {usage.free / MIB:,.0f} of {usage.total / MIB:,.0f} MiB are free"
     findings = [Finding("ok", "shm", text)]
