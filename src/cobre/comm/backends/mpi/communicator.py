@@ -68,7 +68,7 @@ class MpiCommunicator(_core.ForeignTransport):
             slab_bytes=limits["slab_bytes"],
             only_thread=only_thread(mpi),
         )
-        self._member = Membership(self._comm, given.rank, given.size, self._settle)
+        self._member = Membership(self._comm, given.rank, given.size, self._settle, self.detach)
         join(self._member)
 
     def _calls(self) -> dict[str, Any]:
@@ -151,7 +151,6 @@ class MpiCommunicator(_core.ForeignTransport):
             reason = "" if error is None else f" after {type(error).__name__}"
             self._report.leave(f"close(){reason}")
         if error is not None:  # the other ranks may be elsewhere: nothing collective before the process ends
-            self._member.exit_status = error.code if isinstance(error, SystemExit) else None
             return
         if self._report is None:
             leave(self._member)

@@ -1,7 +1,7 @@
 """The MPI of this process: loading it, starting it, and whether the launcher belongs to it.
 
 Whoever started MPI finalises it. If the host program did (or importing ``mpi4py.MPI`` did), we only use it;
-what is started here mpi4py finalises when the interpreter ends.
+what is started here is finalised when the interpreter has ended, and not by a child that was forked.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from cobre._native import comm as _core
 from cobre.errors import BackendNotAvailable, InitializationFailed
 
 __all__ = ["find_group", "follow_launcher", "load_mpi", "only_thread"]
@@ -40,8 +41,7 @@ def load_mpi() -> Any:
         import mpi4py
 
         before = mpi4py.rc.initialize, mpi4py.rc.finalize
-        if mpi4py.rc.initialize:
-            mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
+        mpi4py.rc.initialize, mpi4py.rc.finalize = False, False
         try:
             return import_module("mpi4py.MPI")
         finally:
@@ -102,11 +102,19 @@ def _attach_world(environ: Mapping[str, str] = os.environ) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             mpi.Init_thread(mpi.THREAD_MULTIPLE)
+        # Not by mpi4py, which does so in a forked child, too, or not at all if it was told not to start MPI.
+        _core.finalise_at_end(*_addresses(mpi, "MPI_Finalized", "MPI_Finalize"))
     world = mpi.COMM_WORLD
     if world.size == 1 and started > 1:
         raise _wrong_launcher(mpi, started, variable)
     follow_launcher()
     return world
+
+
+def _addresses(mpi: Any, *names: str) -> list[int]:
+    """Where functions of the library are that mpi4py is linked with."""
+    library = ctypes.CDLL(mpi.__file__)
+    return [ctypes.cast(library[name], ctypes.c_void_p).value or 0 for name in names]
 
 
 def follow_launcher() -> None:
