@@ -133,6 +133,33 @@ def test_no_rank_outlives_its_launcher(ranks, tmp_path):
     # That nothing is left is what every test is asked for at its end, by tests/conftest.py.
 
 
+def test_a_rank_interrupted_in_the_middle_of_a_call_can_only_end_the_job(ranks):
+    status, output = ranks(
+        """
+        def ring(*_):
+            raise TimeoutError("too slow")
+        comm = create_communicator()
+        data = np.ones(4 << 20)
+        comm.barrier()
+        if comm.rank == 1:
+            signal.signal(signal.SIGALRM, ring)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+        try:
+            comm.allreduce(data, data, "sum")  # in thousands of pieces
+        except TimeoutError:
+            try:
+                comm.barrier()
+            except cobre.comm.CollectiveFailed as error:
+                say(error.message)
+            comm.close()
+        """,
+        COBRE_COMM_LIMITS="block_bytes=4096",
+    )
+    assert status == 1, output
+    assert "rank 1 of 3 was interrupted in allreduce by TimeoutError, and the other ranks cannot" in output
+    assert "cobre: rank 1 of 3 was interrupted in allreduce by TimeoutError: aborting the job" in output
+
+
 def test_ranks_that_disagree_all_learn_who_called_what(ranks):
     status, output = ranks(
         """

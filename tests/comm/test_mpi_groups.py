@@ -127,6 +127,39 @@ def test_where_mpi_allows_one_thread_others_are_refused(ranks):
     assert "barrier: MPI was initialised for one thread, and this is another" in said
 
 
+def test_where_mpi_allows_one_call_at_a_time_other_communicators_are_refused_meanwhile(ranks):
+    said = ranks(
+        2,
+        """
+        import threading
+        import mpi4py
+        mpi4py.rc.initialize = False
+        from mpi4py import MPI
+        MPI.Init_thread(MPI.THREAD_SERIALIZED)
+        comm, other = create_communicator(), create_communicator()
+        if comm.rank == 0:
+            thread = threading.Thread(target=comm.barrier)
+            thread.start()
+            time.sleep(0.3)
+            for call in (other.barrier, other.split_local):
+                try:
+                    call()
+                except cobre.comm.InvalidCommunicator as error:
+                    say(error.message)
+            thread.join()
+        else:
+            time.sleep(1)
+            comm.barrier()
+        other.barrier()
+        comm.close()
+        other.close()
+        MPI.Finalize()
+        """,
+    )
+    why = "another communicator is in the middle of a call, and MPI was initialised for one at a time"
+    assert said == [f"{call}: {why} (THREAD_SERIALIZED)" for call in ("barrier", "split_local")]
+
+
 NODES = """
 from mpi4py import MPI
 world = MPI.COMM_WORLD

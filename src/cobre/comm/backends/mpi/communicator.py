@@ -22,7 +22,7 @@ from cobre.comm.backends.mpi.mismatch import MismatchReport, describe
 from cobre.comm.backends.mpi.regions import MpiRegion, Shelf, Window
 from cobre.comm.backends.mpi.runtime import find_group, only_thread
 from cobre.comm.regions import checked_request
-from cobre.errors import CollectiveFailed
+from cobre.errors import CobreError, CollectiveFailed
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -67,6 +67,7 @@ class MpiCommunicator(_core.ForeignTransport):
             largest_bytes=largest_message(mpi, limits["message_bytes"], LIMITS["message_bytes"]),
             slab_bytes=limits["slab_bytes"],
             only_thread=only_thread(mpi),
+            is_serialised=mpi.Query_thread() == mpi.THREAD_SERIALIZED,
         )
         self._member = Membership(self._comm, given.rank, given.size, self._settle, self.detach)
         join(self._member)
@@ -88,6 +89,7 @@ class MpiCommunicator(_core.ForeignTransport):
             "slab": np.empty(limits["slab_bytes"], np.uint8),
             "before": self._before,
             "on_error": self._fail,
+            "on_interrupt": self._interrupt,
             "long_allgatherv": long_messages.gather,
             "long_broadcast": long_messages.broadcast,
             "long_allreduce": BlockwiseFold(comm, mpi, limits["block_bytes"]),
@@ -136,6 +138,9 @@ class MpiCommunicator(_core.ForeignTransport):
             yield
         except self._mpi.Exception as error:
             self._fail(operation, error)
+        except BaseException as error:
+            self._interrupt(operation, error)
+            raise
         finally:
             self.end_call()
 
@@ -150,8 +155,8 @@ class MpiCommunicator(_core.ForeignTransport):
         if self._report is not None and self._before == self._agree:
             reason = "" if error is None else f" after {type(error).__name__}"
             self._report.leave(f"close(){reason}")
-        if error is not None:  # the other ranks may be elsewhere: nothing collective before the process ends
-            return
+        if error is not None or self._member.interruption:
+            return  # the other ranks may be elsewhere: nothing collective before the process ends
         if self._report is None:
             leave(self._member)
         # Another thread may be inside a collective: then the handles stay as they are until the process ends.
@@ -192,6 +197,23 @@ class MpiCommunicator(_core.ForeignTransport):
         if isinstance(failure, CollectiveFailed):
             self._break(failure)
         raise failure from error
+
+    def _interrupt(self, operation: str, error: BaseException) -> None:
+        """After an exception that is neither ours nor MPI's, of a signal handler say, in the middle of a call.
+
+        The others wait for what this rank has left undone, so it may neither call anything else nor just go.
+        """
+        if isinstance(error, CobreError) or self.size == 1:
+            return
+        what = f"was interrupted in {operation} by {type(error).__name__}"
+        self._member.interruption = what
+        self._break(
+            CollectiveFailed(
+                operation,
+                message=f"rank {self.rank} of {self.size} {what}, and the other ranks cannot finish it",
+                suggestion="let signal handlers set a flag, and look at it between the calls",
+            )
+        )
 
     def _break(self, failure: CollectiveFailed) -> None:
         def repeat(*call: object, **details: object) -> NoReturn:

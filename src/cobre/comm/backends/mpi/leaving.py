@@ -33,6 +33,8 @@ class Membership:
     settle: Callable[[], None]
     drop: Callable[[], object]
     """In a forked child, which has no part in the group: let go of what refers to it."""
+    interruption: str = ""
+    """What kept this rank from finishing a call that the others are in, if anything did."""
 
 
 _members: dict[Membership, int] = {}
@@ -98,6 +100,9 @@ def _end() -> None:
         if code := _core.exit_status() or _status_of_kept_exit():
             report_exit(code)
             _abort(ours[0], code, f"exited with status {code}")
+    for member in ours:
+        if member.interruption:
+            _abort(member, 1, member.interruption)
     for member, pid in list(_members.items()):
         leave(member)
         member.settle() if pid == os.getpid() else member.drop()
