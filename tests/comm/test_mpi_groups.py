@@ -51,6 +51,28 @@ def test_what_is_no_group_is_refused(ranks):
     assert said == ["InitializationFailed", "TypeError", "TypeError"]
 
 
+def test_where_the_library_has_no_room_for_another_group_the_contract_says_so(tmp_path):
+    # MPICH has a limit; Open MPI makes as many as memory allows.
+    program = write_program(
+        tmp_path,
+        """
+        groups = []
+        try:
+            for _ in range(3000):
+                groups.append(MpiCommunicator())
+        except cobre.comm.InitializationFailed as error:
+            say(error.message[:46])
+        for group in groups:
+            group.close()
+        create_communicator().barrier()
+        """,
+    )
+    done = launch("mpich", 2, program)
+    assert done.returncode == 0, done.stdout
+    for rank in range(2):
+        assert f"MPI cannot make a communicator on rank {rank} of 2" in done.stdout
+
+
 def test_the_users_own_messages_never_mix_with_ours(ranks):
     assert ranks(
         2,

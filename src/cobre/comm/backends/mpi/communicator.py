@@ -22,7 +22,7 @@ from cobre.comm.backends.mpi.mismatch import MismatchReport, describe
 from cobre.comm.backends.mpi.regions import MpiRegion, Shelf, Window
 from cobre.comm.backends.mpi.runtime import find_group, only_thread
 from cobre.comm.regions import checked_request
-from cobre.errors import CobreError, CollectiveFailed
+from cobre.errors import CobreError, CollectiveFailed, InitializationFailed
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -52,14 +52,22 @@ class MpiCommunicator(_core.ForeignTransport):
         mpi, given = find_group(comm)
         super().__init__(given.rank, given.size)
         self._mpi, self._limits = mpi, dict(limits)
-        self._comm = _quiet(mpi, given.Dup())
-        self._node = _quiet(
-            mpi, node.Dup() if node is not None else given.Split_type(mpi.COMM_TYPE_SHARED, given.rank)
-        )
+        self._check = is_check_wanted(os.environ) if check is None else check
+        try:
+            self._comm = _quiet(mpi, given.Dup())
+            self._node = _quiet(
+                mpi, node.Dup() if node is not None else given.Split_type(mpi.COMM_TYPE_SHARED, given.rank)
+            )
+            self._report = MismatchReport(_quiet(mpi, given.Dup()), mpi) if self._check else None
+        except mpi.Exception as error:
+            raise InitializationFailed(
+                "mpi",
+                error,
+                f"MPI cannot make a communicator on rank {given.rank} of {given.size}: {error.Get_error_string()}",
+                suggestion="close communicators that are no longer needed: a library has room for some thousand",
+            ) from error
         self._is_leader = bool(self._node.rank == 0)
         self._shelf = Shelf(self._node, mpi)
-        self._check = is_check_wanted(os.environ) if check is None else check
-        self._report = MismatchReport(_quiet(mpi, given.Dup()), mpi) if self._check else None
         # What stands before each collective: nothing, the exchange of calls, or the failure to repeat.
         self._before: Callable[..., None] | None = self._agree if self._check else None
         self.attach(

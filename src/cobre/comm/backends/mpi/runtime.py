@@ -83,6 +83,9 @@ def find_group(comm: Any = None) -> tuple[Any, Any]:
             f"comm is {kind}",
             suggestion="pass an intracommunicator, and make the MpiCommunicator on its members only",
         )
+    if mpi.Comm.Compare(comm, mpi.COMM_SELF) != mpi.IDENT:  # who passes that one means to be alone
+        _require_whole_world(mpi)
+    follow_launcher()
     return mpi, comm
 
 
@@ -104,11 +107,15 @@ def _attach_world(environ: Mapping[str, str] = os.environ) -> Any:
             mpi.Init_thread(mpi.THREAD_MULTIPLE)
         # Not by mpi4py, which does so in a forked child, too, or not at all if it was told not to start MPI.
         _core.finalise_at_end(*_addresses(mpi, "MPI_Finalized", "MPI_Finalize"))
-    world = mpi.COMM_WORLD
-    if world.size == 1 and started > 1:
-        raise _wrong_launcher(mpi, started, variable)
+    _require_whole_world(mpi, environ)
     follow_launcher()
-    return world
+    return mpi.COMM_WORLD
+
+
+def _require_whole_world(mpi: Any, environ: Mapping[str, str] = os.environ) -> None:
+    started, variable = _launcher_size(environ)
+    if mpi.COMM_WORLD.size == 1 and started > 1:
+        raise _wrong_launcher(mpi, started, variable)
 
 
 def _addresses(mpi: Any, *names: str) -> list[int]:
@@ -165,6 +172,6 @@ def _wrong_launcher(mpi: Any, started: int, variable: str) -> InitializationFail
         f"{variable}={started}",
         f"the launcher started {started} processes ({variable}={started}), but to mpi4py's library, {name}, this "
         "one is alone: the launcher belongs to another MPI",
-        suggestion=f"start with the mpiexec of {name} ('python -m cobre.comm.launch --backend mpi' finds it; under "
+        suggestion=f"start with the mpiexec of {name} ('cobre launch --backend mpi' finds it; under "
         "SLURM: srun --mpi=pmix or --mpi=pmi2), or point MPI4PY_LIBMPI to the launcher's library",
     )
