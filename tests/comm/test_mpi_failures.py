@@ -212,12 +212,20 @@ def test_ranks_that_disagree_all_learn_who_called_what(ranks):
         ("comm.allreduce(a, a, 'sum')", "comm.allreduce(a, a, 'max')", "op=max"),
         ("comm.allgatherv(a, b, [3, 1], [0, 3])", "comm.allgatherv(a, b, [4, 3], [0, 4])", "counts=[4, 3]"),
         ("comm.create_shared_region(3)", "comm.split_local()", "split_local()"),
+        (
+            "comm.create_shared_region(3, 'i4,f4')",
+            "comm.create_shared_region(3, 'f4,i4')",
+            "record of 8 bytes",
+        ),
+        ("comm.create_shared_region(10**250)", "comm.create_shared_region(10**250 + 1)", "rank 1 called"),
+        ("region.fence()", "comm.barrier()", "rank 0 called fence(); rank 1 called barrier()"),
+        ("region.close()", "comm.barrier()", "rank 0 called region.close(); rank 1 called barrier()"),
     ],
 )
 def test_every_kind_of_disagreement_is_noticed(tmp_path, one, others, difference):
     code = f"""
     with create_communicator() as comm:
-        a, b = np.ones(3), np.empty(9)
+        a, b, region = np.ones(3), np.empty(9), comm.create_shared_region(4)
         try:
             ({one}) if comm.rank == 0 else ({others})
         except cobre.comm.CollectiveFailed as error:
@@ -225,16 +233,20 @@ def test_every_kind_of_disagreement_is_noticed(tmp_path, one, others, difference
     """
     done = launch("mpich", 2, write_program(tmp_path, code), COBRE_COMM_CHECK="1")
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count(difference) == 2, done.stdout
+    assert sum(difference in line for line in done.stdout.splitlines()) == 2, done.stdout
 
 
-def test_a_rank_that_left_is_named_to_those_who_still_call(ranks):
+@pytest.mark.parametrize(
+    ("before", "leave"), [("pass", "comm.close()"), ("region = comm.create_shared_region(9)", "sys.exit()")]
+)
+def test_a_rank_that_left_is_named_to_those_who_still_call(ranks, before, leave):
     status, output = ranks(
-        """
+        f"""
         comm = create_communicator()
         comm.barrier()
+        {before}
         if comm.rank == 1:
-            comm.close()
+            {leave}
         else:
             try:
                 comm.barrier()

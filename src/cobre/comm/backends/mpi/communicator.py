@@ -114,7 +114,7 @@ class MpiCommunicator(_core.ForeignTransport):
     def create_shared_region(self, count: int, dtype: DTypeLike = "float64") -> MpiRegion:
         self.require_usable("create_shared_region")
         count, resolved, n_bytes = checked_request(count, dtype)
-        with self._turn("create_shared_region", count=count, dtype=resolved.str):
+        with self._turn("create_shared_region", np.empty(0, resolved), count=count):
             window = allocate(self._comm, self._node, self._mpi, n_bytes)
             return MpiRegion(self, self._shelf.add(window), window, count, resolved)
 
@@ -124,25 +124,25 @@ class MpiCommunicator(_core.ForeignTransport):
 
     def fence_node(self, window: Window) -> None:
         """Collective over the node: what its ranks wrote into ``window`` before, all of them see after."""
-        with self._turn("fence", is_checked=False):
+        with self._turn("fence"):
             window.sync()
             self._node.Barrier()
             window.sync()
 
     def retire_window(self, number: int) -> None:
         """Collective over the node: free a window, or keep it until `close` while anybody views it."""
-        if self.is_open:
-            with self._turn("close", is_checked=False):
+        if self.is_open and self._before in (None, self._agree):  # a broken group settles at the end
+            with self._turn("region.close"):
                 self._shelf.retire(number)
 
     @contextmanager
-    def _turn(self, operation: str, *, is_checked: bool = True, **details: object) -> Iterator[None]:
+    def _turn(self, operation: str, *buffer: object, **details: object) -> Iterator[None]:
         """One collective at a time, agreed on if that is wanted, with MPI's errors as the contract's."""
         self.require_usable(operation)
         self.begin_call(operation)
         try:
-            if is_checked and self._before is not None:
-                self._before(operation, **details)
+            if self._before is not None:
+                self._before(operation, *buffer, **details)
             yield
         except self._mpi.Exception as error:
             self._fail(operation, error)
@@ -181,10 +181,10 @@ class MpiCommunicator(_core.ForeignTransport):
         """At the end of the process: what `close` would have done, and what it had to put off."""
         is_left = not self.is_open
         self.mark_closed()
+        if self._report is not None and not is_left and self._before == self._agree:
+            self._report.leave("close()")  # before waiting for anybody, who may be in another call
         self._shelf.settle()
         if self._report is not None:
-            if not is_left and self._before == self._agree:
-                self._report.leave("close()")
             self._report.settle()
         if self.try_begin_call():  # else a daemon thread is still inside a call, and needs what it calls
             self.detach()
