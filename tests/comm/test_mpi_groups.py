@@ -269,6 +269,34 @@ def test_views_stay_readable_after_everything_is_closed(ranks):
     ) == ["700.0", "True"]
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_views_stay_readable_after_the_program_finalises_mpi(ranks, size):
+    said = ranks(
+        size,
+        """
+        import gc
+        comm = create_communicator()
+        region = comm.create_shared_region(100_000)
+        if comm.is_leader:
+            region.as_mut_slice()[:] = 7.0
+        region.fence()
+        view = region.as_slice()
+        from mpi4py import MPI
+        MPI.Finalize()
+        try:
+            comm.barrier()
+        except cobre.comm.InvalidCommunicator as error:
+            say(error.message)
+        region.close()
+        comm.close()
+        del region, comm
+        gc.collect()
+        say(float(view[::1000].sum()))
+        """,
+    )
+    assert said == ["700.0"] * size + ["barrier: the communicator is closed"] * size
+
+
 def test_memory_goes_where_no_view_is_left(ranks):
     assert (
         ranks(

@@ -78,7 +78,7 @@ class MpiCommunicator(_core.ForeignTransport):
             is_serialised=mpi.Query_thread() == mpi.THREAD_SERIALIZED,
         )
         self._member = Membership(self._comm, given.rank, given.size, self._settle, self.detach)
-        join(self._member)
+        join(self._member, mpi)
 
     def _calls(self) -> dict[str, Any]:
         """What the core calls: MPI for the common case, and this class for everything else."""

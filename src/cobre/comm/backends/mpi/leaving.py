@@ -43,12 +43,14 @@ _previous_hook: Callable[..., Any] = sys.excepthook
 _previous_error: BaseException | None = None
 
 
-def join(member: Membership) -> None:
-    """Watch over ``member`` until it leaves or the process ends."""
+def join(member: Membership, mpi: Any) -> None:
+    """Watch over ``member`` until it leaves, MPI is finalised or the process ends."""
     global _previous_hook, _previous_error
     if "end" not in _installed:
         _installed.add("end")
         atexit.register(_end)
+        # MPI_Finalize, which the host program may call at any time, begins by dropping what COMM_SELF carries.
+        mpi.COMM_SELF.Set_attr(mpi.Comm.Create_keyval(delete_fn=lambda *_: _settle()), None)
     if member.size > 1 and "hooks" not in _installed:
         _installed.add("hooks")
         _previous_hook, sys.excepthook = sys.excepthook, _report_and_abort
@@ -103,6 +105,10 @@ def _end() -> None:
     for member in ours:
         if member.interruption:
             _abort(member, 1, member.interruption)
+    _settle()
+
+
+def _settle() -> None:
     for member, pid in list(_members.items()):
         leave(member)
         member.settle() if pid == os.getpid() else member.drop()
