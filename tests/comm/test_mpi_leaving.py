@@ -142,3 +142,21 @@ def test_a_forked_child_ends_alone(ranks):
     assert "child: 5" in output
     assert output.count("goes on") == 2
     assert "leaked" not in output
+
+
+def test_a_daemon_thread_finishes_the_call_that_it_is_in(ranks):
+    status, output = ranks(
+        """
+        import threading
+        comm = create_communicator()
+        comm.barrier()
+        if comm.rank == 0:
+            threading.Thread(target=comm.barrier, daemon=True).start()
+        else:
+            time.sleep(0.5)
+            comm.barrier()
+            say("met")
+        """
+    )
+    assert status == 0, output
+    assert output == "met\n"

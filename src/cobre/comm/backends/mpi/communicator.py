@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from time import monotonic, sleep
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
 __all__ = ["MpiCommunicator"]
+
+LAST_CALL_S = 5.0
 
 
 class MpiCommunicator(_core.ForeignTransport):
@@ -181,14 +184,25 @@ class MpiCommunicator(_core.ForeignTransport):
         """At the end of the process: what `close` would have done, and what it had to put off."""
         is_left = not self.is_open
         self.mark_closed()
+        is_mine = self._await_turn()
         if self._report is not None and not is_left and self._before == self._agree:
             self._report.leave("close()")  # before waiting for anybody, who may be in another call
         self._shelf.settle()
         if self._report is not None:
             self._report.settle()
-        if self.try_begin_call():  # else a daemon thread is still inside a call, and needs what it calls
+        if is_mine:
             self.detach()
             self.end_call()
+
+    def _await_turn(self) -> bool:
+        """Whether no daemon thread is inside a call any more, which would then need what it calls.
+
+        MPI must not be finalised under it, so one that is about to end, because the others have come, is waited for.
+        """
+        deadline = monotonic() + LAST_CALL_S
+        while not (is_mine := self.try_begin_call()) and monotonic() < deadline:
+            sleep(0.001)
+        return is_mine
 
     def _agree(self, operation: str, buffer: object = None, **details: object) -> None:
         if self._report is None:
