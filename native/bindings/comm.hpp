@@ -8,6 +8,7 @@ namespace cobre::bindings {
 void bind_arguments(nanobind::module_& m);
 void bind_foreign_transport(nanobind::module_& m);
 void bind_local(nanobind::module_& m);
+void bind_process_end(nanobind::module_& m);
 void bind_trace(nanobind::module_& m);
 void bind_shm(nanobind::module_& m);
 void bind_tcp(nanobind::module_& m);

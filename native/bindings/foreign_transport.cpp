@@ -61,7 +61,8 @@ struct Calls {
     nb::dict types;                                    // bytes per element -> its element type
     nb::object error;                                  // its exception class
     nb::object slab;                                   // scratch for small reductions, with slab_bytes
-    nb::object before, on_error;  // of the subclass: ahead of each call, or None; after an error
+    nb::object before, on_error, on_interrupt;  // of the subclass: ahead of each call, or None; after an error of
+                                                // the library; after any other exception in the middle of a call
     nb::object long_allgatherv, long_allreduce, long_broadcast;
 };
 
@@ -71,17 +72,16 @@ public:
 
     // Called once, by the subclass, when all that `calls` needs exists.
     void attach(const nb::dict& calls, std::int64_t largest_bytes, std::size_t slab_bytes,
-                unsigned long only_thread) {
-        calls_ = Calls{calls["allgatherv"],      calls["allgather"],
-                       calls["bcast"],           calls["barrier"],
-                       calls["in_place"],        nb::borrow<nb::dict>(calls["types"]),
-                       calls["error"],           calls["slab"],
-                       calls["before"],          calls["on_error"],
-                       calls["long_allgatherv"], calls["long_allreduce"],
-                       calls["long_broadcast"]};
+                unsigned long only_thread, bool is_serialised) {
+        calls_ = Calls{calls["allgatherv"],     calls["allgather"],     calls["bcast"],
+                       calls["barrier"],        calls["in_place"],      nb::borrow<nb::dict>(calls["types"]),
+                       calls["error"],          calls["slab"],          calls["before"],
+                       calls["on_error"],       calls["on_interrupt"],  calls["long_allgatherv"],
+                       calls["long_allreduce"], calls["long_broadcast"]};
         largest_bytes_ = largest_bytes;
         slab_bytes_ = slab_bytes;
         only_thread_ = only_thread;
+        is_serialised_ = is_serialised;
     }
 
     // Lets go of the subclass and the library, which hold on to each other through here.
@@ -169,9 +169,18 @@ public:
     void begin_call(const char* operation) {
         require_thread(operation);
         queue_.enter();
+        if (is_serialised_) [[unlikely]]
+            require_alone(operation);
     }
-    bool try_begin_call() { return is_right_thread() && queue_.try_enter(); }
-    void end_call() { queue_.leave(); }
+    bool try_begin_call() {
+        if (!is_right_thread() || (is_serialised_ && inside_ != nullptr) || !queue_.try_enter()) return false;
+        if (is_serialised_) inside_ = this;
+        return true;
+    }
+    void end_call() {
+        if (inside_ == this) inside_ = nullptr;
+        queue_.leave();
+    }
 
     int rank() const noexcept { return group_.rank; }
     int size() const noexcept { return group_.size; }
@@ -184,20 +193,29 @@ public:
     }
 
 private:
+    struct Turn {
+        Turn(ForeignTransport& owner, const char* operation) : owner_(owner) { owner_.begin_call(operation); }
+        ~Turn() { owner_.end_call(); }
+        Turn(const Turn&) = delete;
+        Turn& operator=(const Turn&) = delete;
+
+    private:
+        ForeignTransport& owner_;
+    };
+
     // The GIL protects the statistics; the queue keeps one call from starting while another is inside the library.
     template <class Body>
     void run(comm::Operation operation, std::uint64_t bytes, Body body) {
-        require_thread(comm::operation_names[static_cast<std::size_t>(operation)]);
-        const CallLock lock(queue_);
-        lifetime_.require_usable(comm::operation_names[static_cast<std::size_t>(operation)]);
+        const char* const name = comm::operation_names[static_cast<std::size_t>(operation)];
+        const Turn turn(*this, name);
+        lifetime_.require_usable(name);
         move_s_ = 0.0;
         const comm::TraceScope traced(track_, statistics_[operation], operation);
         const comm::Stopwatch watch;
         try {
             body();
         } catch (nb::python_error& error) {
-            if (!error.matches(calls_.error)) throw;
-            calls_.on_error(comm::operation_names[static_cast<std::size_t>(operation)], error.value());
+            (error.matches(calls_.error) ? calls_.on_error : calls_.on_interrupt)(name, error.value());
             throw;
         }
         comm::OperationStatistics& entry = statistics_[operation];
@@ -246,6 +264,24 @@ private:
                           "initialise MPI with MPI.THREAD_SERIALIZED or higher, or leave that to Cobre");
     }
 
+    // Waiting instead would let ranks wait for each other, each inside another communicator.
+    void require_alone(const char* operation) {
+        if (inside_ == nullptr) {
+            inside_ = this;
+            return;
+        }
+        queue_.leave();
+        throw comm::Error(
+            comm::ErrorClass::invalid_communicator,
+            std::string(operation) +
+                ": another communicator is in the middle of a call, and MPI was initialised for one at "
+                "a time (THREAD_SERIALIZED)",
+            "initialise MPI with MPI.THREAD_MULTIPLE, or leave that to Cobre");
+    }
+
+    // Of all communicators the one inside MPI, where it allows one call at a time. The GIL protects it.
+    inline static const ForeignTransport* inside_ = nullptr;
+
     comm::Group group_;
     comm::Lifetime lifetime_;
     comm::Statistics statistics_;
@@ -255,6 +291,7 @@ private:
     std::int64_t largest_bytes_ = 0;
     std::size_t slab_bytes_ = 0;
     unsigned long only_thread_ = 0;
+    bool is_serialised_ = false;
     double move_s_ = 0.0;
 };
 
@@ -267,8 +304,9 @@ void bind_foreign_transport(nb::module_& m) {
         .def_prop_ro("size", &ForeignTransport::size)
         .def_prop_ro("is_open", &ForeignTransport::is_open, "Neither closed nor inherited by a forked child.")
         .def("attach", &ForeignTransport::attach, "calls"_a, "largest_bytes"_a, "slab_bytes"_a, "only_thread"_a,
+             "is_serialised"_a,
              nb::sig("def attach(self, calls: dict[str, object], largest_bytes: int, slab_bytes: int, "
-                     "only_thread: int) "
+                     "only_thread: int, is_serialised: bool) "
                      "-> None"),
              "Take over the library's calls, and the subclass's own for what is out of the ordinary.")
         .def("detach", &ForeignTransport::detach)

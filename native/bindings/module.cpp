@@ -20,6 +20,7 @@ NB_MODULE(_native, m) {
     cobre::bindings::bind_arguments(comm);
     cobre::bindings::bind_foreign_transport(comm);
     cobre::bindings::bind_local(comm);
+    cobre::bindings::bind_process_end(comm);
     cobre::bindings::bind_trace(comm);
     cobre::bindings::bind_shm(comm);
     cobre::bindings::bind_tcp(comm);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -133,6 +134,57 @@ def test_no_rank_outlives_its_launcher(ranks, tmp_path):
     # That nothing is left is what every test is asked for at its end, by tests/conftest.py.
 
 
+def test_no_rank_on_a_communicator_of_the_programs_own_outlives_mpiexec(tmp_path):
+    # Open MPI notices inside its own calls only; MPICH's proxies see to it themselves.
+    program = write_program(
+        tmp_path,
+        """
+        from mpi4py import MPI
+        comm = MpiCommunicator(MPI.COMM_WORLD)
+        comm.barrier()
+        say(os.getpid())
+        time.sleep(60)
+        """,
+    )
+    command = [_mpiexec("openmpi"), "--oversubscribe", "-n", "2", python_of("openmpi"), program]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **ALLOW_ROOT}
+    ) as mpiexec:
+        ranks = [int(mpiexec.stdout.readline()) for _ in range(2)]
+        mpiexec.kill()
+    deadline = time.monotonic() + SOON_S
+    while any(Path(f"/proc/{rank}").exists() for rank in ranks):
+        assert time.monotonic() < deadline, "a rank lives on alone"
+        time.sleep(0.05)
+
+
+def test_a_rank_interrupted_in_the_middle_of_a_call_can_only_end_the_job(ranks):
+    status, output = ranks(
+        """
+        def ring(*_):
+            raise TimeoutError("too slow")
+        comm = create_communicator()
+        data = np.ones(4 << 20)
+        comm.barrier()
+        if comm.rank == 1:
+            signal.signal(signal.SIGALRM, ring)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+        try:
+            comm.allreduce(data, data, "sum")  # in thousands of pieces
+        except TimeoutError:
+            try:
+                comm.barrier()
+            except cobre.comm.CollectiveFailed as error:
+                say(error.message)
+            comm.close()
+        """,
+        COBRE_COMM_LIMITS="block_bytes=4096",
+    )
+    assert status == 1, output
+    assert "rank 1 of 3 was interrupted in allreduce by TimeoutError, and the other ranks cannot" in output
+    assert "cobre: rank 1 of 3 was interrupted in allreduce by TimeoutError: aborting the job" in output
+
+
 def test_ranks_that_disagree_all_learn_who_called_what(ranks):
     status, output = ranks(
         """
@@ -160,12 +212,20 @@ def test_ranks_that_disagree_all_learn_who_called_what(ranks):
         ("comm.allreduce(a, a, 'sum')", "comm.allreduce(a, a, 'max')", "op=max"),
         ("comm.allgatherv(a, b, [3, 1], [0, 3])", "comm.allgatherv(a, b, [4, 3], [0, 4])", "counts=[4, 3]"),
         ("comm.create_shared_region(3)", "comm.split_local()", "split_local()"),
+        (
+            "comm.create_shared_region(3, 'i4,f4')",
+            "comm.create_shared_region(3, 'f4,i4')",
+            "record of 8 bytes",
+        ),
+        ("comm.create_shared_region(10**250)", "comm.create_shared_region(10**250 + 1)", "rank 1 called"),
+        ("region.fence()", "comm.barrier()", "rank 0 called fence(); rank 1 called barrier()"),
+        ("region.close()", "comm.barrier()", "rank 0 called region.close(); rank 1 called barrier()"),
     ],
 )
 def test_every_kind_of_disagreement_is_noticed(tmp_path, one, others, difference):
     code = f"""
     with create_communicator() as comm:
-        a, b = np.ones(3), np.empty(9)
+        a, b, region = np.ones(3), np.empty(9), comm.create_shared_region(4)
         try:
             ({one}) if comm.rank == 0 else ({others})
         except cobre.comm.CollectiveFailed as error:
@@ -173,16 +233,20 @@ def test_every_kind_of_disagreement_is_noticed(tmp_path, one, others, difference
     """
     done = launch("mpich", 2, write_program(tmp_path, code), COBRE_COMM_CHECK="1")
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count(difference) == 2, done.stdout
+    assert sum(difference in line for line in done.stdout.splitlines()) == 2, done.stdout
 
 
-def test_a_rank_that_left_is_named_to_those_who_still_call(ranks):
+@pytest.mark.parametrize(
+    ("before", "leave"), [("pass", "comm.close()"), ("region = comm.create_shared_region(9)", "sys.exit()")]
+)
+def test_a_rank_that_left_is_named_to_those_who_still_call(ranks, before, leave):
     status, output = ranks(
-        """
+        f"""
         comm = create_communicator()
         comm.barrier()
+        {before}
         if comm.rank == 1:
-            comm.close()
+            {leave}
         else:
             try:
                 comm.barrier()
@@ -197,9 +261,31 @@ def test_a_rank_that_left_is_named_to_those_who_still_call(ranks):
 
 @pytest.mark.parametrize(("launcher", "library"), [LIBRARIES, LIBRARIES[::-1]])
 def test_an_mpiexec_of_another_mpi_is_explained(tmp_path, launcher, library):
-    mpiexec = Path(python_of(launcher)).with_name("mpiexec")
-    program = write_program(tmp_path, "create_communicator()")
-    done = run(mpiexec, "-n", 2, python_of(library), program, **ALLOW_ROOT)
+    done = _run_with(launcher, library, write_program(tmp_path, "create_communicator()"))
     assert done.returncode != 0
     assert "InitializationFailed: the launcher started 2 processes" in done.stdout
     assert "the launcher belongs to another MPI" in done.stdout
+    assert "'cobre launch --backend mpi' finds it" in done.stdout
+
+
+def test_an_mpiexec_of_another_mpi_is_explained_to_who_brings_a_communicator(tmp_path):
+    # The other way round MPICH itself refuses to start.
+    program = write_program(
+        tmp_path,
+        """
+        from mpi4py import MPI
+        MpiCommunicator(MPI.COMM_SELF).close()  # meant to be alone
+        MpiCommunicator(MPI.COMM_WORLD.Dup())
+        """,
+    )
+    done = _run_with("mpich", "openmpi", program)
+    assert done.returncode != 0
+    assert "InitializationFailed: the launcher started 2 processes" in done.stdout
+
+
+def _run_with(launcher: str, library: str, program: Path) -> subprocess.CompletedProcess[str]:
+    return run(_mpiexec(launcher), "-n", 2, python_of(library), program, **ALLOW_ROOT)
+
+
+def _mpiexec(library: str) -> Path:
+    return Path(python_of(library)).with_name("mpiexec")

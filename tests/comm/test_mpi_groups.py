@@ -51,6 +51,28 @@ def test_what_is_no_group_is_refused(ranks):
     assert said == ["InitializationFailed", "TypeError", "TypeError"]
 
 
+def test_where_the_library_has_no_room_for_another_group_the_contract_says_so(tmp_path):
+    # MPICH has a limit; Open MPI makes as many as memory allows.
+    program = write_program(
+        tmp_path,
+        """
+        groups = []
+        try:
+            for _ in range(3000):
+                groups.append(MpiCommunicator())
+        except cobre.comm.InitializationFailed as error:
+            say(error.message[:46])
+        for group in groups:
+            group.close()
+        create_communicator().barrier()
+        """,
+    )
+    done = launch("mpich", 2, program)
+    assert done.returncode == 0, done.stdout
+    for rank in range(2):
+        assert f"MPI cannot make a communicator on rank {rank} of 2" in done.stdout
+
+
 def test_the_users_own_messages_never_mix_with_ours(ranks):
     assert ranks(
         2,
@@ -125,6 +147,39 @@ def test_where_mpi_allows_one_thread_others_are_refused(ranks):
         """,
     )
     assert "barrier: MPI was initialised for one thread, and this is another" in said
+
+
+def test_where_mpi_allows_one_call_at_a_time_other_communicators_are_refused_meanwhile(ranks):
+    said = ranks(
+        2,
+        """
+        import threading
+        import mpi4py
+        mpi4py.rc.initialize = False
+        from mpi4py import MPI
+        MPI.Init_thread(MPI.THREAD_SERIALIZED)
+        comm, other = create_communicator(), create_communicator()
+        if comm.rank == 0:
+            thread = threading.Thread(target=comm.barrier)
+            thread.start()
+            time.sleep(0.3)
+            for call in (other.barrier, other.split_local):
+                try:
+                    call()
+                except cobre.comm.InvalidCommunicator as error:
+                    say(error.message)
+            thread.join()
+        else:
+            time.sleep(1)
+            comm.barrier()
+        other.barrier()
+        comm.close()
+        other.close()
+        MPI.Finalize()
+        """,
+    )
+    why = "another communicator is in the middle of a call, and MPI was initialised for one at a time"
+    assert said == [f"{call}: {why} (THREAD_SERIALIZED)" for call in ("barrier", "split_local")]
 
 
 NODES = """
@@ -212,6 +267,34 @@ def test_views_stay_readable_after_everything_is_closed(ranks):
         say(view is None or float(view.sum()))
         """,
     ) == ["700.0", "True"]
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_views_stay_readable_after_the_program_finalises_mpi(ranks, size):
+    said = ranks(
+        size,
+        """
+        import gc
+        comm = create_communicator()
+        region = comm.create_shared_region(100_000)
+        if comm.is_leader:
+            region.as_mut_slice()[:] = 7.0
+        region.fence()
+        view = region.as_slice()
+        from mpi4py import MPI
+        MPI.Finalize()
+        try:
+            comm.barrier()
+        except cobre.comm.InvalidCommunicator as error:
+            say(error.message)
+        region.close()
+        comm.close()
+        del region, comm
+        gc.collect()
+        say(float(view[::1000].sum()))
+        """,
+    )
+    assert said == ["700.0"] * size + ["barrier: the communicator is closed"] * size
 
 
 def test_memory_goes_where_no_view_is_left(ranks):

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from cobre.comm.backends.mpi.regions import Window, available_for_sharing, claim
+from cobre.comm.backends.mpi.pages import Pages, available_for_sharing, claim
+from cobre.comm.backends.mpi.regions import Window
 from cobre.errors import AllocationFailed
 
 __all__ = ["allocate"]
@@ -19,24 +20,30 @@ def allocate(comm: Any, node: Any, mpi: Any, n_bytes: int) -> Window:
     """Collective over ``comm``: a window of zeros on every node, or `AllocationFailed` on every rank."""
     if n_bytes == 0:
         node.Barrier()
-        return Window(None, 0, 0)
+        return Window(None, Pages(0, 0, 0), 0)
     _require_room(comm, node, mpi, n_bytes)
     handle: Any = None
-    problem, address = ROOM, 0
+    pages: Pages | None = None
+    problem = ROOM
     try:
-        handle = mpi.Win.Allocate_shared(n_bytes if node.rank == 0 else 0, 1, mpi.INFO_NULL, node)
-    except mpi.Exception:
+        if node.size > 1:
+            handle = mpi.Win.Allocate_shared(n_bytes if node.rank == 0 else 0, 1, mpi.INFO_NULL, node)
+            handle.Set_errhandler(mpi.ERRORS_RETURN)
+            pages = Pages.of_window(handle.Shared_query(0)[0].address, n_bytes)
+        else:
+            pages = Pages.of_one(n_bytes)
+    except (mpi.Exception, OSError):
         problem = REFUSED
-    if handle is not None:
-        handle.Set_errhandler(mpi.ERRORS_RETURN)
-        address = handle.Shared_query(0)[0].address
-        if node.rank == 0 and not claim(address, n_bytes):
-            problem = UNCLAIMED
+    if pages is not None and node.rank == 0 and not claim(pages.address, n_bytes):
+        problem = UNCLAIMED
     outcomes = _tell(comm, mpi, problem)
-    if (outcomes == ROOM).all():
-        handle.Lock_all(mpi.MODE_NOCHECK)
-        return Window(handle, address, n_bytes)
-    if not (outcomes == REFUSED).any():
+    if pages is not None and (outcomes == ROOM).all():
+        if handle is not None:
+            handle.Lock_all(mpi.MODE_NOCHECK)
+        return Window(handle, pages, n_bytes)
+    if pages is not None:
+        pages.release()
+    if handle is not None and not (outcomes == REFUSED).any():
         handle.Free()
     unlucky = ", ".join(f"rank {rank}" for rank in np.flatnonzero(outcomes != ROOM))
     raise AllocationFailed(

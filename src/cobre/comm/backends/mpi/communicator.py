@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from time import monotonic, sleep
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -22,12 +23,14 @@ from cobre.comm.backends.mpi.mismatch import MismatchReport, describe
 from cobre.comm.backends.mpi.regions import MpiRegion, Shelf, Window
 from cobre.comm.backends.mpi.runtime import find_group, only_thread
 from cobre.comm.regions import checked_request
-from cobre.errors import CollectiveFailed
+from cobre.errors import CobreError, CollectiveFailed, InitializationFailed
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
 __all__ = ["MpiCommunicator"]
+
+LAST_CALL_S = 5.0
 
 
 class MpiCommunicator(_core.ForeignTransport):
@@ -52,14 +55,22 @@ class MpiCommunicator(_core.ForeignTransport):
         mpi, given = find_group(comm)
         super().__init__(given.rank, given.size)
         self._mpi, self._limits = mpi, dict(limits)
-        self._comm = _quiet(mpi, given.Dup())
-        self._node = _quiet(
-            mpi, node.Dup() if node is not None else given.Split_type(mpi.COMM_TYPE_SHARED, given.rank)
-        )
+        self._check = is_check_wanted(os.environ) if check is None else check
+        try:
+            self._comm = _quiet(mpi, given.Dup())
+            self._node = _quiet(
+                mpi, node.Dup() if node is not None else given.Split_type(mpi.COMM_TYPE_SHARED, given.rank)
+            )
+            self._report = MismatchReport(_quiet(mpi, given.Dup()), mpi) if self._check else None
+        except mpi.Exception as error:
+            raise InitializationFailed(
+                "mpi",
+                error,
+                f"MPI cannot make a communicator on rank {given.rank} of {given.size}: {error.Get_error_string()}",
+                suggestion="close communicators that are no longer needed: a library has room for some thousand",
+            ) from error
         self._is_leader = bool(self._node.rank == 0)
         self._shelf = Shelf(self._node, mpi)
-        self._check = is_check_wanted(os.environ) if check is None else check
-        self._report = MismatchReport(_quiet(mpi, given.Dup()), mpi) if self._check else None
         # What stands before each collective: nothing, the exchange of calls, or the failure to repeat.
         self._before: Callable[..., None] | None = self._agree if self._check else None
         self.attach(
@@ -67,9 +78,10 @@ class MpiCommunicator(_core.ForeignTransport):
             largest_bytes=largest_message(mpi, limits["message_bytes"], LIMITS["message_bytes"]),
             slab_bytes=limits["slab_bytes"],
             only_thread=only_thread(mpi),
+            is_serialised=mpi.Query_thread() == mpi.THREAD_SERIALIZED,
         )
-        self._member = Membership(self._comm, given.rank, given.size, self._settle)
-        join(self._member)
+        self._member = Membership(self._comm, given.rank, given.size, self._settle, self.detach)
+        join(self._member, mpi)
 
     def _calls(self) -> dict[str, Any]:
         """What the core calls: MPI for the common case, and this class for everything else."""
@@ -88,6 +100,7 @@ class MpiCommunicator(_core.ForeignTransport):
             "slab": np.empty(limits["slab_bytes"], np.uint8),
             "before": self._before,
             "on_error": self._fail,
+            "on_interrupt": self._interrupt,
             "long_allgatherv": long_messages.gather,
             "long_broadcast": long_messages.broadcast,
             "long_allreduce": BlockwiseFold(comm, mpi, limits["block_bytes"]),
@@ -104,7 +117,7 @@ class MpiCommunicator(_core.ForeignTransport):
     def create_shared_region(self, count: int, dtype: DTypeLike = "float64") -> MpiRegion:
         self.require_usable("create_shared_region")
         count, resolved, n_bytes = checked_request(count, dtype)
-        with self._turn("create_shared_region", count=count, dtype=resolved.str):
+        with self._turn("create_shared_region", np.empty(0, resolved), count=count):
             window = allocate(self._comm, self._node, self._mpi, n_bytes)
             return MpiRegion(self, self._shelf.add(window), window, count, resolved)
 
@@ -114,28 +127,31 @@ class MpiCommunicator(_core.ForeignTransport):
 
     def fence_node(self, window: Window) -> None:
         """Collective over the node: what its ranks wrote into ``window`` before, all of them see after."""
-        with self._turn("fence", is_checked=False):
+        with self._turn("fence"):
             window.sync()
             self._node.Barrier()
             window.sync()
 
     def retire_window(self, number: int) -> None:
         """Collective over the node: free a window, or keep it until `close` while anybody views it."""
-        if self.is_open:
-            with self._turn("close", is_checked=False):
+        if self.is_open and self._before in (None, self._agree):  # a broken group settles at the end
+            with self._turn("region.close"):
                 self._shelf.retire(number)
 
     @contextmanager
-    def _turn(self, operation: str, *, is_checked: bool = True, **details: object) -> Iterator[None]:
+    def _turn(self, operation: str, *buffer: object, **details: object) -> Iterator[None]:
         """One collective at a time, agreed on if that is wanted, with MPI's errors as the contract's."""
         self.require_usable(operation)
         self.begin_call(operation)
         try:
-            if is_checked and self._before is not None:
-                self._before(operation, **details)
+            if self._before is not None:
+                self._before(operation, *buffer, **details)
             yield
         except self._mpi.Exception as error:
             self._fail(operation, error)
+        except BaseException as error:
+            self._interrupt(operation, error)
+            raise
         finally:
             self.end_call()
 
@@ -150,9 +166,8 @@ class MpiCommunicator(_core.ForeignTransport):
         if self._report is not None and self._before == self._agree:
             reason = "" if error is None else f" after {type(error).__name__}"
             self._report.leave(f"close(){reason}")
-        if error is not None:  # the other ranks may be elsewhere: nothing collective before the process ends
-            self._member.exit_status = error.code if isinstance(error, SystemExit) else None
-            return
+        if error is not None or self._member.interruption:
+            return  # the other ranks may be elsewhere: nothing collective before the process ends
         if self._report is None:
             leave(self._member)
         # Another thread may be inside a collective: then the handles stay as they are until the process ends.
@@ -169,14 +184,25 @@ class MpiCommunicator(_core.ForeignTransport):
         """At the end of the process: what `close` would have done, and what it had to put off."""
         is_left = not self.is_open
         self.mark_closed()
+        is_mine = self._await_turn()
+        if self._report is not None and not is_left and self._before == self._agree:
+            self._report.leave("close()")  # before waiting for anybody, who may be in another call
         self._shelf.settle()
         if self._report is not None:
-            if not is_left and self._before == self._agree:
-                self._report.leave("close()")
             self._report.settle()
-        if self.try_begin_call():  # else a daemon thread is still inside a call, and needs what it calls
+        if is_mine:
             self.detach()
             self.end_call()
+
+    def _await_turn(self) -> bool:
+        """Whether no daemon thread is inside a call any more, which would then need what it calls.
+
+        MPI must not be finalised under it, so one that is about to end, because the others have come, is waited for.
+        """
+        deadline = monotonic() + LAST_CALL_S
+        while not (is_mine := self.try_begin_call()) and monotonic() < deadline:
+            sleep(0.001)
+        return is_mine
 
     def _agree(self, operation: str, buffer: object = None, **details: object) -> None:
         if self._report is None:
@@ -193,6 +219,23 @@ class MpiCommunicator(_core.ForeignTransport):
         if isinstance(failure, CollectiveFailed):
             self._break(failure)
         raise failure from error
+
+    def _interrupt(self, operation: str, error: BaseException) -> None:
+        """After an exception that is neither ours nor MPI's, of a signal handler say, in the middle of a call.
+
+        The others wait for what this rank has left undone, so it may neither call anything else nor just go.
+        """
+        if isinstance(error, CobreError) or self.size == 1:
+            return
+        what = f"was interrupted in {operation} by {type(error).__name__}"
+        self._member.interruption = what
+        self._break(
+            CollectiveFailed(
+                operation,
+                message=f"rank {self.rank} of {self.size} {what}, and the other ranks cannot finish it",
+                suggestion="let signal handlers set a flag, and look at it between the calls",
+            )
+        )
 
     def _break(self, failure: CollectiveFailed) -> None:
         def repeat(*call: object, **details: object) -> NoReturn:

@@ -38,13 +38,13 @@ class MismatchReport:
         request.Wait()
         if (rows[:, :DIGEST_BYTES] == rows[0, :DIGEST_BYTES]).all():
             return
-        callers: dict[str, list[int]] = {}
+        callers: dict[bytes, list[int]] = {}
         for rank, row in enumerate(rows):
-            text = row[DIGEST_BYTES:].tobytes().rstrip(b"\0").decode(errors="replace")
-            callers.setdefault(text, []).append(rank)
+            callers.setdefault(row.tobytes(), []).append(rank)
         said = "; ".join(
-            f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))} called {text}"
-            for text, ranks in callers.items()
+            f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))} called "
+            + call[DIGEST_BYTES:].rstrip(b"\0").decode(errors="replace")
+            for call, ranks in callers.items()
         )
         raise CollectiveFailed(
             operation,
@@ -63,10 +63,18 @@ class MismatchReport:
             self._farewell = None
 
     def _exchange(self, call: str) -> tuple[Any, Any, Any]:
-        text = call.encode()
+        digest, text = blake2b(call.encode(), digest_size=DIGEST_BYTES).digest(), _shortened(call).encode()
         row = np.zeros(DIGEST_BYTES + TEXT_BYTES, np.uint8)
-        row[:DIGEST_BYTES] = np.frombuffer(blake2b(text, digest_size=DIGEST_BYTES).digest(), np.uint8)
-        row[DIGEST_BYTES : DIGEST_BYTES + len(text)] = np.frombuffer(text[:TEXT_BYTES], np.uint8)
+        row[:DIGEST_BYTES] = np.frombuffer(digest, np.uint8)
+        row[DIGEST_BYTES : DIGEST_BYTES + len(text)] = np.frombuffer(text, np.uint8)
         rows = np.empty((self._comm.size, row.size), np.uint8)
         request = self._comm.Iallgather((row, row.size, self._byte), (rows, row.size, self._byte))
         return request, row, rows
+
+
+def _shortened(call: str) -> str:
+    """``call`` in the space of a row. A list of counts on many ranks is longer: its checksum still tells two apart."""
+    if len(call.encode()) <= TEXT_BYTES:
+        return call
+    mark = f"… (checksum {blake2b(call.encode(), digest_size=4).hexdigest()})"
+    return call.encode()[: TEXT_BYTES - len(mark.encode())].decode(errors="ignore") + mark

@@ -1,22 +1,20 @@
 """Shared regions on MPI windows, and when their memory may go.
 
-Freeing a window is collective, and reading a view of a freed one is a segmentation fault. So a window is freed
+Freeing a window is collective, and reading memory of a freed one is a segmentation fault. So a window is freed
 only where all ranks of the node have come and agreed that none holds a view: in `MpiRegion.close`, in the
-communicator's ``close``, or at the end of the process. The garbage collector frees nothing.
+communicator's ``close``, or at the end of the process. The garbage collector frees nothing. What MPI_Finalize frees
+without asking is ours (`Pages`), and that is where views point to.
 """
 
 from __future__ import annotations
 
-import ctypes
-import errno
-import os
 import weakref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from cobre.comm.memory import Available, available_memory
+from cobre.comm.backends.mpi.pages import Pages
 from cobre.comm.regions import checked_block, closed_region
 
 if TYPE_CHECKING:
@@ -24,57 +22,29 @@ if TYPE_CHECKING:
 
     from cobre.comm.backends.mpi.communicator import MpiCommunicator
 
-__all__ = ["MpiRegion", "Shelf", "Window", "available_for_sharing", "claim"]
-
-SHARED_MEMORY = "/dev/shm"  # noqa: S108 - where both libraries put the memory of a window
-MADV_POPULATE_WRITE = 23
-
-
-def available_for_sharing() -> Available:
-    """How many bytes a new window can have on this node, and what limits it."""
-    room = available_memory()
-    try:
-        space = os.statvfs(SHARED_MEMORY)
-    except OSError:
-        return room
-    return min(room, Available(space.f_bavail * space.f_frsize, f"free space in {SHARED_MEMORY}"))
-
-
-def claim(address: int, n_bytes: int) -> bool:
-    """Take the pages now and fill them with zeros; false where touching one would be a SIGBUS."""
-    page = os.sysconf("SC_PAGESIZE")
-    start = address // page * page
-    libc = ctypes.CDLL(None, use_errno=True)
-    madvise = libc.madvise
-    madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    if madvise(start, address + n_bytes - start, MADV_POPULATE_WRITE) != 0 and ctypes.get_errno() in (
-        errno.EFAULT,
-        errno.ENOMEM,
-    ):
-        return False  # kernels before 5.14 answer EINVAL: there only the check beforehand protects
-    ctypes.memset(address, 0, n_bytes)
-    return True
+__all__ = ["MpiRegion", "Shelf", "Window"]
 
 
 class _Lease:
     """Kept alive by every view of a window, however derived: as long as it lives, the window must."""
 
-    __slots__ = ("__array_interface__", "__weakref__")
+    __slots__ = ("__array_interface__", "__weakref__", "_pages")
 
-    def __init__(self, address: int, n_bytes: int) -> None:
+    def __init__(self, pages: Pages, n_bytes: int) -> None:
+        self._pages = pages
         self.__array_interface__ = {
             "shape": (n_bytes,),
             "typestr": "|u1",
-            "data": (address, False),
+            "data": (pages.address, False),
             "version": 3,
         }
 
 
 class Window:
-    """One shared allocation. ``handle`` is ``None`` for a region of no bytes, and once it is freed."""
+    """One shared allocation. ``handle`` is ``None`` where nothing is shared, and once it is freed."""
 
-    def __init__(self, handle: Any, address: int, n_bytes: int) -> None:
-        self.handle, self._address, self._n_bytes = handle, address, n_bytes
+    def __init__(self, handle: Any, pages: Pages, n_bytes: int) -> None:
+        self.handle, self._pages, self._n_bytes = handle, pages, n_bytes
         self._lease: weakref.ref[_Lease] | None = None
         self.is_freed = False
 
@@ -86,7 +56,7 @@ class Window:
         """All bytes, writable. Whatever is derived from it keeps the window."""
         lease = self._lease() if self._lease is not None else None
         if lease is None:
-            lease = _Lease(self._address, self._n_bytes)
+            lease = _Lease(self._pages, self._n_bytes)
             self._lease = weakref.ref(lease)
         return np.asarray(lease)
 
@@ -101,6 +71,7 @@ class Window:
             self.handle.Unlock_all()
             self.handle.Free()
             self.handle = None
+        self._pages.release()
 
 
 class Shelf:

@@ -1,7 +1,7 @@
 """The MPI of this process: loading it, starting it, and whether the launcher belongs to it.
 
 Whoever started MPI finalises it. If the host program did (or importing ``mpi4py.MPI`` did), we only use it;
-what is started here mpi4py finalises when the interpreter ends.
+what is started here is finalised when the interpreter has ended, and not by a child that was forked.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from cobre._native import comm as _core
 from cobre.errors import BackendNotAvailable, InitializationFailed
 
 __all__ = ["find_group", "follow_launcher", "load_mpi", "only_thread"]
@@ -40,8 +41,7 @@ def load_mpi() -> Any:
         import mpi4py
 
         before = mpi4py.rc.initialize, mpi4py.rc.finalize
-        if mpi4py.rc.initialize:
-            mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
+        mpi4py.rc.initialize, mpi4py.rc.finalize = False, False
         try:
             return import_module("mpi4py.MPI")
         finally:
@@ -83,6 +83,9 @@ def find_group(comm: Any = None) -> tuple[Any, Any]:
             f"comm is {kind}",
             suggestion="pass an intracommunicator, and make the MpiCommunicator on its members only",
         )
+    if mpi.Comm.Compare(comm, mpi.COMM_SELF) != mpi.IDENT:  # who passes that one means to be alone
+        _require_whole_world(mpi)
+    follow_launcher()
     return mpi, comm
 
 
@@ -102,11 +105,23 @@ def _attach_world(environ: Mapping[str, str] = os.environ) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             mpi.Init_thread(mpi.THREAD_MULTIPLE)
-    world = mpi.COMM_WORLD
-    if world.size == 1 and started > 1:
-        raise _wrong_launcher(mpi, started, variable)
+        # Not by mpi4py, which does so in a forked child, too, or not at all if it was told not to start MPI.
+        _core.finalise_at_end(*_addresses(mpi, "MPI_Finalized", "MPI_Finalize"))
+    _require_whole_world(mpi, environ)
     follow_launcher()
-    return world
+    return mpi.COMM_WORLD
+
+
+def _require_whole_world(mpi: Any, environ: Mapping[str, str] = os.environ) -> None:
+    started, variable = _launcher_size(environ)
+    if mpi.COMM_WORLD.size == 1 and started > 1:
+        raise _wrong_launcher(mpi, started, variable)
+
+
+def _addresses(mpi: Any, *names: str) -> list[int]:
+    """Where functions of the library are that mpi4py is linked with."""
+    library = ctypes.CDLL(mpi.__file__)
+    return [ctypes.cast(library[name], ctypes.c_void_p).value or 0 for name in names]
 
 
 def follow_launcher() -> None:
@@ -157,6 +172,6 @@ def _wrong_launcher(mpi: Any, started: int, variable: str) -> InitializationFail
         f"{variable}={started}",
         f"the launcher started {started} processes ({variable}={started}), but to mpi4py's library, {name}, this "
         "one is alone: the launcher belongs to another MPI",
-        suggestion=f"start with the mpiexec of {name} ('python -m cobre.comm.launch --backend mpi' finds it; under "
+        suggestion=f"start with the mpiexec of {name} ('cobre launch --backend mpi' finds it; under "
         "SLURM: srun --mpi=pmix or --mpi=pmi2), or point MPI4PY_LIBMPI to the launcher's library",
     )

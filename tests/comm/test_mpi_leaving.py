@@ -1,0 +1,162 @@
+"""How a rank's process ends: with a status, by an exception that somebody else shows, forked, or as it should."""
+
+from __future__ import annotations
+
+import pytest
+
+from mpi_ranks import LIBRARIES, launch, write_program
+
+
+@pytest.fixture(params=LIBRARIES)
+def ranks(request, tmp_path):
+    """Runs code in two ranks and returns status and output."""
+
+    def start(code: str) -> tuple[int, str]:
+        done = launch(request.param, 2, write_program(tmp_path, code))
+        return done.returncode, done.stdout
+
+    return start
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        "raise SystemExit(3)",
+        "exit(3)",
+        "builtin_exit(3)",
+        "asyncio.run(leave())",
+    ],
+)
+def test_however_a_rank_exits_with_a_status_it_ends_the_job_with_it(ranks, leave):
+    status, output = ranks(
+        f"""
+        import asyncio
+        from builtins import exit as builtin_exit
+        from sys import exit
+        async def leave():
+            sys.exit(3)
+        comm = create_communicator()
+        comm.barrier()
+        if comm.rank == 1:
+            {leave}
+        comm.barrier()
+        """
+    )
+    assert status == 3, output
+    assert "cobre: rank 1 of 2 exited with status 3" in output
+
+
+@pytest.mark.parametrize(
+    "survive",
+    [
+        """
+        try:
+            sys.exit(2)
+        except SystemExit:
+            pass
+        """,
+        """
+        try:
+            with comm:
+                raise SystemExit(2)
+        except SystemExit as caught:
+            kept = caught
+        """,
+        """
+        import threading
+        thread = threading.Thread(target=sys.exit, args=(2,))
+        thread.start()
+        thread.join()
+        """,
+        """
+        raise SystemExit(0)
+        """,
+    ],
+    ids=["caught", "caught and kept", "of a thread", "status 0"],
+)
+def test_an_exit_that_is_none_harms_nobody(ranks, survive):
+    status, output = ranks(
+        f"""
+        comm = create_communicator()
+        comm.barrier()
+        say("working")
+        {survive}
+        """
+    )
+    assert status == 0, output
+    assert output.count("working") == 2
+    assert "aborting" not in output
+
+
+def test_a_rank_that_raises_ends_the_job_whoever_shows_the_exception(ranks):
+    status, output = ranks(
+        """
+        comm = create_communicator()
+        sys.excepthook = lambda kind, error, where: say("shown by another:", error)
+        if comm.rank == 1:
+            raise ValueError("the reservoir is empty")
+        comm.barrier()
+        """
+    )
+    assert status == 1, output
+    assert "shown by another: the reservoir is empty" in output
+    assert "cobre: rank 1 of 2 raised ValueError: aborting the job" in output
+
+
+def test_what_cobre_starts_it_finalises_even_if_mpi4py_was_told_not_to_start_it(ranks):
+    status, output = ranks(
+        """
+        import mpi4py
+        mpi4py.rc.initialize = False
+        from mpi4py import MPI
+        with create_communicator() as comm:
+            comm.barrier()
+        time.sleep(0.3 * comm.rank)  # MPICH ends whoever is still there when a rank ends unfinalised
+        say("rank", comm.rank, "has done its work")
+        """
+    )
+    assert status == 0, output
+    assert output.count("has done its work") == 2
+
+
+def test_a_forked_child_ends_alone(ranks):
+    status, output = ranks(
+        """
+        comm = create_communicator()
+        comm.barrier()
+        child = os.fork() if comm.rank == 1 else None
+        if child == 0:
+            sys.exit(5)
+        deadline = time.monotonic() + 20
+        while child and time.monotonic() < deadline:
+            done, how = os.waitpid(child, os.WNOHANG)
+            if done:
+                say("child:", os.waitstatus_to_exitcode(how))
+                break
+            time.sleep(0.01)
+        comm.barrier()
+        say("rank", comm.rank, "goes on")
+        """
+    )
+    assert status == 0, output
+    assert "child: 5" in output
+    assert output.count("goes on") == 2
+    assert "leaked" not in output
+
+
+def test_a_daemon_thread_finishes_the_call_that_it_is_in(ranks):
+    status, output = ranks(
+        """
+        import threading
+        comm = create_communicator()
+        comm.barrier()
+        if comm.rank == 0:
+            threading.Thread(target=comm.barrier, daemon=True).start()
+        else:
+            time.sleep(0.5)
+            comm.barrier()
+            say("met")
+        """
+    )
+    assert status == 0, output
+    assert output == "met\n"
