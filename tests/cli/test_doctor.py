@@ -70,7 +70,7 @@ def test_a_terminal_gets_colours_and_fits_its_width(terminal):
 
 def test_the_segment_of_a_live_creator_is_left_alone(cobre, creator):
     done = cobre("doctor", "--clean", "--json", check=0)
-    assert json.loads(done.stdout)["removed"] == []
+    assert str(SEGMENT) not in json.loads(done.stdout)["removed"]
     [finding] = [each for each in findings_of(done) if SEGMENT.name in each.text]
     assert finding.level == "ok"
     assert f"pid {creator.pid}, alive" in finding.text
@@ -85,7 +85,7 @@ def test_the_segment_of_a_dead_creator_is_a_problem_until_it_is_cleaned(cobre, c
     assert (finding.level, finding.remedy) == ("problem", "cobre doctor --clean removes it")
     assert f"pid {creator.pid}, dead" in finding.text
     done = cobre("doctor", "--clean", "--json", check=0)
-    assert json.loads(done.stdout)["removed"] == [str(SEGMENT)]
+    assert str(SEGMENT) in json.loads(done.stdout)["removed"]
     assert not SEGMENT.exists()
 
 

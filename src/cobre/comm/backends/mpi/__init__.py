@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from cobre.comm.backend import Backend, Detection, Finding, RankCommand, Unavailable
+from cobre.comm.backend import Backend, Detection, Finding, Leftover, RankCommand, Unavailable
 from cobre.comm.limits import read_limits
 
 if TYPE_CHECKING:
@@ -102,6 +102,12 @@ def _diagnose() -> list[Finding]:
     return diagnose(os.environ)
 
 
+def _leftovers() -> list[Leftover]:
+    from cobre.comm.backends.mpi.leftovers import find_leftovers
+
+    return find_leftovers()
+
+
 def __getattr__(name: str) -> object:
     if name == "MpiCommunicator":
         from cobre.comm.backends.mpi.communicator import MpiCommunicator
@@ -119,6 +125,7 @@ BACKEND = Backend(
     option_commands=_option_commands,
     rank_variables=("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"),
     diagnose=_diagnose,
+    leftovers=_leftovers,
     unavailable=lambda: _unavailable(),
     limits=LIMITS,
 )
