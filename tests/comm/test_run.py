@@ -154,6 +154,19 @@ def test_leaving_without_a_result_is_an_error(backend):
         run(lambda comm: sys.exit() if comm.rank else None, num_workers=2, backend=backend, timeout=60)
 
 
+@pytest.mark.parametrize("leave", [sys.exit, os._exit])
+def test_a_rank_that_left_in_good_order_is_blamed_and_not_those_that_waited_for_it(leave, backend):
+    def work(comm, leave):
+        comm.barrier()
+        if comm.rank == 1:
+            leave(0)
+        comm.barrier()
+
+    with pytest.raises(WorkerError, match="rank 1 ended without returning") as caught:
+        run(work, num_workers=3, backend=backend, args=(leave,), timeout=60)
+    assert (caught.value.rank, caught.value.exit_code, caught.value.inner) == (1, 0, None)
+
+
 def test_an_exception_that_cannot_travel_is_described(backend):
     def fail(comm):
         class Odd(Exception):

@@ -216,6 +216,10 @@ def _raise_failure(group: Group, asked_to_end: Sequence[signal.Signals]) -> None
     if len(asked_to_end) > 1 and culprit.exit_code == -signal.SIGKILL:
         # We killed it because the user would not wait: no failure of the rank.
         raise KeyboardInterrupt if asked_to_end[-1] == signal.SIGINT else SystemExit(128 + asked_to_end[-1])
+    if culprit.was_ended or (culprit.failure is not None and culprit.failure.is_consequence):
+        for rank in group.ranks:  # what the others tell of may be one that left too early, and in good order
+            if rank.exit_code == 0 and not rank.inbox.holds(Tag.RESULT):
+                raise _without_result(rank)
     [rank] = [rank for rank in group.ranks if rank.rank == culprit.rank]
     number = culprit.rank or 0
     inner = None
@@ -233,18 +237,23 @@ def _raise_failure(group: Group, asked_to_end: Sequence[signal.Signals]) -> None
 
 def _result(rank: RankProcess) -> Any:
     results = rank.inbox.take(Tag.RESULT)
-    number = rank.rank or 0
     if not results:
-        raise WorkerError(
-            number,
-            0,
-            None,
-            f"rank {number} ended without returning from its function",
-            suggestion="return from the function instead of calling sys.exit() or os._exit()",
-        )
+        raise _without_result(rank)
+    number = rank.rank or 0
     try:
         return pickle.loads(results[-1])  # noqa: S301
     except Exception as error:
         raise WorkerError(
             number, 0, error, f"what rank {number} returned cannot be rebuilt here: {error}"
         ) from error
+
+
+def _without_result(rank: RankProcess) -> WorkerError:
+    number = rank.rank or 0
+    return WorkerError(
+        number,
+        0,
+        None,
+        f"rank {number} ended without returning from its function",
+        suggestion="return from the function instead of calling sys.exit() or os._exit()",
+    )

@@ -112,7 +112,11 @@ class Inbox:
     @property
     def has_ended_in_order(self) -> bool:
         """Whether the rank said so itself."""
-        return any(message.tag == Tag.END for message in self.messages)
+        return self.holds(Tag.END)
+
+    def holds(self, tag: Tag) -> bool:
+        """Whether a message with this tag has come and was not taken yet."""
+        return any(message.tag == tag for message in self.messages)
 
     def fileno(self) -> int:
         return self.read_end
