@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -72,6 +73,34 @@ def test_odd_numbers_of_ranks_work(cobre):
         cobre("bench", "-n", 3, "--backend", "shm", "--sizes", "8,1K", "--seconds", "0.01", "--json").stdout
     )
     assert len(report["rows"]) == 7
+
+
+def test_files_in_the_working_directory_do_not_stand_in_for_modules(environ, tmp_path):
+    (tmp_path / "secrets.py").write_text("raise ImportError('not meant to be imported')")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-P",
+            "-m",
+            "cobre",
+            "bench",
+            "-n",
+            "2",
+            "--backend",
+            "shm",
+            "--op",
+            "barrier",
+            "--seconds",
+            "0.01",
+        ],
+        cwd=tmp_path,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_what_cannot_be_measured_is_said(cobre):

@@ -354,6 +354,40 @@ def test_modules_beside_the_script_are_found(backend, sockets_path, tmp_path):
     assert done.stdout == "[0, 1]\n", done.stderr
 
 
+@pytest.mark.parametrize("name", ["secrets", "signal", "struct", "cobre"])
+def test_files_in_the_working_directory_do_not_stand_in_for_modules(name, tmp_path):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / f"{name}.py").write_text("raise ImportError('not meant to be imported')")
+    (tmp_path / "script.py").write_text(
+        "from cobre.comm import run\nprint(run(lambda comm: comm.rank, num_workers=2))"
+    )
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "script.py")],
+        cwd=tmp_path / "here",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "[0, 1]\n", done.stderr
+
+
+def test_workers_find_the_package_where_the_program_found_it(tmp_path):
+    packages = [entry for entry in sys.path if entry.endswith("-packages")]
+    (tmp_path / "script.py").write_text(
+        f"import sys\nsys.path += {packages}\n"
+        "from cobre.comm import run\nprint(run(lambda comm: comm.rank, num_workers=2))"
+    )
+    done = subprocess.run(
+        [os.path.realpath(sys.executable), str(tmp_path / "script.py")],  # outside of the environment
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "[0, 1]\n", done.stderr
+
+
 SLEEPERS = """
 import os, time
 from cobre.comm import emit, run

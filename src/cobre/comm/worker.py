@@ -1,4 +1,4 @@
-"""What runs in each process that `cobre.comm.run` starts: ``python -m cobre.comm.worker DESCRIPTOR``."""
+"""What runs in each process that `cobre.comm.run` starts, with the descriptor of its task as only argument."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ __all__ = ["dump_exception", "load_task", "main"]
 def load_task(descriptor: int) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], bool]:
     """The function, its arguments, and whether anybody listens to events."""
     with mmap.mmap(descriptor, 0, prot=mmap.PROT_READ) as memory:
-        search_path, wants_events, call = pickle.loads(memory)  # noqa: S301 - from the process that started us
+        wants_events, call = pickle.loads(memory)  # noqa: S301 - from the process that started us
     os.close(descriptor)
-    sys.path[:] = search_path  # before the rest, which may need it to be loaded
     function, args, kwargs = pickle.loads(call)  # noqa: S301
     return function, args, kwargs, wants_events
 
@@ -76,7 +75,3 @@ def _end_by(number: signal.Signals) -> None:
         sys.stdout.flush()
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -32,6 +32,10 @@ __all__ = ["run"]
 
 OnEvent = Callable[[int, Any], None]
 
+# Workers search where this process does, from their first import on: by itself an interpreter would look into the
+# working directory first, where a file may have any name, and not where the program found us.
+BOOT = "import sys; sys.path[:] = {path!r}; from cobre.comm.worker import main; sys.exit(main())"
+
 INTERRUPT_GRACE_S = 2.0
 KEPT_LINES = 50
 
@@ -107,7 +111,8 @@ def _choose(backend: str, size: int) -> Backend:
 
 
 def _commands(record: Backend, size: int, descriptor: int) -> list[RankCommand]:
-    argv = (sys.executable, "-m", "cobre.comm.worker", str(descriptor))
+    boot = BOOT.format(path=[entry for entry in sys.path if isinstance(entry, str)])
+    argv = (sys.executable, "-c", boot, str(descriptor))
     commands = record.rank_commands(argv, size)
     if any(command.rank is None for command in commands):
         _refuse_starter(record)
@@ -142,7 +147,7 @@ def _task(
     descriptor = os.memfd_create("cobre_comm_task")
     try:
         with os.fdopen(descriptor, "wb", closefd=False) as file:
-            pickle.dump((sys.path, wants_events, call), file)
+            pickle.dump((wants_events, call), file)
         yield descriptor
     finally:
         os.close(descriptor)
