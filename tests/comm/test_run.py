@@ -388,6 +388,19 @@ def test_workers_find_the_package_where_the_program_found_it(tmp_path):
     assert done.stdout == "[0, 1]\n", done.stderr
 
 
+@pytest.mark.parametrize("closed", ["<&-", "<&- 2>&-", "2>&-"])
+def test_it_works_where_standard_streams_are_closed(closed):
+    code = "from cobre.comm import run; print(run(lambda comm: comm.rank, num_workers=2))"
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, code],
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "[0, 1]\n")
+
+
 SLEEPERS = """
 import os, time
 from cobre.comm import emit, run

@@ -20,7 +20,7 @@ from cobre.comm.launch import still_running
 from cobre.comm.launch.group import Group
 from cobre.comm.launch.output import Console
 from cobre.comm.launch.process import RankProcess
-from cobre.comm.launch.report import Tag
+from cobre.comm.launch.report import Tag, above_standard
 from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
 from cobre.comm.launch.verdict import first_failure, result_of
@@ -144,7 +144,7 @@ def _task(
             kind="IncompatibleSettings",
             suggestion="pass what can be pickled; open files, locks and connections inside the function",
         ) from error
-    descriptor = os.memfd_create("cobre_comm_task")
+    descriptor = above_standard(os.memfd_create("cobre_comm_task"))
     try:
         with os.fdopen(descriptor, "wb", closefd=False) as file:
             pickle.dump((wants_events, call), file)
