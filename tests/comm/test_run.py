@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -167,23 +168,82 @@ def test_a_rank_that_left_in_good_order_is_blamed_and_not_those_that_waited_for_
     assert (caught.value.rank, caught.value.exit_code, caught.value.inner) == (1, 0, None)
 
 
-def test_an_exception_that_cannot_travel_is_described(backend):
-    def fail(comm):
-        class Odd(Exception):
-            def __init__(self, one, two):
-                super().__init__(f"{one} and {two}")
+def test_an_exception_whose_constructor_pickle_cannot_call_keeps_its_type(backend):
+    class Odd(Exception):
+        def __init__(self, one, two):
+            super().__init__(f"{one} and {two}")
+            self.two = two
 
+    def fail(comm):
         raise Odd(1, 2)
 
     with pytest.raises(WorkerError) as caught:
         run(fail, num_workers=2, backend=backend, timeout=60)
-    assert type(caught.value.inner) is RuntimeError
-    assert "1 and 2" in str(caught.value.inner)
+    assert type(caught.value.inner) is Odd
+    assert str(caught.value.inner) == "1 and 2"
+    assert caught.value.inner.two == 2
+
+
+def _raise_one_that_holds_a_lock(comm):
+    raise ValueError("held", threading.Lock())
+
+
+def _raise_one_that_comes_back_as_a_number(comm):
+    class Odd(Exception):
+        def __reduce__(self):
+            return int, ("3",)
+
+    raise Odd("held")
+
+
+def _raise_one_that_cannot_be_shown(comm):
+    class Odd(Exception):
+        def __str__(self):
+            raise LookupError("held")
+
+    raise Odd
+
+
+def _raise_one_of_a_module_that_only_workers_have(comm):
+    module = type(sys)("only_in_workers")
+    sys.modules["only_in_workers"] = module
+    exec("class Odd(Exception): pass", vars(module))
+    raise module.Odd("held")
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        _raise_one_that_holds_a_lock,
+        _raise_one_that_comes_back_as_a_number,
+        _raise_one_that_cannot_be_shown,
+        _raise_one_of_a_module_that_only_workers_have,
+    ],
+)
+def test_an_exception_that_cannot_travel_as_it_is_is_described(fail):
+    travelling = type(fail)(fail.__code__, {"sys": sys, "threading": threading}, fail.__name__)
+    travelling.__module__ = "__main__"  # by value: this module cannot be imported there
+    with pytest.raises(WorkerError) as caught:
+        run(travelling, num_workers=2, backend="shm", timeout=60)
+    assert re.search("held|Odd", str(caught.value))
+    assert f"in {fail.__name__}" in caught.value.inner.__notes__[0]
 
 
 def test_a_result_that_cannot_travel_is_that_rank_s_failure(backend):
-    with pytest.raises(WorkerError, match="pickle"):
+    said = r"what rank \d returned cannot be sent back: .*pickle"
+    with pytest.raises(WorkerError, match=said):
         run(lambda comm: threading.Lock(), num_workers=2, backend=backend, timeout=60)
+
+
+def test_an_event_that_cannot_be_rebuilt_is_that_rank_s_failure(backend):
+    def work(comm):
+        module = type(sys)("only_in_workers")
+        sys.modules["only_in_workers"] = module
+        exec("class Event: pass", vars(module))
+        emit(module.Event())
+
+    with pytest.raises(WorkerError, match=r"what rank \d emitted cannot be rebuilt here: .*only_in_workers"):
+        run(work, num_workers=2, backend=backend, timeout=60, on_event=lambda rank, event: None)
 
 
 def test_the_timeout_kills_and_names(backend):

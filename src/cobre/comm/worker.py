@@ -31,13 +31,47 @@ def load_task(descriptor: int) -> tuple[Callable[..., Any], tuple[Any, ...], dic
     return function, args, kwargs, wants_events
 
 
+class _WithoutConstructor:
+    """Stands for an exception whose constructor refuses what pickle gives it, and loads as that exception."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __reduce__(self) -> tuple[Callable[..., BaseException], tuple[Any, ...]]:
+        return _remake, (type(self._error), self._error.args, self._error.__dict__)
+
+
+def _remake(kind: type[BaseException], args: tuple[Any, ...], state: dict[str, Any]) -> BaseException:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
+
 def dump_exception(error: BaseException) -> bytes:
-    """The exception as bytes that certainly load again, if only as a description."""
+    """A description, and the exception itself if it can be sent at all."""
+    description = "".join(traceback.format_exception_only(error)).strip()
+    data = b""
+    for form in (error, _WithoutConstructor(error)):
+        with contextlib.suppress(
+            Exception
+        ):  # whatever a foreign class raises when it is pickled, made or shown
+            candidate = cloudpickle.dumps(form)
+            again = pickle.loads(candidate)  # noqa: S301
+            if isinstance(again, BaseException) and str(again) == str(error):
+                data = candidate
+                break
+    return pickle.dumps((description, data))
+
+
+def _dump_result(result: Any, rank: int) -> bytes:
     try:
-        data: bytes = cloudpickle.dumps(error)
-        pickle.loads(data)  # noqa: S301 - an exception's constructor may refuse what pickle gives it
-    except Exception:
-        data = cloudpickle.dumps(RuntimeError("".join(traceback.format_exception_only(error)).strip()))
+        data: bytes = cloudpickle.dumps(result)
+    except Exception as error:
+        raise CobreError(
+            f"what rank {rank} returned cannot be sent back: {error}",
+            kind="IncompatibleSettings",
+            suggestion="return what can be pickled: numbers, arrays, plain objects",
+        ) from error
     return data
 
 
@@ -55,7 +89,7 @@ def main() -> int:
 
         with create_communicator() as comm, receiving(send_event):
             result = function(comm, *args, **kwargs)
-        outbox.send(Tag.RESULT, cloudpickle.dumps(result))
+        outbox.send(Tag.RESULT, _dump_result(result, comm.rank))
     except SystemExit:
         raise
     except BaseException as error:

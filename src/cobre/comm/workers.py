@@ -209,9 +209,27 @@ def _run_in_processes(
 
 
 def _deliver(rank: RankProcess, on_event: OnEvent | None) -> None:
+    number = rank.rank or 0
     for data in rank.inbox.take(Tag.EVENT):
-        if on_event is not None:
-            on_event(rank.rank or 0, pickle.loads(data))  # noqa: S301 - from a process we started
+        if on_event is None:
+            continue
+        try:
+            event = pickle.loads(data)  # noqa: S301 - from a process we started
+        except Exception as error:
+            raise WorkerError(
+                number, 0, error, f"what rank {number} emitted cannot be rebuilt here: {error}"
+            ) from error
+        on_event(number, event)
+
+
+def _load_exception(data: bytes) -> BaseException:
+    """What a rank raised, or its description if it cannot be rebuilt here."""
+    description, pickled = pickle.loads(data)  # noqa: S301 - from a process we started
+    try:
+        inner: BaseException = pickle.loads(pickled)  # noqa: S301
+    except Exception:  # empty, or of a class that only the worker can import
+        return RuntimeError(description)
+    return inner
 
 
 def _raise_failure(group: Group, asked_to_end: Sequence[signal.Signals]) -> None:
@@ -227,9 +245,9 @@ def _raise_failure(group: Group, asked_to_end: Sequence[signal.Signals]) -> None
                 raise _without_result(rank)
     [rank] = [rank for rank in group.ranks if rank.rank == culprit.rank]
     number = culprit.rank or 0
-    inner = None
+    inner: BaseException | None = None
     for data in rank.inbox.take(Tag.EXCEPTION):
-        inner = pickle.loads(data)  # noqa: S301
+        inner = _load_exception(data)
     if inner is None:
         error = WorkerError(number, culprit.exit_code, None)
         for line in culprit.output.splitlines()[-KEPT_LINES:]:
