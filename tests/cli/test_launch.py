@@ -262,3 +262,15 @@ def test_a_program_may_close_every_descriptor_it_does_not_know(cobre, program, t
     done = cobre("launch", "-n", 2, "--backend", "shm", path, tmp_path, check=0)
     assert done.stderr == ""
     assert [file.stat().st_size for file in tmp_path.glob("[01].*")] == [0] * 200
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_the_status_counts_where_nobody_reads(closed, environ, program):
+    path = program(
+        MEET + "print('out'); comm.barrier()\nprint('err', file=sys.stderr)\nsys.exit(3 * comm.rank)"
+    )
+    command = f'exec "$0" -m cobre launch -n 2 "$1" {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable, str(path)], env=environ, timeout=60, check=False
+    )
+    assert done.returncode == 3

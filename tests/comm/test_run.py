@@ -461,6 +461,24 @@ def test_it_works_where_standard_streams_are_closed(closed):
     assert (done.returncode, done.stdout) == (0, "[0, 1]\n")
 
 
+@pytest.mark.parametrize(
+    ("start", "shown"),
+    [
+        ("sys.stdout = None", ""),
+        ("sys.stdout.reconfigure(encoding='ascii', errors='strict')", "caf?\ncaf?\n"),
+    ],
+)
+def test_a_stdout_that_cannot_show_what_workers_print_is_no_obstacle(start, shown):
+    code = (
+        f"import os, sys\nfrom cobre.comm import run\n{start}\n"
+        "run(lambda comm: os.write(1, 'café\\n'.encode()), num_workers=2)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, shown), done.stderr
+
+
 SLEEPERS = """
 import os, time
 from cobre.comm import emit, run

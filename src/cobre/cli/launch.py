@@ -79,12 +79,17 @@ def main(arguments: Sequence[str]) -> int:
         ending = launch(request, _output(options, console))
     except WorkerError as error:
         notes = "".join(f"{note}\n" for note in error.__notes__) if options.quiet else ""
-        sys.stderr.write(f"{notes}cobre launch: {error}\n")
+        _say(f"{notes}cobre launch: {error}\n")
         return 128 - error.exit_code
     if ending.trace and not options.quiet:
-        sys.stderr.write(f"cobre launch: {os.environ[TRACE_VARIABLE]}: {ending.trace}\n")
+        _say(f"cobre launch: {os.environ[TRACE_VARIABLE]}: {ending.trace}\n")
     _explain(ending, options, console)
     return ending.status
+
+
+def _say(text: str) -> None:
+    if sys.stderr is not None:  # closed: nobody wants to know, and the status still counts
+        sys.stderr.write(text)
 
 
 def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> None:
@@ -98,12 +103,12 @@ def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> N
     how = f"signal {-culprit.exit_code}" if culprit.exit_code < 0 else f"exit status {culprit.exit_code}"
     words = _last_words(culprit)
     if ending.asked_to_end:
-        sys.stderr.write(f"cobre launch: ended by {ending.asked_to_end[0].name}\n")
+        _say(f"cobre launch: ended by {ending.asked_to_end[0].name}\n")
     elif options.quiet or not _is_last_on_display(console, culprit, words):
         colon = ", its last words:" if words else ""
-        sys.stderr.write(f"cobre launch: {who} failed first, with {how}{colon}\n{''.join(words)}")
+        _say(f"cobre launch: {who} failed first, with {how}{colon}\n{''.join(words)}")
     else:
-        sys.stderr.write(f"cobre launch: {who} failed with {how}\n")
+        _say(f"cobre launch: {who} failed with {how}\n")
 
 
 def _last_words(culprit: RankResult) -> list[str]:

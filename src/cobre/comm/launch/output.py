@@ -64,7 +64,7 @@ class Console:
         self.last_shown: int | None = None
         self.lines_in_a_row = 0
         self.is_split = not _is_same_file(sys.stdout, sys.stderr) if is_split is None else is_split
-        self.is_interactive = sys.stdout.isatty()
+        self.is_interactive = sys.stdout is not None and sys.stdout.isatty()
 
     def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
         if not lines:
@@ -92,7 +92,12 @@ class Console:
 
     def _write(self, text: str, *, is_error: bool) -> None:
         stream = sys.stderr if is_error else sys.stdout
-        stream.write(text)
+        if stream is None:  # the program was started without one
+            return
+        try:
+            stream.write(text)
+        except UnicodeEncodeError:
+            stream.write(text.encode(stream.encoding, "replace").decode(stream.encoding))
         stream.flush()
 
     def _prefix_of(self, rank: int | None) -> str:
@@ -152,9 +157,9 @@ class Several:
             output.close()
 
 
-def is_coloured(stream: IO[str], environ: Mapping[str, str]) -> bool:
+def is_coloured(stream: IO[str] | None, environ: Mapping[str, str]) -> bool:
     """Whether colours are wanted there: on a terminal that has them, unless NO_COLOR says otherwise."""
-    if environ.get("NO_COLOR"):
+    if stream is None or environ.get("NO_COLOR"):
         return False
     return bool(environ.get("FORCE_COLOR")) or (stream.isatty() and environ.get("TERM") != "dumb")
 
