@@ -142,6 +142,15 @@ def test_what_a_rank_leaves_running_is_ended_with_it():
     assert wait_for(lambda: not is_alive(int(result.output)))
 
 
+@pytest.mark.parametrize("ending", ["", "sys.exit(1)", "os.kill(os.getpid(), 9)"])
+def test_what_a_rank_put_into_a_session_of_its_own_is_ended_with_it(ending):
+    code = (
+        "import subprocess; print(subprocess.Popen(['sleep', '60'], start_new_session=True).pid, flush=True)"
+    )
+    results = run_code(2, f"{code}; {ending}")
+    assert wait_for(lambda: not any(is_alive(int(result.output)) for result in results))
+
+
 def test_an_interrupt_leaves_no_rank_behind(tmp_path):
     def interrupt():
         wait_for(lambda: len(list(tmp_path.iterdir())) == 2)

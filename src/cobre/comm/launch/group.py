@@ -34,6 +34,9 @@ PROMPT_S = 0.15
 
 LAST_WORDS_S = 2.0
 
+EXEC_S = 0.5
+"""How long a process may take between its old program and the environment of the new one."""
+
 MARK = "COBRE_LAUNCH_ID"
 
 
@@ -253,8 +256,9 @@ class Group:
     ) -> None:
         for rank in self.running:
             rank.signal_group(signal.SIGKILL)
-        if exc_type is not None:
-            _kill_marked(self._mark)  # one that was just being started is not in the list yet
+        _kill_marked(
+            self._mark
+        )  # one that was just being started, one in a session of its own, a killed mpiexec's
         for rank in self.running:
             rank.reap()
         self.running.clear()
@@ -277,7 +281,21 @@ def _remove(path: Path) -> None:
 
 def _kill_marked(mark: str) -> None:
     """Kill every process that carries this launch's mark in its environment."""
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
-                os.kill(int(entry.name), signal.SIGKILL)
+    unknown = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    end = time.monotonic() + EXEC_S
+    while unknown and time.monotonic() < end:
+        unknown = [entry for entry in unknown if _is_becoming_another(entry, mark)]
+        time.sleep(0.002 if unknown else 0)
+
+
+def _is_becoming_another(process: Path, mark: str) -> bool:
+    """Kill it if it is marked; whether that cannot be seen yet, because it is just replacing its program."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        variables = (process / "environ").read_bytes()
+        if mark.encode() in variables.split(b"\0"):
+            os.kill(int(process.name), signal.SIGKILL)
+        if not variables:
+            (process / "exe").readlink()  # a thread of the kernel and a zombie have none
+            begin_of_environ = (process / "stat").read_text().rpartition(")")[2].split()[47]
+            return begin_of_environ == "0"
+    return False
