@@ -112,7 +112,12 @@ class Group:
         self._selector.register(source, selectors.EVENT_READ, callback)
 
     def send(self, number: int) -> None:
-        """Forward a signal to everything that runs."""
+        """Forward a signal to everything that runs.
+
+        Straight to ranks that another program started: mpiexec makes something else of most signals. To kill, kill it.
+        """
+        if self.visitors is not None and number != signal.SIGKILL and self.visitors.send(number):
+            return
         for rank in self.running:
             rank.signal_group(number)
 

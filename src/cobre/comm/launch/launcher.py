@@ -70,7 +70,9 @@ def launch(request: Request, output: Output) -> Ending:
     visitors = None
     argv = runnable(request.argv)
     if record.rank_variables:
-        visitors = Visitors(record.rank_variables, is_split=output.is_split, keep_lines=KEPT_LINES)
+        visitors = Visitors(
+            request.size, record.rank_variables, is_split=output.is_split, keep_lines=KEPT_LINES
+        )
         argv = visitors.wrap(argv)
     commands = _commands(record, request, argv)
     deadline = time.monotonic() + request.timeout if request.timeout is not None else math.inf

@@ -32,6 +32,9 @@ class Membership:
     """Status of the SystemExit that left the group, if one did."""
 
 
+INTERRUPTED = 130
+"""What a shell makes of a program that SIGINT ended."""
+
 _members: dict[Membership, int] = {}
 _installed: set[str] = set()
 _exit_status: Any = None
@@ -75,7 +78,7 @@ def _report_and_abort(
     _previous_hook(kind, error, traceback)
     is_prompt = hasattr(sys, "ps1") or sys.flags.interactive
     if not is_prompt and (ours := _ours()):
-        _abort(ours[0], 1, f"raised {kind.__name__}")
+        _abort(ours[0], INTERRUPTED if issubclass(kind, KeyboardInterrupt) else 1, f"raised {kind.__name__}")
 
 
 def _end() -> None:
