@@ -186,15 +186,15 @@ def _run_in_processes(
     relays_signals: bool,
 ) -> list[Any]:
     deadline = time.monotonic() + timeout if timeout is not None else math.inf
-    environ = {**environ, **thread_settings(len(commands), environ)}
+    variables = {**environ, **thread_settings(len(commands), environ)}
     with (
-        merging(environ),
+        merging(variables),
         Group(commands, Console(prefix=False), keep_lines=KEPT_LINES) as group,
         SignalRelay(group) if relays_signals else nullcontext() as relay,
     ):
         group.on_report = lambda rank: _deliver(rank, on_event)
         try:
-            group.start(record.name, environ, pass_fds=(descriptor,))
+            group.start(record.name, variables, pass_fds=(descriptor,))
             if relay is not None:
                 relay.all_started()
             is_done = group.wait(deadline)
