@@ -130,6 +130,15 @@ def test_the_culprits_traceback_comes_last_and_no_survivor_is_blamed(cobre, prog
     assert "CollectiveFailed" not in report
 
 
+def test_nobody_is_blamed_for_waiting_for_a_rank_that_left_in_good_order(cobre, program):
+    path = program(MEET + "comm.barrier()\nif comm.rank == 1: sys.exit(0)\ncomm.barrier()")
+    done = cobre("launch", "-n", 3, path, check=1)
+    assert re.search(
+        r"^cobre launch: no rank here failed by itself; rank [02] of 3 ended first", done.stderr, re.M
+    )
+    assert "rank 1 has closed its communicator" in done.stderr[done.stderr.rindex("Traceback") :]
+
+
 def test_a_rank_that_fails_before_the_others_meet_is_the_culprit(cobre, program):
     path = program("if os.environ['COBRE_SOCKETS_RANK'] == '1': raise ImportError('no such thing')\n" + MEET)
     done = cobre("launch", "-n", 3, *SOCKETS, "--grace", "0.3", path, check=1)

@@ -15,7 +15,7 @@ from cobre.comm.launch.output import Console, LogFiles, Nowhere, Output, Several
 from cobre.comm.launch.verdict import RankResult
 from cobre.comm.selection import DEFAULT_FOR_MANY
 from cobre.comm.trace import VARIABLE as TRACE_VARIABLE
-from cobre.errors import WorkerError
+from cobre.errors import InitializationFailed, WorkerError
 
 __all__ = ["main"]
 
@@ -104,11 +104,21 @@ def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> N
     words = _last_words(culprit)
     if ending.asked_to_end:
         _say(f"cobre launch: ended by {ending.asked_to_end[0].name}\n")
+    elif _only_tells(culprit):
+        repeated = options.quiet or not _is_last_on_display(console, culprit, words)
+        why = f":\n{''.join(words)}" if repeated else "\n"
+        _say(f"cobre launch: no rank here failed by itself; {who} ended first, with {how}, and says why{why}")
     elif options.quiet or not _is_last_on_display(console, culprit, words):
         colon = ", its last words:" if words else ""
         _say(f"cobre launch: {who} failed first, with {how}{colon}\n{''.join(words)}")
     else:
         _say(f"cobre launch: {who} failed with {how}\n")
+
+
+def _only_tells(culprit: RankResult) -> bool:
+    """Whether even the first failure here tells of a rank that left in good order, or failed on another machine."""
+    failure = culprit.failure
+    return failure is not None and failure.is_consequence and failure.kind != InitializationFailed.__name__
 
 
 def _last_words(culprit: RankResult) -> list[str]:
