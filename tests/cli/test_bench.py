@@ -173,12 +173,35 @@ def test_a_page_needs_no_network(cobre, tmp_path):
     assert not re.search(r"""(src|href)=["'](?!#)|@import|url\((?!#)""", page)
 
 
+@pytest.mark.parametrize(
+    ("name", "operations", "said"),
+    [
+        ("missing/x.png", "broadcast", "there is no folder"),
+        ("x.xyz", "broadcast", "end the name in"),
+        ("x.png", "barrier", "nothing with a size"),
+    ],
+)
+def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_measured(
+    cobre, tmp_path, name, operations, said
+):
+    arguments = ["-n", 1, "--op", operations, *QUICK, "--plot", tmp_path / name]
+    done = cobre("bench", *arguments, check=4)
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_auto_is_not_offered_where_one_has_to_be_named(cobre):
+    done = cobre("bench", "--backend", "auto", check=4)
+    assert "fix: choose mpi, tcp, shm," in done.stderr
+
+
 def test_without_matplotlib_a_plot_says_what_to_install(cobre, tmp_path):
     (tmp_path / "matplotlib.py").write_text("raise ImportError('not here')")
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     arguments = ["-n", 1, "--op", "broadcast", *QUICK, "--plot", tmp_path / "x.png"]
     done = cobre("bench", *arguments, PYTHONPATH=path, check=4)
     assert "pip install 'pycobre[plot]'" in done.stderr
+    assert done.stdout == ""
 
 
 @pytest.mark.skipif(not MPI_ENVIRONMENTS, reason="needs the MPI environments of make test")
