@@ -74,6 +74,14 @@ def test_each_rank_has_its_own_log_file(cobre, program, tmp_path):
     assert "[1] I am 1" in done.stdout
 
 
+def test_logs_of_more_ranks_do_not_stay(cobre, tmp_path):
+    (tmp_path / "rank.log").write_text("mine")
+    for size in (3, 2):
+        cobre("launch", "-n", size, "--log-dir", tmp_path, "echo", size, check=0)
+    logs = {log.name: log.read_text() for log in tmp_path.iterdir()}
+    assert logs == {"rank.log": "mine", "rank0.log": "2\n", "rank1.log": "2\n"}
+
+
 def test_quiet_shows_nothing_but_a_failure(cobre, program):
     path = program("print('a line'); sys.exit(len(sys.argv) - 1)")
     done = cobre("launch", "-n", 2, *SOCKETS, "-q", path, check=0)
@@ -182,6 +190,12 @@ def test_threads_are_shared_out_unless_set(cobre, program):
         (["-n", "1", "--backend", "local", "no-such-program"], "cannot start 'no-such-program'"),
         (["-n", "2", "--backend", "pigeon", "echo"], "pigeon"),
         (["-n", "2", "--bind-to", "core", "echo"], "put -- between"),
+        (["-np", "2", "echo"], "-np is no option; -n N says how many ranks"),
+        (["-n", "2", "--log-dir", "/dev/null", "echo"], "logs cannot be written to /dev/null: File exists"),
+        (
+            ["-n", "2", "--log-dir", "/dev/null/logs", "echo"],
+            "logs cannot be written to /dev/null/logs: Not a dir",
+        ),
         (["-n", "1", "--backend", "local", "--bind-to", "core", "--", "echo"], "--bind-to core"),
         (["-n", "2", "--nodes", "2", "echo"], "go together"),
         (["-n", "2", "--nodes", "2", "--node-rank", "2", "--coordinator", "h", "echo"], "0..1"),
@@ -257,8 +271,9 @@ def test_the_front_door_lists_its_commands(cobre):
     assert re.fullmatch(r"cobre \d+\.\d+.*\n", cobre("--version", check=0).stdout)
 
 
-def test_the_default_backend_is_shm(cobre, program):
-    done = cobre("launch", "-n", 2, program(MEET + "print(comm.backend)"), check=0)
+@pytest.mark.parametrize("options", [[], ["--backend", "auto"]])
+def test_the_default_backend_is_shm(cobre, program, options):
+    done = cobre("launch", "-n", 2, *options, program(MEET + "print(comm.backend)"), check=0)
     assert sorted(done.stdout.splitlines()) == ["[0] shm", "[1] shm"]
 
 

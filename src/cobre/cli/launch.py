@@ -139,7 +139,7 @@ def _is_last_on_display(console: Console, culprit: RankResult, words: Sequence[s
 def _output(options: argparse.Namespace, console: Console) -> Output:
     outputs: list[Output] = [] if options.quiet else [console]
     if options.log_dir is not None:
-        outputs.append(LogFiles(options.log_dir))
+        outputs.append(LogFiles(options.log_dir, options.size))
     return Several(outputs) if outputs else Nowhere()
 
 
@@ -179,6 +179,8 @@ def _split(parser: Parser, arguments: list[str]) -> tuple[list[str], list[str]]:
             return arguments[:position], arguments[position + 1 :]
         if word == "-m" or not word.startswith("-"):
             return arguments[:position], arguments[position:]
+        if word.startswith("-n") and word[2:3].isalpha():  # argparse would read it as the value of -n
+            parser.error(f"{word} is no option; -n N says how many ranks, -{word} is passed on to mpiexec")
         if word.partition("=")[0] not in VALUED | FLAGS and not word.startswith("-n"):
             # Nobody knows whether the next word is this option's value or the program.
             if "--" not in arguments[position:]:

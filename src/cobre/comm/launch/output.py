@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
+from cobre.errors import CobreError
+
 __all__ = ["Console", "LogFiles", "Nowhere", "Output", "Several", "is_coloured"]
 
 COLOURS = (36, 33, 35, 32, 34, 31, 96, 93, 95, 92, 94, 91)
@@ -109,13 +111,26 @@ class Console:
 
 
 class LogFiles:
-    """One file per rank in a directory, written as the lines come. A command that is all ranks has one file."""
+    """One file per rank in a directory, written as the lines come. A command that is all ranks has one file.
+
+    Files of an earlier launch with more than ``size`` ranks are removed, or they would pass for this one's.
+    """
 
     is_split = False
     is_interactive = False
 
-    def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
+    def __init__(self, directory: Path, size: int) -> None:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            for file in directory.glob("rank*.log"):
+                if (number := file.stem.removeprefix("rank")).isdecimal() and int(number) >= size:
+                    file.unlink()
+        except OSError as error:
+            raise CobreError(
+                f"logs cannot be written to {directory}: {error.strerror}",
+                context={"directory": str(directory)},
+                suggestion="name a directory that is yours, or one that can be made",
+            ) from error
         self._directory = directory
         self._files: dict[int | None, IO[bytes]] = {}
 
