@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import re
@@ -308,6 +309,21 @@ def test_one_worker_fails_like_many():
     with pytest.raises(WorkerError, match="rank 0 failed: ValueError: ill") as caught:
         run(lambda comm: (_ for _ in ()).throw(ValueError("ill")), num_workers=1)
     assert caught.value.__cause__ is caught.value.inner
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("fn", "options", "error", "said"),
+    [
+        (3, {}, TypeError, "3 is no function"),
+        (print, {"args": 5}, TypeError, "not iterable"),
+        (print, {"timeout": 0}, ValueError, "a timeout of 0 s leaves no time"),
+        (print, {"timeout": math.nan}, ValueError, "leaves no time"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_anything_starts(fn, options, error, said, workers):
+    with pytest.raises(error, match=said):
+        run(fn, num_workers=workers, **options)
 
 
 def test_emitting_outside_a_run_does_nothing():

@@ -71,13 +71,22 @@ def run(
     size = index(num_workers)
     if size < 1:
         raise ValueError(f"cannot start {size} workers\n  fix: pass 1 or more")
+    if timeout is not None and not timeout > 0:
+        raise ValueError(
+            f"a timeout of {timeout} s leaves no time\n  fix: pass seconds above 0, or None to wait"
+        )
+    if not callable(fn):
+        raise TypeError(
+            f"{fn!r} is no function\n  fix: pass the function itself, and its arguments as args=(…,)"
+        )
+    args, kwargs = tuple(args), dict(kwargs or {})
     record = _choose(backend, size)
     refusal = record.unavailable()
     if refusal is not None:
         refuse(record.name, refusal)
     if size == 1:
-        return [_run_here(record, fn, args, kwargs or {}, on_event)]
-    with _task(fn, args, kwargs or {}, on_event is not None) as descriptor:
+        return [_run_here(record, fn, args, kwargs, on_event)]
+    with _task(fn, args, kwargs, on_event is not None) as descriptor:
         commands = _commands(record, size, descriptor)
         environ = {**os.environ, **(environment or {})}
         relays = relay_signals and threading.current_thread() is threading.main_thread()
@@ -137,7 +146,7 @@ def _task(
     import cloudpickle  # slow to import, and one worker needs none
 
     try:
-        call = cloudpickle.dumps((fn, tuple(args), dict(kwargs)))
+        call = cloudpickle.dumps((fn, args, kwargs))
     except Exception as error:  # whatever a foreign object raises when it is pickled
         raise CobreError(
             f"the function or its arguments cannot be sent to the workers: {error}",
