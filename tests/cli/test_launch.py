@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -298,3 +300,30 @@ def test_the_status_counts_where_nobody_reads(closed, environ, program):
         ["/bin/sh", "-c", command, sys.executable, str(path)], env=environ, timeout=60, check=False
     )
     assert done.returncode == 3
+
+
+def test_a_failure_counts_where_children_are_let_go(environ, program):
+    """As a program does that a careless daemon started."""
+    path = program("sys.exit(3)")
+    done = subprocess.run(
+        [sys.executable, "-m", "cobre", "launch", "-n", "2", str(path)],
+        env=environ,
+        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 3
+
+
+def test_too_few_open_files_are_not_blamed_on_the_program(environ):
+    done = subprocess.run(
+        [sys.executable, "-m", "cobre", "launch", "-n", "20", "echo"],
+        env=environ,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 4
+    assert "cannot start 'echo': Too many open files\n  fix: start fewer ranks" in done.stderr

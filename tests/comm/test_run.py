@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import platform
 import re
 import signal
 import subprocess
@@ -20,6 +21,8 @@ import pytest
 
 from cobre.comm import CollectiveFailed, available_backends, emit, run
 from cobre.errors import CobreError, InvalidBackend, WorkerError
+
+TELLS = tuple(int(word) for word in platform.release().split(".")[:2]) >= (6, 15)
 
 # Functions that travel to workers are nested: this module cannot be imported there.
 
@@ -493,6 +496,39 @@ def test_a_stdout_that_cannot_show_what_workers_print_is_no_obstacle(start, show
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout) == (0, shown), done.stderr
+
+
+WAITS_FOR_ALL = """
+def wait_for_all(*_):
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+signal.signal(signal.SIGCHLD, wait_for_all)
+"""
+
+
+@pytest.mark.parametrize("habit", ["signal.signal(signal.SIGCHLD, signal.SIG_IGN)", WAITS_FOR_ALL])
+def test_programs_that_let_their_children_go_learn_how_ranks_ended(habit):
+    if habit == WAITS_FOR_ALL and not TELLS:
+        pytest.skip("before Linux 6.15 nobody but who waited knows")
+    code = f"import os, signal\nfrom cobre.comm import run\n{habit}\n" + textwrap.dedent("""
+    def work(comm):
+        comm.barrier()
+        if comm.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        comm.barrier()
+    before = signal.getsignal(signal.SIGCHLD)
+    try:
+        run(work, num_workers=2)
+    except Exception as error:
+        print(error.rank, error.exit_code, signal.getsignal(signal.SIGCHLD) == before)
+    """)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "1 -9 True\n", done.stderr
 
 
 SLEEPERS = """

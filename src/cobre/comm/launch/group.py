@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
 import secrets
@@ -10,6 +11,7 @@ import selectors
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -38,6 +40,15 @@ EXEC_S = 0.5
 """How long a process may take between its old program and the environment of the new one."""
 
 MARK = "COBRE_LAUNCH_ID"
+
+REMEDIES = {
+    errno.EMFILE: "start fewer ranks, or allow more open files: ulimit -n",
+    errno.ENFILE: "start fewer ranks, or allow this machine more open files: sysctl fs.file-max",
+    errno.EAGAIN: "start fewer ranks, or allow more processes: ulimit -u",
+    errno.ENOMEM: "start fewer ranks, or free some memory",
+    errno.E2BIG: "pass fewer or shorter arguments and variables",
+}
+"""For what is no fault of the program's."""
 
 
 class HasFileno(Protocol):
@@ -69,6 +80,7 @@ class Group:
         self._mark = f"{MARK}={secrets.token_hex(16)}"
         self._leaves = [path for command in commands for path in command.leaves]
         self._selector = selectors.DefaultSelector()
+        self._lets_children_go = _stop_ignoring_children()
         self.visitors = visitors
         self._guard = Guard(self._mark, self._leaves)
         self.on_readable(self._guard, self._restart_guard)
@@ -103,7 +115,9 @@ class Group:
                     backend,
                     error,
                     f"cannot start {command.argv[0]!r}: {error.strerror}",
-                    suggestion="check the program's path, and that it may be executed",
+                    suggestion=REMEDIES.get(
+                        error.errno or 0, "check the program's path, and that it may be executed"
+                    ),
                 ) from error
             self._add(rank)
 
@@ -274,6 +288,17 @@ class Group:
         if self.visitors is not None:
             self.visitors.close()
         self._output.close()
+        if self._lets_children_go:
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
+def _stop_ignoring_children() -> bool:
+    """If SIGCHLD is ignored, which programs inherit, nobody learns how a child ended. Whether that was so."""
+    is_ignored = signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN
+    if not is_ignored or threading.current_thread() is not threading.main_thread():
+        return False
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    return True
 
 
 def _remove(path: Path) -> None:
