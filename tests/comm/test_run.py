@@ -559,6 +559,44 @@ def test_no_worker_outlives_its_parent(number, backend, sockets_path):
     assert wait_for(lambda: not any(map(is_alive, pids)))
 
 
+FORKS_AND_DIES = """
+import os, threading, time
+from cobre.comm import emit, run
+
+def work(comm):
+    emit(os.getpid())
+    time.sleep(60)
+
+def fork_and_die():
+    child = os.fork()
+    if child == 0:
+        time.sleep(30)
+        os._exit(0)
+    print(child, flush=True)
+    os.kill(os.getpid(), 9)
+
+def hear(rank, pid):
+    pids.append(pid)
+    print(pid, flush=True)
+    if len(pids) == 2:
+        threading.Thread(target=fork_and_die).start()
+
+pids = []
+run(work, num_workers=2, on_event=hear)
+"""
+
+
+def test_a_forked_child_does_not_keep_the_workers_of_its_dead_parent():
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKS_AND_DIES], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        *workers, child = [int(parent.stdout.readline()) for _ in range(3)]
+        assert parent.wait(30) == -signal.SIGKILL
+        have_ended = wait_for(lambda: not any(map(is_alive, workers)))
+        os.kill(child, signal.SIGKILL)
+        assert have_ended
+
+
 GRACEFUL = """
 import signal, time
 from cobre.comm import emit, run

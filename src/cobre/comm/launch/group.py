@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import math
-import os
 import secrets
 import selectors
-import shutil
 import signal
 import subprocess
 import threading
@@ -23,6 +21,7 @@ from cobre.comm.launch.guard import Guard
 from cobre.comm.launch.output import Output
 from cobre.comm.launch.process import RankProcess, Stream
 from cobre.comm.launch.report import Inbox
+from cobre.comm.launch.sweep import kill_marked, remove
 from cobre.comm.launch.visitors import Visitor, Visitors
 from cobre.errors import InitializationFailed
 
@@ -35,9 +34,6 @@ PROMPT_S = 0.15
 """How long an unfinished line may wait for its end before somebody at a terminal sees it."""
 
 LAST_WORDS_S = 2.0
-
-EXEC_S = 0.5
-"""How long a process may take between its old program and the environment of the new one."""
 
 MARK = "COBRE_LAUNCH_ID"
 
@@ -275,14 +271,14 @@ class Group:
     ) -> None:
         for rank in self.running:
             rank.signal_group(signal.SIGKILL)
-        _kill_marked(
+        kill_marked(
             self._mark
         )  # one that was just being started, one in a session of its own, a killed mpiexec's
         for rank in self.running:
             rank.reap()
         self.running.clear()
         for path in self._leaves:
-            _remove(Path(path))
+            remove(Path(path))
         self._guard.dismiss()
         self._selector.close()
         if self.visitors is not None:
@@ -299,33 +295,3 @@ def _stop_ignoring_children() -> bool:
         return False
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     return True
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink()
-
-
-def _kill_marked(mark: str) -> None:
-    """Kill every process that carries this launch's mark in its environment."""
-    unknown = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    end = time.monotonic() + EXEC_S
-    while unknown and time.monotonic() < end:
-        unknown = [entry for entry in unknown if _is_becoming_another(entry, mark)]
-        time.sleep(0.002 if unknown else 0)
-
-
-def _is_becoming_another(process: Path, mark: str) -> bool:
-    """Kill it if it is marked; whether that cannot be seen yet, because it is just replacing its program."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        variables = (process / "environ").read_bytes()
-        if mark.encode() in variables.split(b"\0"):
-            os.kill(int(process.name), signal.SIGKILL)
-        if not variables:
-            (process / "exe").readlink()  # a thread of the kernel and a zombie have none
-            begin_of_environ = (process / "stat").read_text().rpartition(")")[2].split()[47]
-            return begin_of_environ == "0"
-    return False
