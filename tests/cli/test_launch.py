@@ -265,6 +265,17 @@ def test_a_prompt_is_seen_and_answered(terminal, program):
     assert "hello Ada\n" in shell.text
 
 
+def test_lines_with_a_pause_stay_whole_on_a_terminal_and_in_the_logs(terminal, program, tmp_path):
+    path = program(
+        "for word in ('one', ' two', ' three\\n'):\n    print(end=word, flush=True)\n    time.sleep(0.5)"
+    )
+    shown = terminal("launch", "-n", 2, "--log-dir", tmp_path / "logs", path, NO_COLOR="1")
+    assert shown.wait() == 0
+    lines = shown.text.splitlines()
+    assert all(f"[{rank}] one two three" in lines for rank in range(2)), shown.text
+    assert [log.read_text() for log in (tmp_path / "logs").iterdir()] == ["one two three\n"] * 2
+
+
 def test_the_front_door_lists_its_commands(cobre):
     overview = cobre("--help", check=0).stdout
     assert all(name in overview for name in ("launch", "bench", "doctor", "version"))

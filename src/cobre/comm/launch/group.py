@@ -204,9 +204,7 @@ class Group:
                 key.data()
         if waits_for_end_of_line and not events:
             for rank, stream in self._unshown():
-                self._output.show_partial(
-                    rank.rank, bytes(stream.partial[stream.shown :]), is_error=stream.is_error
-                )
+                self._output.show_partial(rank.rank, bytes(stream.partial), is_error=stream.is_error)
                 stream.shown = len(stream.partial)
 
     def _unshown(self) -> list[tuple[RankProcess | Visitor, Stream]]:
@@ -249,8 +247,7 @@ class Group:
 
     def _show(self, rank: RankProcess | Visitor, stream: Stream, lines: list[bytes]) -> None:
         rank.tail.extend(lines)
-        if lines and stream.shown:
-            lines = [lines[0][stream.shown :], *lines[1:]]
+        if lines:
             stream.shown = 0
         self._output.show(rank.rank, lines, is_error=stream.is_error)
 

@@ -30,8 +30,8 @@ class Output(Protocol):
     def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
         """Lines that are complete."""
 
-    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
-        """The next piece of a line that has no end yet."""
+    def show_partial(self, rank: int | None, line: bytes, *, is_error: bool) -> None:
+        """All there is so far of a line that has no end yet; once it has, `show` gets it whole."""
 
     def close(self) -> None:
         """No more lines come."""
@@ -46,7 +46,7 @@ class Nowhere:
     def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
         pass
 
-    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
+    def show_partial(self, rank: int | None, line: bytes, *, is_error: bool) -> None:
         pass
 
     def close(self) -> None:
@@ -63,6 +63,7 @@ class Console:
         self._colour = colour
         self._width = width
         self._open_line: tuple[int | None, bool] | None = None
+        self._open_bytes = 0
         self.last_shown: int | None = None
         self.lines_in_a_row = 0
         self.is_split = not _is_same_file(sys.stdout, sys.stderr) if is_split is None else is_split
@@ -71,26 +72,31 @@ class Console:
     def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
         if not lines:
             return
+        begin, first = self._begin(rank, lines[0], is_error)
         prefix = self._prefix_of(rank)
-        text = f"\n{prefix}".join(line.decode(errors="replace") for line in lines)
-        self._write(f"{self._begin(rank, is_error)}{text}\n", is_error=is_error)
+        text = f"\n{prefix}".join(line.decode(errors="replace") for line in (first, *lines[1:]))
+        self._write(f"{begin}{text}\n", is_error=is_error)
         self._open_line = None
         self.lines_in_a_row = len(lines) + (self.lines_in_a_row if self.last_shown == rank else 0)
         self.last_shown = rank
 
-    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
+    def show_partial(self, rank: int | None, line: bytes, *, is_error: bool) -> None:
+        begin, piece = self._begin(rank, line, is_error)
         text = piece.decode(errors="replace").replace("\r", f"\r{self._prefix_of(rank)}")
-        self._write(f"{self._begin(rank, is_error)}{text}", is_error=is_error)
-        self._open_line = (rank, is_error)
+        self._write(f"{begin}{text}", is_error=is_error)
+        self._open_line, self._open_bytes = (rank, is_error), len(line)
 
     def close(self) -> None:
         pass
 
-    def _begin(self, rank: int | None, is_error: bool) -> str:
-        """What comes before this rank's text: nothing if its own unfinished line is the last thing on display."""
+    def _begin(self, rank: int | None, line: bytes, is_error: bool) -> tuple[str, bytes]:
+        """What comes before this rank's line, and what of it is still to be shown.
+
+        Only its rest if its beginning is the last thing on display, else all of it again, so that lines stay whole.
+        """
         if self._open_line == (rank, is_error):
-            return ""
-        return ("" if self._open_line is None else "\n") + self._prefix_of(rank)
+            return "", line[self._open_bytes :]
+        return ("" if self._open_line is None else "\n") + self._prefix_of(rank), line
 
     def _write(self, text: str, *, is_error: bool) -> None:
         stream = sys.stderr if is_error else sys.stdout
@@ -143,7 +149,7 @@ class LogFiles:
         if lines:
             self._files[rank].write(b"".join(line + b"\n" for line in lines))
 
-    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
+    def show_partial(self, rank: int | None, line: bytes, *, is_error: bool) -> None:
         pass
 
     def close(self) -> None:
@@ -163,9 +169,9 @@ class Several:
         for output in self._outputs:
             output.show(rank, lines, is_error=is_error)
 
-    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
+    def show_partial(self, rank: int | None, line: bytes, *, is_error: bool) -> None:
         for output in self._outputs:
-            output.show_partial(rank, piece, is_error=is_error)
+            output.show_partial(rank, line, is_error=is_error)
 
     def close(self) -> None:
         for output in self._outputs:
