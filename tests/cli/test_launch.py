@@ -256,6 +256,15 @@ def test_colours_can_be_turned_off(terminal, program, variables):
     assert shell.text == "[0] hi\n"
 
 
+def test_what_goes_to_a_file_is_not_coloured(terminal, program, tmp_path):
+    path = program("print('out'); print('err', file=sys.stderr)")
+    with (tmp_path / "errors").open("w") as errors:
+        shell = terminal("launch", "-n", 1, path, errors=errors)
+        assert shell.wait() == 0
+    assert shell.text == "\x1b[36m[0]\x1b[0m out\n"
+    assert (tmp_path / "errors").read_text() == "[0] err\n"
+
+
 def test_a_prompt_is_seen_and_answered(terminal, program):
     path = program("print('hello', input('your name? '))")
     shell = terminal("launch", "-n", 1, "--backend", "local", path, NO_COLOR="1")

@@ -91,6 +91,11 @@ def test_echoed_lines_are_whole_and_behind_their_rank(capfd):
         assert [int(match[2]) for match in seen if match[1] == rank] == list(range(300))
 
 
+def test_a_line_of_megabytes_is_one_line(capfd):
+    run_code(1, "print('x' * 3_000_000)", echo=True)
+    assert capfd.readouterr().out == f"[0] {'x' * 3_000_000}\n"
+
+
 def test_a_last_line_without_its_end_is_shown(capfd):
     [result] = run_code(1, "sys.stdout.write('first\\nunfinished')", echo=True)
     assert capfd.readouterr().out == "[0] first\n[0] unfinished\n"

@@ -73,6 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     console = Console(
         prefix=options.prefix,
         colour=is_coloured(sys.stdout, os.environ),
+        error_colour=is_coloured(sys.stderr, os.environ),
         width=len(str(options.size - 1)),
     )
     try:

@@ -57,10 +57,16 @@ class Console:
     """This process's stdout and stderr, looked up at every write so that redirection works."""
 
     def __init__(
-        self, *, prefix: bool = True, colour: bool = False, width: int = 1, is_split: bool | None = None
+        self,
+        *,
+        prefix: bool = True,
+        colour: bool = False,
+        error_colour: bool = False,
+        width: int = 1,
+        is_split: bool | None = None,
     ) -> None:
         self._prefix = prefix
-        self._colour = colour
+        self._colour = {False: colour, True: error_colour}
         self._width = width
         self._open_line: tuple[int | None, bool] | None = None
         self._open_bytes = 0
@@ -73,7 +79,7 @@ class Console:
         if not lines:
             return
         begin, first = self._begin(rank, lines[0], is_error)
-        prefix = self._prefix_of(rank)
+        prefix = self._prefix_of(rank, is_error)
         text = f"\n{prefix}".join(line.decode(errors="replace") for line in (first, *lines[1:]))
         self._write(f"{begin}{text}\n", is_error=is_error)
         self._open_line = None
@@ -82,7 +88,7 @@ class Console:
 
     def show_partial(self, rank: int | None, line: bytes, *, is_error: bool) -> None:
         begin, piece = self._begin(rank, line, is_error)
-        text = piece.decode(errors="replace").replace("\r", f"\r{self._prefix_of(rank)}")
+        text = piece.decode(errors="replace").replace("\r", f"\r{self._prefix_of(rank, is_error)}")
         self._write(f"{begin}{text}", is_error=is_error)
         self._open_line, self._open_bytes = (rank, is_error), len(line)
 
@@ -96,7 +102,7 @@ class Console:
         """
         if self._open_line == (rank, is_error):
             return "", line[self._open_bytes :]
-        return ("" if self._open_line is None else "\n") + self._prefix_of(rank), line
+        return ("" if self._open_line is None else "\n") + self._prefix_of(rank, is_error), line
 
     def _write(self, text: str, *, is_error: bool) -> None:
         stream = sys.stderr if is_error else sys.stdout
@@ -108,10 +114,10 @@ class Console:
             stream.write(text.encode(stream.encoding, "replace").decode(stream.encoding))
         stream.flush()
 
-    def _prefix_of(self, rank: int | None) -> str:
+    def _prefix_of(self, rank: int | None, is_error: bool) -> str:
         if rank is None or not self._prefix:
             return ""
-        if not self._colour:
+        if not self._colour[is_error]:
             return f"[{rank:>{self._width}}] "
         return f"\x1b[{COLOURS[rank % len(COLOURS)]}m[{rank:>{self._width}}]\x1b[0m "
 

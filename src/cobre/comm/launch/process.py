@@ -20,7 +20,7 @@ from cobre.comm.launch.report import VARIABLE, Inbox
 __all__ = ["RankProcess", "Stream"]
 
 READ_BYTES = 1 << 20  # more than a pipe holds, so that one read takes all there is
-LONGEST_LINE = 1 << 20  # beyond this a line is shown in pieces rather than kept
+LONGEST_LINE = 16 << 20  # beyond this a line is shown in pieces rather than kept
 
 
 class Stream:
