@@ -19,25 +19,21 @@ from cobre.comm.events import receiving
 from cobre.comm.launch import still_running
 from cobre.comm.launch.group import Group
 from cobre.comm.launch.output import Console
-from cobre.comm.launch.process import RankProcess
-from cobre.comm.launch.report import Tag, above_standard
+from cobre.comm.launch.report import above_standard
 from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
-from cobre.comm.launch.verdict import first_failure, result_of
+from cobre.comm.outcomes import KEPT_LINES, OnEvent, deliver, raise_failure, result
 from cobre.comm.selection import DEFAULT_FOR_MANY, BackendKind, available_backends, get_backend
 from cobre.comm.trace import merging
 from cobre.errors import CobreError, WorkerError
 
 __all__ = ["run"]
 
-OnEvent = Callable[[int, Any], None]
-
 # Workers search where this process does, from their first import on: by itself an interpreter would look into the
 # working directory first, where a file may have any name, and not where the program found us.
 BOOT = "import sys; sys.path[:] = {path!r}; from cobre.comm.worker import main; sys.exit(main())"
 
 INTERRUPT_GRACE_S = 2.0
-KEPT_LINES = 50
 
 
 def run(
@@ -201,7 +197,7 @@ def _run_in_processes(
         Group(commands, Console(prefix=False), keep_lines=KEPT_LINES) as group,
         SignalRelay(group) if relays_signals else nullcontext() as relay,
     ):
-        group.on_report = lambda rank: _deliver(rank, on_event)
+        group.on_report = lambda rank: deliver(rank, on_event)
         try:
             group.start(record.name, variables, pass_fds=(descriptor,))
             if relay is not None:
@@ -213,79 +209,5 @@ def _run_in_processes(
             raise
         if not is_done:
             raise still_running(group, timeout)
-    _raise_failure(group, relay.asked_to_end if relay is not None else [])
-    return [_result(rank) for rank in group.ranks]
-
-
-def _deliver(rank: RankProcess, on_event: OnEvent | None) -> None:
-    number = rank.rank or 0
-    for data in rank.inbox.take(Tag.EVENT):
-        if on_event is None:
-            continue
-        try:
-            event = pickle.loads(data)  # noqa: S301 - from a process we started
-        except Exception as error:
-            raise WorkerError(
-                number, 0, error, f"what rank {number} emitted cannot be rebuilt here: {error}"
-            ) from error
-        on_event(number, event)
-
-
-def _load_exception(data: bytes) -> BaseException:
-    """What a rank raised, or its description if it cannot be rebuilt here."""
-    description, pickled = pickle.loads(data)  # noqa: S301 - from a process we started
-    try:
-        inner: BaseException = pickle.loads(pickled)  # noqa: S301
-    except Exception:  # empty, or of a class that only the worker can import
-        return RuntimeError(description)
-    return inner
-
-
-def _raise_failure(group: Group, asked_to_end: Sequence[signal.Signals]) -> None:
-    culprit = first_failure([result_of(rank, group.started_at) for rank in group.ranks])
-    if culprit is None:
-        return
-    if len(asked_to_end) > 1 and culprit.exit_code == -signal.SIGKILL:
-        # We killed it because the user would not wait: no failure of the rank.
-        raise KeyboardInterrupt if asked_to_end[-1] == signal.SIGINT else SystemExit(128 + asked_to_end[-1])
-    if culprit.was_ended or (culprit.failure is not None and culprit.failure.is_consequence):
-        for rank in group.ranks:  # what the others tell of may be one that left too early, and in good order
-            if rank.exit_code == 0 and not rank.inbox.holds(Tag.RESULT):
-                raise _without_result(rank)
-    [rank] = [rank for rank in group.ranks if rank.rank == culprit.rank]
-    number = culprit.rank or 0
-    inner: BaseException | None = None
-    for data in rank.inbox.take(Tag.EXCEPTION):
-        inner = _load_exception(data)
-    if inner is None:
-        error = WorkerError(number, culprit.exit_code, None)
-        for line in culprit.output.splitlines()[-KEPT_LINES:]:
-            error.add_note(line)
-        raise error
-    if culprit.failure is not None:
-        inner.add_note(f"\nOn rank {number}:\n{culprit.failure.traceback.rstrip()}")
-    raise WorkerError(number, culprit.exit_code, inner) from inner
-
-
-def _result(rank: RankProcess) -> Any:
-    results = rank.inbox.take(Tag.RESULT)
-    if not results:
-        raise _without_result(rank)
-    number = rank.rank or 0
-    try:
-        return pickle.loads(results[-1])  # noqa: S301
-    except Exception as error:
-        raise WorkerError(
-            number, 0, error, f"what rank {number} returned cannot be rebuilt here: {error}"
-        ) from error
-
-
-def _without_result(rank: RankProcess) -> WorkerError:
-    number = rank.rank or 0
-    return WorkerError(
-        number,
-        0,
-        None,
-        f"rank {number} ended without returning from its function",
-        suggestion="return from the function instead of calling sys.exit() or os._exit()",
-    )
+    raise_failure(group, relay.asked_to_end if relay is not None else [])
+    return [result(rank) for rank in group.ranks]
