@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from cobre.cli.bench import parse_size
 from cobre.comm import LocalCommunicator
-from cobre.comm.bench import member
+from cobre.comm.bench import ceiling, member
 from cobre.comm.bench.ceiling import limits_gb_per_s
 
 MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
@@ -155,6 +159,22 @@ def test_the_machine_s_limit_is_a_plausible_speed(kind):
     limits = limits_gb_per_s(kind, [64 << 10, 1 << 20])
     assert list(limits) == [64 << 10, 1 << 20]
     assert all(0.001 < speed < 10_000 for speed in limits.values())
+
+
+def test_the_stream_that_measures_the_limit_ends_while_its_sender_waits_for_room(monkeypatch):
+    clock, calls = time.perf_counter, itertools.count(1)
+
+    def slow_clock():
+        if next(calls) == 32:  # the last: before the receiver ends the buffers are full
+            time.sleep(0.5)
+        return clock()
+
+    monkeypatch.setattr(ceiling, "STREAM", 16 << 10)
+    monkeypatch.setattr(ceiling, "time", SimpleNamespace(perf_counter=slow_clock))
+    measuring = threading.Thread(target=limits_gb_per_s, args=("loopback", [64 << 10]), daemon=True)
+    measuring.start()
+    measuring.join(20)
+    assert not measuring.is_alive()
 
 
 def test_a_picture_is_written(cobre, tmp_path):
