@@ -59,14 +59,14 @@ def program(tmp_path):
 class Terminal:
     """``cobre ARGUMENTS`` with a terminal of its own, as its controlling one."""
 
-    def __init__(self, arguments, environ, columns=80):
+    def __init__(self, arguments, environ, columns=80, errors=None):
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.process = subprocess.Popen(
             [sys.executable, "-m", "cobre", *map(str, arguments)],
             stdin=slave,
             stdout=slave,
-            stderr=slave,
+            stderr=slave if errors is None else errors,
             env=environ,
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
@@ -118,8 +118,8 @@ class Terminal:
 def terminal(environ):
     opened = []
 
-    def start(*arguments, columns=80, **variables):
-        opened.append(Terminal(arguments, {**environ, **variables}, columns))
+    def start(*arguments, columns=80, errors=None, **variables):
+        opened.append(Terminal(arguments, {**environ, **variables}, columns, errors))
         return opened[-1]
 
     yield start

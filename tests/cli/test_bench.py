@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import subprocess
+import sys
+import threading
+import time
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from cobre.cli.bench import parse_size
 from cobre.comm import LocalCommunicator
-from cobre.comm.bench import member
+from cobre.comm.bench import ceiling, member
 from cobre.comm.bench.ceiling import limits_gb_per_s
 
 MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
@@ -74,6 +79,34 @@ def test_odd_numbers_of_ranks_work(cobre):
     assert len(report["rows"]) == 7
 
 
+def test_files_in_the_working_directory_do_not_stand_in_for_modules(environ, tmp_path):
+    (tmp_path / "secrets.py").write_text("raise ImportError('not meant to be imported')")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-P",
+            "-m",
+            "cobre",
+            "bench",
+            "-n",
+            "2",
+            "--backend",
+            "shm",
+            "--op",
+            "barrier",
+            "--seconds",
+            "0.01",
+        ],
+        cwd=tmp_path,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_what_cannot_be_measured_is_said(cobre):
     done = cobre("bench", "-n", 2, "--backend", "local", check=1)
     assert "one rank" in done.stdout
@@ -128,6 +161,22 @@ def test_the_machine_s_limit_is_a_plausible_speed(kind):
     assert all(0.001 < speed < 10_000 for speed in limits.values())
 
 
+def test_the_stream_that_measures_the_limit_ends_while_its_sender_waits_for_room(monkeypatch):
+    clock, calls = time.perf_counter, itertools.count(1)
+
+    def slow_clock():
+        if next(calls) == 32:  # the last: before the receiver ends the buffers are full
+            time.sleep(0.5)
+        return clock()
+
+    monkeypatch.setattr(ceiling, "STREAM", 16 << 10)
+    monkeypatch.setattr(ceiling, "time", SimpleNamespace(perf_counter=slow_clock))
+    measuring = threading.Thread(target=limits_gb_per_s, args=("loopback", [64 << 10]), daemon=True)
+    measuring.start()
+    measuring.join(20)
+    assert not measuring.is_alive()
+
+
 def test_a_picture_is_written(cobre, tmp_path):
     path = tmp_path / "bench.png"
     done = cobre("bench", "-n", 2, "--backend", "shm", *QUICK, "--plot", path, check=0)
@@ -144,12 +193,35 @@ def test_a_page_needs_no_network(cobre, tmp_path):
     assert not re.search(r"""(src|href)=["'](?!#)|@import|url\((?!#)""", page)
 
 
+@pytest.mark.parametrize(
+    ("name", "operations", "said"),
+    [
+        ("missing/x.png", "broadcast", "there is no folder"),
+        ("x.xyz", "broadcast", "end the name in"),
+        ("x.png", "barrier", "nothing with a size"),
+    ],
+)
+def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_measured(
+    cobre, tmp_path, name, operations, said
+):
+    arguments = ["-n", 1, "--op", operations, *QUICK, "--plot", tmp_path / name]
+    done = cobre("bench", *arguments, check=4)
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_auto_is_not_offered_where_one_has_to_be_named(cobre):
+    done = cobre("bench", "--backend", "auto", check=4)
+    assert "fix: choose mpi, tcp, shm," in done.stderr
+
+
 def test_without_matplotlib_a_plot_says_what_to_install(cobre, tmp_path):
     (tmp_path / "matplotlib.py").write_text("raise ImportError('not here')")
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     arguments = ["-n", 1, "--op", "broadcast", *QUICK, "--plot", tmp_path / "x.png"]
     done = cobre("bench", *arguments, PYTHONPATH=path, check=4)
     assert "pip install 'pycobre[plot]'" in done.stderr
+    assert done.stdout == ""
 
 
 @pytest.mark.skipif(not MPI_ENVIRONMENTS, reason="needs the MPI environments of make test")

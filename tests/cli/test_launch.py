@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -74,6 +76,14 @@ def test_each_rank_has_its_own_log_file(cobre, program, tmp_path):
     assert "[1] I am 1" in done.stdout
 
 
+def test_logs_of_more_ranks_do_not_stay(cobre, tmp_path):
+    (tmp_path / "rank.log").write_text("mine")
+    for size in (3, 2):
+        cobre("launch", "-n", size, "--log-dir", tmp_path, "echo", size, check=0)
+    logs = {log.name: log.read_text() for log in tmp_path.iterdir()}
+    assert logs == {"rank.log": "mine", "rank0.log": "2\n", "rank1.log": "2\n"}
+
+
 def test_quiet_shows_nothing_but_a_failure(cobre, program):
     path = program("print('a line'); sys.exit(len(sys.argv) - 1)")
     done = cobre("launch", "-n", 2, *SOCKETS, "-q", path, check=0)
@@ -130,6 +140,15 @@ def test_the_culprits_traceback_comes_last_and_no_survivor_is_blamed(cobre, prog
     assert "CollectiveFailed" not in report
 
 
+def test_nobody_is_blamed_for_waiting_for_a_rank_that_left_in_good_order(cobre, program):
+    path = program(MEET + "comm.barrier()\nif comm.rank == 1: sys.exit(0)\ncomm.barrier()")
+    done = cobre("launch", "-n", 3, path, check=1)
+    assert re.search(
+        r"^cobre launch: no rank here failed by itself; rank [02] of 3 ended first", done.stderr, re.M
+    )
+    assert "rank 1 has closed its communicator" in done.stderr[done.stderr.rindex("Traceback") :]
+
+
 def test_a_rank_that_fails_before_the_others_meet_is_the_culprit(cobre, program):
     path = program("if os.environ['COBRE_SOCKETS_RANK'] == '1': raise ImportError('no such thing')\n" + MEET)
     done = cobre("launch", "-n", 3, *SOCKETS, "--grace", "0.3", path, check=1)
@@ -173,6 +192,12 @@ def test_threads_are_shared_out_unless_set(cobre, program):
         (["-n", "1", "--backend", "local", "no-such-program"], "cannot start 'no-such-program'"),
         (["-n", "2", "--backend", "pigeon", "echo"], "pigeon"),
         (["-n", "2", "--bind-to", "core", "echo"], "put -- between"),
+        (["-np", "2", "echo"], "-np is no option; -n N says how many ranks"),
+        (["-n", "2", "--log-dir", "/dev/null", "echo"], "logs cannot be written to /dev/null: File exists"),
+        (
+            ["-n", "2", "--log-dir", "/dev/null/logs", "echo"],
+            "logs cannot be written to /dev/null/logs: Not a dir",
+        ),
         (["-n", "1", "--backend", "local", "--bind-to", "core", "--", "echo"], "--bind-to core"),
         (["-n", "2", "--nodes", "2", "echo"], "go together"),
         (["-n", "2", "--nodes", "2", "--node-rank", "2", "--coordinator", "h", "echo"], "0..1"),
@@ -231,6 +256,15 @@ def test_colours_can_be_turned_off(terminal, program, variables):
     assert shell.text == "[0] hi\n"
 
 
+def test_what_goes_to_a_file_is_not_coloured(terminal, program, tmp_path):
+    path = program("print('out'); print('err', file=sys.stderr)")
+    with (tmp_path / "errors").open("w") as errors:
+        shell = terminal("launch", "-n", 1, path, errors=errors)
+        assert shell.wait() == 0
+    assert shell.text == "\x1b[36m[0]\x1b[0m out\n"
+    assert (tmp_path / "errors").read_text() == "[0] err\n"
+
+
 def test_a_prompt_is_seen_and_answered(terminal, program):
     path = program("print('hello', input('your name? '))")
     shell = terminal("launch", "-n", 1, "--backend", "local", path, NO_COLOR="1")
@@ -238,6 +272,17 @@ def test_a_prompt_is_seen_and_answered(terminal, program):
     shell.type("Ada\n")
     assert shell.wait() == 0
     assert "hello Ada\n" in shell.text
+
+
+def test_lines_with_a_pause_stay_whole_on_a_terminal_and_in_the_logs(terminal, program, tmp_path):
+    path = program(
+        "for word in ('one', ' two', ' three\\n'):\n    print(end=word, flush=True)\n    time.sleep(0.5)"
+    )
+    shown = terminal("launch", "-n", 2, "--log-dir", tmp_path / "logs", path, NO_COLOR="1")
+    assert shown.wait() == 0
+    lines = shown.text.splitlines()
+    assert all(f"[{rank}] one two three" in lines for rank in range(2)), shown.text
+    assert [log.read_text() for log in (tmp_path / "logs").iterdir()] == ["one two three\n"] * 2
 
 
 def test_the_front_door_lists_its_commands(cobre):
@@ -248,8 +293,9 @@ def test_the_front_door_lists_its_commands(cobre):
     assert re.fullmatch(r"cobre \d+\.\d+.*\n", cobre("--version", check=0).stdout)
 
 
-def test_the_default_backend_is_shm(cobre, program):
-    done = cobre("launch", "-n", 2, program(MEET + "print(comm.backend)"), check=0)
+@pytest.mark.parametrize("options", [[], ["--backend", "auto"]])
+def test_the_default_backend_is_shm(cobre, program, options):
+    done = cobre("launch", "-n", 2, *options, program(MEET + "print(comm.backend)"), check=0)
     assert sorted(done.stdout.splitlines()) == ["[0] shm", "[1] shm"]
 
 
@@ -262,3 +308,42 @@ def test_a_program_may_close_every_descriptor_it_does_not_know(cobre, program, t
     done = cobre("launch", "-n", 2, "--backend", "shm", path, tmp_path, check=0)
     assert done.stderr == ""
     assert [file.stat().st_size for file in tmp_path.glob("[01].*")] == [0] * 200
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_the_status_counts_where_nobody_reads(closed, environ, program):
+    path = program(
+        MEET + "print('out'); comm.barrier()\nprint('err', file=sys.stderr)\nsys.exit(3 * comm.rank)"
+    )
+    command = f'exec "$0" -m cobre launch -n 2 "$1" {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable, str(path)], env=environ, timeout=60, check=False
+    )
+    assert done.returncode == 3
+
+
+def test_a_failure_counts_where_children_are_let_go(environ, program):
+    """As a program does that a careless daemon started."""
+    path = program("sys.exit(3)")
+    done = subprocess.run(
+        [sys.executable, "-m", "cobre", "launch", "-n", "2", str(path)],
+        env=environ,
+        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 3
+
+
+def test_too_few_open_files_are_not_blamed_on_the_program(environ):
+    done = subprocess.run(
+        [sys.executable, "-m", "cobre", "launch", "-n", "20", "echo"],
+        env=environ,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 4
+    assert "cannot start 'echo': Too many open files\n  fix: start fewer ranks" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 
 import pytest
@@ -107,3 +108,53 @@ def test_a_rank_killed_after_another_has_finished_is_the_culprit(mpi_python, pro
     )
     done = launch(mpi_python, "-n", 3, path)
     assert "cobre launch: rank 1 of 3 failed" in done.stderr, done.stderr
+
+
+def test_ctrl_c_is_a_keyboard_interrupt_on_the_ranks_of_mpi(mpi_python, program):
+    path = program(
+        MEET + "comm.barrier()\nprint('up', flush=True)\n"
+        "try:\n    time.sleep(30)\nexcept KeyboardInterrupt:\n    print('interrupted', flush=True)\n    raise"
+    )
+    with start(None, "--backend", "mpi", "-n", 2, path, python=mpi_python) as launcher:
+        assert sorted(launcher.stdout.readline() for _ in range(2)) == ["[0] up\n", "[1] up\n"]
+        launcher.send_signal(signal.SIGINT)
+        out, err = launcher.communicate(timeout=40)
+    assert "interrupted\n" in out, err  # on both, unless the first took the job with it
+    assert launcher.returncode == 130
+    assert "cobre launch: ended by SIGINT\n" in err
+
+
+def test_ranks_of_mpi_may_finish_when_they_are_asked_to_end(mpi_python, program):
+    path = program(
+        "asked = []\nsignal.signal(signal.SIGTERM, lambda *a: asked.append(a))\n"
+        "signal.signal(signal.SIGUSR2, lambda *a: print('reached', flush=True))\n"
+        + MEET
+        + "comm.barrier()\nprint('up', flush=True)\nend = time.monotonic() + 30\n"
+        "while not asked and time.monotonic() < end: time.sleep(0.02)\n"
+        "comm.barrier()\nprint('finished')"
+    )
+    with start(None, "--backend", "mpi", "-n", 2, path, python=mpi_python) as launcher:
+        for number, heard in ((None, "up"), (signal.SIGUSR2, "reached"), (signal.SIGTERM, "finished")):
+            if number is not None:
+                launcher.send_signal(number)
+            assert sorted(launcher.stdout.readline() for _ in range(2)) == [
+                f"[{rank}] {heard}\n" for rank in range(2)
+            ]
+        launcher.communicate(timeout=40)
+    assert launcher.returncode == 0
+
+
+def test_a_second_ctrl_c_kills_the_ranks_of_mpi(mpi_python, program):
+    path = program(
+        "signal.signal(signal.SIGINT, lambda *a: print('no', flush=True))\n"
+        "print(os.getpid(), flush=True)\nend = time.monotonic() + 30\n"
+        "while time.monotonic() < end: time.sleep(0.02)"
+    )
+    with start(None, "--backend", "mpi", "-n", 2, path, python=mpi_python) as launcher:
+        pids = [int(launcher.stdout.readline()[4:]) for _ in range(2)]
+        launcher.send_signal(signal.SIGINT)
+        assert sorted(launcher.stdout.readline() for _ in range(2)) == ["[0] no\n", "[1] no\n"]
+        launcher.send_signal(signal.SIGINT)
+        launcher.communicate(timeout=40)
+    assert launcher.returncode == 137
+    wait_for_end(pids)

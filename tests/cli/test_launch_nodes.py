@@ -29,6 +29,18 @@ def test_two_launchers_make_one_group(environ, program):
     assert shown[1] == [f"[{rank}] {rank} [0, 1, 2, 3, 4]" for rank in (3, 4)]
 
 
+def test_a_failure_on_one_machine_is_not_blamed_on_the_ranks_of_another(environ, program):
+    path = program(
+        MEET + "comm.barrier()\nif comm.rank == 3: raise ValueError('rank 3 is ill')\ncomm.barrier()"
+    )
+    common = ["-n", 4, "--backend", "tcp", "--nodes", 2, "--coordinator", f"127.0.0.1:{free_port()}"]
+    launchers = [start(environ, *common, "--node-rank", node, path) for node in range(2)]
+    errors = [launcher.communicate(timeout=60)[1] for launcher in launchers]
+    assert [launcher.returncode for launcher in launchers] == [1, 1]
+    assert "cobre launch: no rank here failed by itself; rank" in errors[0]
+    assert "cobre launch: rank 3 of 4 failed" in errors[1]
+
+
 def test_another_machine_needs_a_secret_before_anything_starts(cobre):
     nodes = ["--nodes", "2", "--node-rank", "0", "--coordinator", "far.example:29500"]
     done = cobre("launch", "-n", 4, "--backend", "tcp", *nodes, "echo", "started", check=4)

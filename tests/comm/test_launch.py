@@ -91,6 +91,11 @@ def test_echoed_lines_are_whole_and_behind_their_rank(capfd):
         assert [int(match[2]) for match in seen if match[1] == rank] == list(range(300))
 
 
+def test_a_line_of_megabytes_is_one_line(capfd):
+    run_code(1, "print('x' * 3_000_000)", echo=True)
+    assert capfd.readouterr().out == f"[0] {'x' * 3_000_000}\n"
+
+
 def test_a_last_line_without_its_end_is_shown(capfd):
     [result] = run_code(1, "sys.stdout.write('first\\nunfinished')", echo=True)
     assert capfd.readouterr().out == "[0] first\n[0] unfinished\n"
@@ -140,6 +145,15 @@ def test_what_a_rank_leaves_running_is_ended_with_it():
     [result] = run_code(1, "import subprocess; print(subprocess.Popen(['sleep', '60']).pid)")
     assert result.exit_code == 0
     assert wait_for(lambda: not is_alive(int(result.output)))
+
+
+@pytest.mark.parametrize("ending", ["", "sys.exit(1)", "os.kill(os.getpid(), 9)"])
+def test_what_a_rank_put_into_a_session_of_its_own_is_ended_with_it(ending):
+    code = (
+        "import subprocess; print(subprocess.Popen(['sleep', '60'], start_new_session=True).pid, flush=True)"
+    )
+    results = run_code(2, f"{code}; {ending}")
+    assert wait_for(lambda: not any(is_alive(int(result.output)) for result in results))
 
 
 def test_an_interrupt_leaves_no_rank_behind(tmp_path):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
+import platform
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +21,8 @@ import pytest
 
 from cobre.comm import CollectiveFailed, available_backends, emit, run
 from cobre.errors import CobreError, InvalidBackend, WorkerError
+
+TELLS = tuple(int(word) for word in platform.release().split(".")[:2]) >= (6, 15)
 
 # Functions that travel to workers are nested: this module cannot be imported there.
 
@@ -154,23 +159,95 @@ def test_leaving_without_a_result_is_an_error(backend):
         run(lambda comm: sys.exit() if comm.rank else None, num_workers=2, backend=backend, timeout=60)
 
 
-def test_an_exception_that_cannot_travel_is_described(backend):
-    def fail(comm):
-        class Odd(Exception):
-            def __init__(self, one, two):
-                super().__init__(f"{one} and {two}")
+@pytest.mark.parametrize("leave", [sys.exit, os._exit])
+def test_a_rank_that_left_in_good_order_is_blamed_and_not_those_that_waited_for_it(leave, backend):
+    def work(comm, leave):
+        comm.barrier()
+        if comm.rank == 1:
+            leave(0)
+        comm.barrier()
 
+    with pytest.raises(WorkerError, match="rank 1 ended without returning") as caught:
+        run(work, num_workers=3, backend=backend, args=(leave,), timeout=60)
+    assert (caught.value.rank, caught.value.exit_code, caught.value.inner) == (1, 0, None)
+
+
+def test_an_exception_whose_constructor_pickle_cannot_call_keeps_its_type(backend):
+    class Odd(Exception):
+        def __init__(self, one, two):
+            super().__init__(f"{one} and {two}")
+            self.two = two
+
+    def fail(comm):
         raise Odd(1, 2)
 
     with pytest.raises(WorkerError) as caught:
         run(fail, num_workers=2, backend=backend, timeout=60)
-    assert type(caught.value.inner) is RuntimeError
-    assert "1 and 2" in str(caught.value.inner)
+    assert type(caught.value.inner) is Odd
+    assert str(caught.value.inner) == "1 and 2"
+    assert caught.value.inner.two == 2
+
+
+def _raise_one_that_holds_a_lock(comm):
+    raise ValueError("held", threading.Lock())
+
+
+def _raise_one_that_comes_back_as_a_number(comm):
+    class Odd(Exception):
+        def __reduce__(self):
+            return int, ("3",)
+
+    raise Odd("held")
+
+
+def _raise_one_that_cannot_be_shown(comm):
+    class Odd(Exception):
+        def __str__(self):
+            raise LookupError("held")
+
+    raise Odd
+
+
+def _raise_one_of_a_module_that_only_workers_have(comm):
+    module = type(sys)("only_in_workers")
+    sys.modules["only_in_workers"] = module
+    exec("class Odd(Exception): pass", vars(module))
+    raise module.Odd("held")
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        _raise_one_that_holds_a_lock,
+        _raise_one_that_comes_back_as_a_number,
+        _raise_one_that_cannot_be_shown,
+        _raise_one_of_a_module_that_only_workers_have,
+    ],
+)
+def test_an_exception_that_cannot_travel_as_it_is_is_described(fail):
+    travelling = type(fail)(fail.__code__, {"sys": sys, "threading": threading}, fail.__name__)
+    travelling.__module__ = "__main__"  # by value: this module cannot be imported there
+    with pytest.raises(WorkerError) as caught:
+        run(travelling, num_workers=2, backend="shm", timeout=60)
+    assert re.search("held|Odd", str(caught.value))
+    assert f"in {fail.__name__}" in caught.value.inner.__notes__[0]
 
 
 def test_a_result_that_cannot_travel_is_that_rank_s_failure(backend):
-    with pytest.raises(WorkerError, match="pickle"):
+    said = r"what rank \d returned cannot be sent back: .*pickle"
+    with pytest.raises(WorkerError, match=said):
         run(lambda comm: threading.Lock(), num_workers=2, backend=backend, timeout=60)
+
+
+def test_an_event_that_cannot_be_rebuilt_is_that_rank_s_failure(backend):
+    def work(comm):
+        module = type(sys)("only_in_workers")
+        sys.modules["only_in_workers"] = module
+        exec("class Event: pass", vars(module))
+        emit(module.Event())
+
+    with pytest.raises(WorkerError, match=r"what rank \d emitted cannot be rebuilt here: .*only_in_workers"):
+        run(work, num_workers=2, backend=backend, timeout=60, on_event=lambda rank, event: None)
 
 
 def test_the_timeout_kills_and_names(backend):
@@ -235,6 +312,21 @@ def test_one_worker_fails_like_many():
     with pytest.raises(WorkerError, match="rank 0 failed: ValueError: ill") as caught:
         run(lambda comm: (_ for _ in ()).throw(ValueError("ill")), num_workers=1)
     assert caught.value.__cause__ is caught.value.inner
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("fn", "options", "error", "said"),
+    [
+        (3, {}, TypeError, "3 is no function"),
+        (print, {"args": 5}, TypeError, "not iterable"),
+        (print, {"timeout": 0}, ValueError, "a timeout of 0 s leaves no time"),
+        (print, {"timeout": math.nan}, ValueError, "leaves no time"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_anything_starts(fn, options, error, said, workers):
+    with pytest.raises(error, match=said):
+        run(fn, num_workers=workers, **options)
 
 
 def test_emitting_outside_a_run_does_nothing():
@@ -341,6 +433,104 @@ def test_modules_beside_the_script_are_found(backend, sockets_path, tmp_path):
     assert done.stdout == "[0, 1]\n", done.stderr
 
 
+@pytest.mark.parametrize("name", ["secrets", "signal", "struct", "cobre"])
+def test_files_in_the_working_directory_do_not_stand_in_for_modules(name, tmp_path):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / f"{name}.py").write_text("raise ImportError('not meant to be imported')")
+    (tmp_path / "script.py").write_text(
+        "from cobre.comm import run\nprint(run(lambda comm: comm.rank, num_workers=2))"
+    )
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "script.py")],
+        cwd=tmp_path / "here",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "[0, 1]\n", done.stderr
+
+
+def test_workers_find_the_package_where_the_program_found_it(tmp_path):
+    packages = [entry for entry in sys.path if entry.endswith("-packages")]
+    (tmp_path / "script.py").write_text(
+        f"import sys\nsys.path += {packages}\n"
+        "from cobre.comm import run\nprint(run(lambda comm: comm.rank, num_workers=2))"
+    )
+    done = subprocess.run(
+        [os.path.realpath(sys.executable), str(tmp_path / "script.py")],  # outside of the environment
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "[0, 1]\n", done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", "<&- 2>&-", "2>&-"])
+def test_it_works_where_standard_streams_are_closed(closed):
+    code = "from cobre.comm import run; print(run(lambda comm: comm.rank, num_workers=2))"
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, code],
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "[0, 1]\n")
+
+
+@pytest.mark.parametrize(
+    ("start", "shown"),
+    [
+        ("sys.stdout = None", ""),
+        ("sys.stdout.reconfigure(encoding='ascii', errors='strict')", "caf?\ncaf?\n"),
+    ],
+)
+def test_a_stdout_that_cannot_show_what_workers_print_is_no_obstacle(start, shown):
+    code = (
+        f"import os, sys\nfrom cobre.comm import run\n{start}\n"
+        "run(lambda comm: os.write(1, 'café\\n'.encode()), num_workers=2)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, shown), done.stderr
+
+
+WAITS_FOR_ALL = """
+def wait_for_all(*_):
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+signal.signal(signal.SIGCHLD, wait_for_all)
+"""
+
+
+@pytest.mark.parametrize("habit", ["signal.signal(signal.SIGCHLD, signal.SIG_IGN)", WAITS_FOR_ALL])
+def test_programs_that_let_their_children_go_learn_how_ranks_ended(habit):
+    if habit == WAITS_FOR_ALL and not TELLS:
+        pytest.skip("before Linux 6.15 nobody but who waited knows")
+    code = f"import os, signal\nfrom cobre.comm import run\n{habit}\n" + textwrap.dedent("""
+    def work(comm):
+        comm.barrier()
+        if comm.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        comm.barrier()
+    before = signal.getsignal(signal.SIGCHLD)
+    try:
+        run(work, num_workers=2)
+    except Exception as error:
+        print(error.rank, error.exit_code, signal.getsignal(signal.SIGCHLD) == before)
+    """)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "1 -9 True\n", done.stderr
+
+
 SLEEPERS = """
 import os, time
 from cobre.comm import emit, run
@@ -367,6 +557,44 @@ def test_no_worker_outlives_its_parent(number, backend, sockets_path):
         parent.send_signal(number)
     assert parent.returncode == -number
     assert wait_for(lambda: not any(map(is_alive, pids)))
+
+
+FORKS_AND_DIES = """
+import os, threading, time
+from cobre.comm import emit, run
+
+def work(comm):
+    emit(os.getpid())
+    time.sleep(60)
+
+def fork_and_die():
+    child = os.fork()
+    if child == 0:
+        time.sleep(30)
+        os._exit(0)
+    print(child, flush=True)
+    os.kill(os.getpid(), 9)
+
+def hear(rank, pid):
+    pids.append(pid)
+    print(pid, flush=True)
+    if len(pids) == 2:
+        threading.Thread(target=fork_and_die).start()
+
+pids = []
+run(work, num_workers=2, on_event=hear)
+"""
+
+
+def test_a_forked_child_does_not_keep_the_workers_of_its_dead_parent():
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKS_AND_DIES], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        *workers, child = [int(parent.stdout.readline()) for _ in range(3)]
+        assert parent.wait(30) == -signal.SIGKILL
+        have_ended = wait_for(lambda: not any(map(is_alive, workers)))
+        os.kill(child, signal.SIGKILL)
+        assert have_ended
 
 
 GRACEFUL = """

@@ -335,3 +335,45 @@ def run_traced(path, code, *arguments, wanted=None):
         timeout=60,
         check=True,
     )
+
+
+def test_a_trace_that_cannot_be_merged_takes_nothing_with_it(tmp_path):
+    """Neither the status and the report of a failed rank, nor the results of a run."""
+    (tmp_path / "t").mkdir()
+    code = (
+        "import sys\nfrom cobre.comm import create_communicator\ncreate_communicator().barrier()\nsys.exit(3)"
+    )
+    said = f"cobre: the trace {tmp_path / 't'} cannot be merged: Is a directory\n"
+    (tmp_path / "program.py").write_text(code)
+    command = [sys.executable, "-m", "cobre", "launch", "-n", "2", str(tmp_path / "program.py")]
+    environ = {**os.environ, "COBRE_COMM_TRACE": str(tmp_path / "t")}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 3
+    assert said in done.stderr
+    assert "failed" in done.stderr.splitlines()[-1]
+    done = run_traced(
+        tmp_path / "t", "from cobre.comm import run\nprint(run(lambda c: c.barrier(), num_workers=2))"
+    )
+    assert (done.stdout, done.stderr) == ("[None, None]\n", said)
+    done = subprocess.run(
+        [sys.executable, "-m", "cobre.comm.trace", str(tmp_path / "t")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 4
+    assert "fix: " in done.stderr
+
+
+def test_ranks_may_leave_the_directory_in_which_they_were_started(tmp_path):
+    code = "import os\nos.chdir('/')\nfrom cobre.comm import create_communicator\ncreate_communicator().barrier()"
+    (tmp_path / "program.py").write_text(code)
+    subprocess.run(
+        [sys.executable, "-m", "cobre", "launch", "-n", "2", "program.py"],
+        env={**os.environ, "COBRE_COMM_TRACE": "t"},
+        cwd=tmp_path,
+        timeout=60,
+        check=True,
+    )
+    assert len(events_of(tmp_path / "t", "X")) >= 2

@@ -55,6 +55,10 @@ def main(arguments: Sequence[str]) -> int:
             f"nothing to measure: {'; '.join(f'{name}: {why}' for name, why in unavailable.items())}",
             suggestion="see cobre doctor",
         )
+    if options.plot is not None:
+        from cobre.comm.bench.plot import check, plot
+
+        check(options.plot, plan.operations)
     report = _measure(records, plan, options)
     failed = dict(report.skipped)
     report.skipped = {**unavailable, **failed}
@@ -63,8 +67,6 @@ def main(arguments: Sequence[str]) -> int:
     else:
         _show(report)
     if options.plot is not None:
-        from cobre.comm.bench.plot import plot
-
         plot(report, options.plot)
         sys.stderr.write(f"wrote {options.plot}\n")
     return int(bool(failed) or any(name in unavailable for name in names or ()))

@@ -15,7 +15,7 @@ from cobre.comm.launch.output import Console, LogFiles, Nowhere, Output, Several
 from cobre.comm.launch.verdict import RankResult
 from cobre.comm.selection import DEFAULT_FOR_MANY
 from cobre.comm.trace import VARIABLE as TRACE_VARIABLE
-from cobre.errors import WorkerError
+from cobre.errors import InitializationFailed, WorkerError
 
 __all__ = ["main"]
 
@@ -73,18 +73,24 @@ def main(arguments: Sequence[str]) -> int:
     console = Console(
         prefix=options.prefix,
         colour=is_coloured(sys.stdout, os.environ),
+        error_colour=is_coloured(sys.stderr, os.environ),
         width=len(str(options.size - 1)),
     )
     try:
         ending = launch(request, _output(options, console))
     except WorkerError as error:
         notes = "".join(f"{note}\n" for note in error.__notes__) if options.quiet else ""
-        sys.stderr.write(f"{notes}cobre launch: {error}\n")
+        _say(f"{notes}cobre launch: {error}\n")
         return 128 - error.exit_code
     if ending.trace and not options.quiet:
-        sys.stderr.write(f"cobre launch: {os.environ[TRACE_VARIABLE]}: {ending.trace}\n")
+        _say(f"cobre launch: {os.environ[TRACE_VARIABLE]}: {ending.trace}\n")
     _explain(ending, options, console)
     return ending.status
+
+
+def _say(text: str) -> None:
+    if sys.stderr is not None:  # closed: nobody wants to know, and the status still counts
+        sys.stderr.write(text)
 
 
 def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> None:
@@ -98,12 +104,22 @@ def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> N
     how = f"signal {-culprit.exit_code}" if culprit.exit_code < 0 else f"exit status {culprit.exit_code}"
     words = _last_words(culprit)
     if ending.asked_to_end:
-        sys.stderr.write(f"cobre launch: ended by {ending.asked_to_end[0].name}\n")
+        _say(f"cobre launch: ended by {ending.asked_to_end[0].name}\n")
+    elif _only_tells(culprit):
+        repeated = options.quiet or not _is_last_on_display(console, culprit, words)
+        why = f":\n{''.join(words)}" if repeated else "\n"
+        _say(f"cobre launch: no rank here failed by itself; {who} ended first, with {how}, and says why{why}")
     elif options.quiet or not _is_last_on_display(console, culprit, words):
         colon = ", its last words:" if words else ""
-        sys.stderr.write(f"cobre launch: {who} failed first, with {how}{colon}\n{''.join(words)}")
+        _say(f"cobre launch: {who} failed first, with {how}{colon}\n{''.join(words)}")
     else:
-        sys.stderr.write(f"cobre launch: {who} failed with {how}\n")
+        _say(f"cobre launch: {who} failed with {how}\n")
+
+
+def _only_tells(culprit: RankResult) -> bool:
+    """Whether even the first failure here tells of a rank that left in good order, or failed on another machine."""
+    failure = culprit.failure
+    return failure is not None and failure.is_consequence and failure.kind != InitializationFailed.__name__
 
 
 def _last_words(culprit: RankResult) -> list[str]:
@@ -124,7 +140,7 @@ def _is_last_on_display(console: Console, culprit: RankResult, words: Sequence[s
 def _output(options: argparse.Namespace, console: Console) -> Output:
     outputs: list[Output] = [] if options.quiet else [console]
     if options.log_dir is not None:
-        outputs.append(LogFiles(options.log_dir))
+        outputs.append(LogFiles(options.log_dir, options.size))
     return Several(outputs) if outputs else Nowhere()
 
 
@@ -164,6 +180,8 @@ def _split(parser: Parser, arguments: list[str]) -> tuple[list[str], list[str]]:
             return arguments[:position], arguments[position + 1 :]
         if word == "-m" or not word.startswith("-"):
             return arguments[:position], arguments[position:]
+        if word.startswith("-n") and word[2:3].isalpha():  # argparse would read it as the value of -n
+            parser.error(f"{word} is no option; -n N says how many ranks, -{word} is passed on to mpiexec")
         if word.partition("=")[0] not in VALUED | FLAGS and not word.startswith("-n"):
             # Nobody knows whether the next word is this option's value or the program.
             if "--" not in arguments[position:]:

@@ -97,7 +97,9 @@ def get_backend(name: str) -> Backend:
         return _builtin(wanted)
     points = _third_parties()
     if wanted not in points:
-        raise InvalidBackend(str(name), _names())
+        # Here one has to be named: auto is for those who look into the environment first.
+        suggestion = f"choose {', '.join(_names())}" if wanted == BackendKind.AUTO else ""
+        raise InvalidBackend(str(name), _names(), suggestion=suggestion)
     try:
         return _load(points[wanted])
     except (Exception, SystemExit) as error:  # a stranger's import may raise anything; say whose it was

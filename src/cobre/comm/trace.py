@@ -14,7 +14,7 @@ import json
 import os
 import struct
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -66,18 +66,35 @@ def merge(path: Path) -> list[RankTrace]:
 
 
 @contextmanager
-def merging(environ: Mapping[str, str]) -> Iterator[list[RankTrace]]:
-    """Around ranks that run with ``environ``: nothing old stays, and afterwards the list holds what was merged."""
+def merging(environ: MutableMapping[str, str]) -> Iterator[list[RankTrace]]:
+    """Around ranks that run with ``environ``: nothing old stays, and afterwards the list holds what was merged.
+
+    The file gets its whole path, because ranks may go elsewhere. One that cannot be written is told on stderr: how the
+    ranks ended counts for more.
+    """
     traces: list[RankTrace] = []
-    path = Path(environ.get(VARIABLE, ""))
     if not environ.get(VARIABLE):
         yield traces
         return
-    remove_old(path)
+    path = Path(environ[VARIABLE]).absolute()
+    environ[VARIABLE] = str(path)
+    with _telling(path):
+        remove_old(path)
     try:
         yield traces
     finally:
-        traces.extend(merge(path))
+        with _telling(path):
+            traces.extend(merge(path))
+
+
+@contextmanager
+def _telling(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        if sys.stderr is not None:
+            sys.stderr.write(f"cobre: the trace {path} cannot be merged: {reason}\n")
 
 
 def _rank_files(path: Path) -> Iterator[Path]:
@@ -97,7 +114,14 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write("usage: python -m cobre.comm.trace FILE    (merges FILE.rank* into FILE)\n")
         return 4
     path = Path(arguments[0])
-    traces = merge(path)
+    traces: list[RankTrace] = []
+    try:
+        traces = merge(path)
+    except (OSError, ValueError) as error:
+        sys.stderr.write(
+            f"{path} cannot be merged: {error}\n  fix: see that it can be written, and remove what is no trace\n"
+        )
+        return 4
     if not traces:
         sys.stderr.write(
             f"there is no {os.fspath(path)}.rank*\n  fix: run with COBRE_COMM_TRACE={path} first\n"

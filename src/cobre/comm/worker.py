@@ -1,4 +1,4 @@
-"""What runs in each process that `cobre.comm.run` starts: ``python -m cobre.comm.worker DESCRIPTOR``."""
+"""What runs in each process that `cobre.comm.run` starts, with the descriptor of its task as only argument."""
 
 from __future__ import annotations
 
@@ -25,20 +25,53 @@ __all__ = ["dump_exception", "load_task", "main"]
 def load_task(descriptor: int) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], bool]:
     """The function, its arguments, and whether anybody listens to events."""
     with mmap.mmap(descriptor, 0, prot=mmap.PROT_READ) as memory:
-        search_path, wants_events, call = pickle.loads(memory)  # noqa: S301 - from the process that started us
+        wants_events, call = pickle.loads(memory)  # noqa: S301 - from the process that started us
     os.close(descriptor)
-    sys.path[:] = search_path  # before the rest, which may need it to be loaded
     function, args, kwargs = pickle.loads(call)  # noqa: S301
     return function, args, kwargs, wants_events
 
 
+class _WithoutConstructor:
+    """Stands for an exception whose constructor refuses what pickle gives it, and loads as that exception."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __reduce__(self) -> tuple[Callable[..., BaseException], tuple[Any, ...]]:
+        return _remake, (type(self._error), self._error.args, self._error.__dict__)
+
+
+def _remake(kind: type[BaseException], args: tuple[Any, ...], state: dict[str, Any]) -> BaseException:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
+
 def dump_exception(error: BaseException) -> bytes:
-    """The exception as bytes that certainly load again, if only as a description."""
+    """A description, and the exception itself if it can be sent at all."""
+    description = "".join(traceback.format_exception_only(error)).strip()
+    data = b""
+    for form in (error, _WithoutConstructor(error)):
+        with contextlib.suppress(
+            Exception
+        ):  # whatever a foreign class raises when it is pickled, made or shown
+            candidate = cloudpickle.dumps(form)
+            again = pickle.loads(candidate)  # noqa: S301
+            if isinstance(again, BaseException) and str(again) == str(error):
+                data = candidate
+                break
+    return pickle.dumps((description, data))
+
+
+def _dump_result(result: Any, rank: int) -> bytes:
     try:
-        data: bytes = cloudpickle.dumps(error)
-        pickle.loads(data)  # noqa: S301 - an exception's constructor may refuse what pickle gives it
-    except Exception:
-        data = cloudpickle.dumps(RuntimeError("".join(traceback.format_exception_only(error)).strip()))
+        data: bytes = cloudpickle.dumps(result)
+    except Exception as error:
+        raise CobreError(
+            f"what rank {rank} returned cannot be sent back: {error}",
+            kind="IncompatibleSettings",
+            suggestion="return what can be pickled: numbers, arrays, plain objects",
+        ) from error
     return data
 
 
@@ -56,7 +89,7 @@ def main() -> int:
 
         with create_communicator() as comm, receiving(send_event):
             result = function(comm, *args, **kwargs)
-        outbox.send(Tag.RESULT, cloudpickle.dumps(result))
+        outbox.send(Tag.RESULT, _dump_result(result, comm.rank))
     except SystemExit:
         raise
     except BaseException as error:
@@ -76,7 +109,3 @@ def _end_by(number: signal.Signals) -> None:
         sys.stdout.flush()
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

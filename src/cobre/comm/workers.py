@@ -19,21 +19,21 @@ from cobre.comm.events import receiving
 from cobre.comm.launch import still_running
 from cobre.comm.launch.group import Group
 from cobre.comm.launch.output import Console
-from cobre.comm.launch.process import RankProcess
-from cobre.comm.launch.report import Tag
+from cobre.comm.launch.report import above_standard
 from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
-from cobre.comm.launch.verdict import first_failure, result_of
+from cobre.comm.outcomes import KEPT_LINES, OnEvent, deliver, raise_failure, result
 from cobre.comm.selection import DEFAULT_FOR_MANY, BackendKind, available_backends, get_backend
 from cobre.comm.trace import merging
 from cobre.errors import CobreError, WorkerError
 
 __all__ = ["run"]
 
-OnEvent = Callable[[int, Any], None]
+# Workers search where this process does, from their first import on: by itself an interpreter would look into the
+# working directory first, where a file may have any name, and not where the program found us.
+BOOT = "import sys; sys.path[:] = {path!r}; from cobre.comm.worker import main; sys.exit(main())"
 
 INTERRUPT_GRACE_S = 2.0
-KEPT_LINES = 50
 
 
 def run(
@@ -67,13 +67,22 @@ def run(
     size = index(num_workers)
     if size < 1:
         raise ValueError(f"cannot start {size} workers\n  fix: pass 1 or more")
+    if timeout is not None and not timeout > 0:
+        raise ValueError(
+            f"a timeout of {timeout} s leaves no time\n  fix: pass seconds above 0, or None to wait"
+        )
+    if not callable(fn):
+        raise TypeError(
+            f"{fn!r} is no function\n  fix: pass the function itself, and its arguments as args=(…,)"
+        )
+    args, kwargs = tuple(args), dict(kwargs or {})
     record = _choose(backend, size)
     refusal = record.unavailable()
     if refusal is not None:
         refuse(record.name, refusal)
     if size == 1:
-        return [_run_here(record, fn, args, kwargs or {}, on_event)]
-    with _task(fn, args, kwargs or {}, on_event is not None) as descriptor:
+        return [_run_here(record, fn, args, kwargs, on_event)]
+    with _task(fn, args, kwargs, on_event is not None) as descriptor:
         commands = _commands(record, size, descriptor)
         environ = {**os.environ, **(environment or {})}
         relays = relay_signals and threading.current_thread() is threading.main_thread()
@@ -107,7 +116,8 @@ def _choose(backend: str, size: int) -> Backend:
 
 
 def _commands(record: Backend, size: int, descriptor: int) -> list[RankCommand]:
-    argv = (sys.executable, "-m", "cobre.comm.worker", str(descriptor))
+    boot = BOOT.format(path=[entry for entry in sys.path if isinstance(entry, str)])
+    argv = (sys.executable, "-c", boot, str(descriptor))
     commands = record.rank_commands(argv, size)
     if any(command.rank is None for command in commands):
         _refuse_starter(record)
@@ -132,17 +142,17 @@ def _task(
     import cloudpickle  # slow to import, and one worker needs none
 
     try:
-        call = cloudpickle.dumps((fn, tuple(args), dict(kwargs)))
+        call = cloudpickle.dumps((fn, args, kwargs))
     except Exception as error:  # whatever a foreign object raises when it is pickled
         raise CobreError(
             f"the function or its arguments cannot be sent to the workers: {error}",
             kind="IncompatibleSettings",
             suggestion="pass what can be pickled; open files, locks and connections inside the function",
         ) from error
-    descriptor = os.memfd_create("cobre_comm_task")
+    descriptor = above_standard(os.memfd_create("cobre_comm_task"))
     try:
         with os.fdopen(descriptor, "wb", closefd=False) as file:
-            pickle.dump((sys.path, wants_events, call), file)
+            pickle.dump((wants_events, call), file)
         yield descriptor
     finally:
         os.close(descriptor)
@@ -181,15 +191,15 @@ def _run_in_processes(
     relays_signals: bool,
 ) -> list[Any]:
     deadline = time.monotonic() + timeout if timeout is not None else math.inf
-    environ = {**environ, **thread_settings(len(commands), environ)}
+    variables = {**environ, **thread_settings(len(commands), environ)}
     with (
-        merging(environ),
+        merging(variables),
         Group(commands, Console(prefix=False), keep_lines=KEPT_LINES) as group,
         SignalRelay(group) if relays_signals else nullcontext() as relay,
     ):
-        group.on_report = lambda rank: _deliver(rank, on_event)
+        group.on_report = lambda rank: deliver(rank, on_event)
         try:
-            group.start(record.name, environ, pass_fds=(descriptor,))
+            group.start(record.name, variables, pass_fds=(descriptor,))
             if relay is not None:
                 relay.all_started()
             is_done = group.wait(deadline)
@@ -199,52 +209,5 @@ def _run_in_processes(
             raise
         if not is_done:
             raise still_running(group, timeout)
-    _raise_failure(group, relay.asked_to_end if relay is not None else [])
-    return [_result(rank) for rank in group.ranks]
-
-
-def _deliver(rank: RankProcess, on_event: OnEvent | None) -> None:
-    for data in rank.inbox.take(Tag.EVENT):
-        if on_event is not None:
-            on_event(rank.rank or 0, pickle.loads(data))  # noqa: S301 - from a process we started
-
-
-def _raise_failure(group: Group, asked_to_end: Sequence[signal.Signals]) -> None:
-    culprit = first_failure([result_of(rank, group.started_at) for rank in group.ranks])
-    if culprit is None:
-        return
-    if len(asked_to_end) > 1 and culprit.exit_code == -signal.SIGKILL:
-        # We killed it because the user would not wait: no failure of the rank.
-        raise KeyboardInterrupt if asked_to_end[-1] == signal.SIGINT else SystemExit(128 + asked_to_end[-1])
-    [rank] = [rank for rank in group.ranks if rank.rank == culprit.rank]
-    number = culprit.rank or 0
-    inner = None
-    for data in rank.inbox.take(Tag.EXCEPTION):
-        inner = pickle.loads(data)  # noqa: S301
-    if inner is None:
-        error = WorkerError(number, culprit.exit_code, None)
-        for line in culprit.output.splitlines()[-KEPT_LINES:]:
-            error.add_note(line)
-        raise error
-    if culprit.failure is not None:
-        inner.add_note(f"\nOn rank {number}:\n{culprit.failure.traceback.rstrip()}")
-    raise WorkerError(number, culprit.exit_code, inner) from inner
-
-
-def _result(rank: RankProcess) -> Any:
-    results = rank.inbox.take(Tag.RESULT)
-    number = rank.rank or 0
-    if not results:
-        raise WorkerError(
-            number,
-            0,
-            None,
-            f"rank {number} ended without returning from its function",
-            suggestion="return from the function instead of calling sys.exit() or os._exit()",
-        )
-    try:
-        return pickle.loads(results[-1])  # noqa: S301
-    except Exception as error:
-        raise WorkerError(
-            number, 0, error, f"what rank {number} returned cannot be rebuilt here: {error}"
-        ) from error
+    raise_failure(group, relay.asked_to_end if relay is not None else [])
+    return [result(rank) for rank in group.ranks]

@@ -7,6 +7,7 @@ before it is timed.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -59,6 +60,8 @@ def measure(
     for record in records:
         output = _Rows(on_row)
         argv = [
+            sys.executable,
+            "-P",  # or files in the working directory would stand in for modules
             "-m",
             MEMBER,
             plan.to_json(peer=record.name if isinstance(record, Peer) else "", limit=record.speed_limit),

@@ -12,9 +12,14 @@ from cobre.comm.bench import Report
 from cobre.comm.bench.plan import Row, human_size
 from cobre.errors import CobreError
 
-__all__ = ["plot"]
+__all__ = ["check", "plot"]
 
 MARKERS = "osD^vPX*"
+NO_SIZES, MEASURE = (
+    "a plot needs sizes, and nothing with a size is measured",
+    "measure allreduce, allgatherv or broadcast",
+)
+NAME_IT = "end the name in .png, .svg, .pdf or .html"
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <style>
@@ -33,6 +38,19 @@ td:nth-child(-n+2) {{ text-align: left }}
 """
 
 
+def check(path: Path, operations: Sequence[str]) -> None:
+    """Refuse what `plot` could not write, before the time is spent that measuring takes."""
+    if not path.parent.is_dir():
+        raise CobreError(
+            f"there is no folder {path.parent}", suggestion="make it, or write the plot elsewhere"
+        )
+    if set(operations) <= {"barrier"}:
+        raise CobreError(NO_SIZES, suggestion=MEASURE)
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in ("html", "htm", *_new_figure().canvas.get_supported_filetypes()):
+        raise CobreError(f"{path.name} is no picture that can be written", suggestion=NAME_IT)
+
+
 def plot(report: Report, path: Path) -> None:
     """Write ``path``: ``.html`` is a page with the figure and the numbers, anything else what matplotlib knows."""
     figure = _figure(report)
@@ -41,7 +59,7 @@ def plot(report: Report, path: Path) -> None:
         try:
             figure.savefig(path, dpi=150)
         except ValueError as error:
-            raise CobreError(str(error), suggestion="end the name in .png, .svg, .pdf or .html") from error
+            raise CobreError(str(error), suggestion=NAME_IT) from error
         return
     picture = io.StringIO()
     figure.savefig(picture, format="svg")
@@ -53,19 +71,21 @@ def plot(report: Report, path: Path) -> None:
     path.write_text(page, encoding="utf-8")
 
 
-def _figure(report: Report) -> Any:
+def _new_figure(**options: Any) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise CobreError(
             "plots need matplotlib, which is not installed", suggestion="pip install 'pycobre[plot]'"
         ) from error
+    return Figure(**options)
+
+
+def _figure(report: Report) -> Any:
     operations = list(dict.fromkeys(row.operation for row in report.rows if row.bytes))
     if not operations:
-        raise CobreError(
-            "nothing with a size was measured", suggestion="measure allreduce, allgatherv or broadcast"
-        )
-    figure = Figure(figsize=(4.2 * len(operations) + 0.8, 6.4), layout="constrained")
+        raise CobreError(NO_SIZES, suggestion=MEASURE)
+    figure = _new_figure(figsize=(4.2 * len(operations) + 0.8, 6.4), layout="constrained")
     axes = figure.subplots(2, len(operations), squeeze=False, sharex=True, sharey="row")
     for column, operation in enumerate(operations):
         rows = [row for row in report.rows if row.operation == operation]

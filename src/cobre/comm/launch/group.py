@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
-import os
 import secrets
 import selectors
-import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +21,7 @@ from cobre.comm.launch.guard import Guard
 from cobre.comm.launch.output import Output
 from cobre.comm.launch.process import RankProcess, Stream
 from cobre.comm.launch.report import Inbox
+from cobre.comm.launch.sweep import kill_marked, remove
 from cobre.comm.launch.visitors import Visitor, Visitors
 from cobre.errors import InitializationFailed
 
@@ -35,6 +36,15 @@ PROMPT_S = 0.15
 LAST_WORDS_S = 2.0
 
 MARK = "COBRE_LAUNCH_ID"
+
+REMEDIES = {
+    errno.EMFILE: "start fewer ranks, or allow more open files: ulimit -n",
+    errno.ENFILE: "start fewer ranks, or allow this machine more open files: sysctl fs.file-max",
+    errno.EAGAIN: "start fewer ranks, or allow more processes: ulimit -u",
+    errno.ENOMEM: "start fewer ranks, or free some memory",
+    errno.E2BIG: "pass fewer or shorter arguments and variables",
+}
+"""For what is no fault of the program's."""
 
 
 class HasFileno(Protocol):
@@ -66,6 +76,7 @@ class Group:
         self._mark = f"{MARK}={secrets.token_hex(16)}"
         self._leaves = [path for command in commands for path in command.leaves]
         self._selector = selectors.DefaultSelector()
+        self._lets_children_go = _stop_ignoring_children()
         self.visitors = visitors
         self._guard = Guard(self._mark, self._leaves)
         self.on_readable(self._guard, self._restart_guard)
@@ -100,7 +111,9 @@ class Group:
                     backend,
                     error,
                     f"cannot start {command.argv[0]!r}: {error.strerror}",
-                    suggestion="check the program's path, and that it may be executed",
+                    suggestion=REMEDIES.get(
+                        error.errno or 0, "check the program's path, and that it may be executed"
+                    ),
                 ) from error
             self._add(rank)
 
@@ -109,7 +122,12 @@ class Group:
         self._selector.register(source, selectors.EVENT_READ, callback)
 
     def send(self, number: int) -> None:
-        """Forward a signal to everything that runs."""
+        """Forward a signal to everything that runs.
+
+        Straight to ranks that another program started: mpiexec makes something else of most signals. To kill, kill it.
+        """
+        if self.visitors is not None and number != signal.SIGKILL and self.visitors.send(number):
+            return
         for rank in self.running:
             rank.signal_group(number)
 
@@ -186,9 +204,7 @@ class Group:
                 key.data()
         if waits_for_end_of_line and not events:
             for rank, stream in self._unshown():
-                self._output.show_partial(
-                    rank.rank, bytes(stream.partial[stream.shown :]), is_error=stream.is_error
-                )
+                self._output.show_partial(rank.rank, bytes(stream.partial), is_error=stream.is_error)
                 stream.shown = len(stream.partial)
 
     def _unshown(self) -> list[tuple[RankProcess | Visitor, Stream]]:
@@ -231,8 +247,7 @@ class Group:
 
     def _show(self, rank: RankProcess | Visitor, stream: Stream, lines: list[bytes]) -> None:
         rank.tail.extend(lines)
-        if lines and stream.shown:
-            lines = [lines[0][stream.shown :], *lines[1:]]
+        if lines:
             stream.shown = 0
         self._output.show(rank.rank, lines, is_error=stream.is_error)
 
@@ -253,31 +268,27 @@ class Group:
     ) -> None:
         for rank in self.running:
             rank.signal_group(signal.SIGKILL)
-        if exc_type is not None:
-            _kill_marked(self._mark)  # one that was just being started is not in the list yet
+        kill_marked(
+            self._mark
+        )  # one that was just being started, one in a session of its own, a killed mpiexec's
         for rank in self.running:
             rank.reap()
         self.running.clear()
         for path in self._leaves:
-            _remove(Path(path))
+            remove(Path(path))
         self._guard.dismiss()
         self._selector.close()
         if self.visitors is not None:
             self.visitors.close()
         self._output.close()
+        if self._lets_children_go:
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 
-def _remove(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink()
-
-
-def _kill_marked(mark: str) -> None:
-    """Kill every process that carries this launch's mark in its environment."""
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
-                os.kill(int(entry.name), signal.SIGKILL)
+def _stop_ignoring_children() -> bool:
+    """If SIGCHLD is ignored, which programs inherit, nobody learns how a child ended. Whether that was so."""
+    is_ignored = signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN
+    if not is_ignored or threading.current_thread() is not threading.main_thread():
+        return False
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    return True

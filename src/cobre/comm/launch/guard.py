@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Sequence
 from typing import IO, cast
+from weakref import WeakSet
 
 __all__ = ["Guard"]
 
@@ -33,10 +34,23 @@ done
 """
 
 
+_guards: WeakSet[Guard] = WeakSet()
+
+
+def _let_go() -> None:
+    """In a forked child: the pipe is its parent's alone, or the guard would wait for the child's death, too."""
+    for guard in _guards:
+        guard.let_go()
+
+
+os.register_at_fork(after_in_child=_let_go)
+
+
 class Guard:
     """Knows which process groups live, and outlives this process."""
 
     def __init__(self, mark: str, leaves: Sequence[str]) -> None:
+        _guards.add(self)
         self._arguments = (mark, *leaves)
         self._last = b"\n"
         self._process = self._start()
@@ -60,6 +74,10 @@ class Guard:
         """There is nothing left to guard."""
         self._tell(b"end\n")
         self._discard()
+
+    def let_go(self) -> None:
+        """This process is another by now, and has no part in it."""
+        cast("IO[bytes]", self._process.stdin).close()
 
     def _start(self) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(

@@ -19,7 +19,7 @@ from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
 from cobre.comm.launch.verdict import RankResult, first_failure, result_of
 from cobre.comm.launch.visitors import Visitors
-from cobre.comm.selection import DEFAULT_FOR_MANY, get_backend
+from cobre.comm.selection import DEFAULT_FOR_MANY, BackendKind, get_backend
 from cobre.comm.trace import merging, summary
 from cobre.errors import CobreError
 
@@ -66,11 +66,14 @@ def launch(request: Request, output: Output) -> Ending:
 
     Past the timeout all ranks are killed and `WorkerError` names those that still ran.
     """
-    record = get_backend(request.backend)
+    is_auto = request.backend.strip().lower() == BackendKind.AUTO
+    record = get_backend(DEFAULT_FOR_MANY if is_auto else request.backend)
     visitors = None
     argv = runnable(request.argv)
     if record.rank_variables:
-        visitors = Visitors(record.rank_variables, is_split=output.is_split, keep_lines=KEPT_LINES)
+        visitors = Visitors(
+            request.size, record.rank_variables, is_split=output.is_split, keep_lines=KEPT_LINES
+        )
         argv = visitors.wrap(argv)
     commands = _commands(record, request, argv)
     deadline = time.monotonic() + request.timeout if request.timeout is not None else math.inf

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
+from cobre.errors import CobreError
+
 __all__ = ["Console", "LogFiles", "Nowhere", "Output", "Several", "is_coloured"]
 
 COLOURS = (36, 33, 35, 32, 34, 31, 96, 93, 95, 92, 94, 91)
@@ -28,8 +30,8 @@ class Output(Protocol):
     def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
         """Lines that are complete."""
 
-    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
-        """The next piece of a line that has no end yet."""
+    def show_partial(self, rank: int | None, line: bytes, *, is_error: bool) -> None:
+        """All there is so far of a line that has no end yet; once it has, `show` gets it whole."""
 
     def close(self) -> None:
         """No more lines come."""
@@ -44,7 +46,7 @@ class Nowhere:
     def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
         pass
 
-    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
+    def show_partial(self, rank: int | None, line: bytes, *, is_error: bool) -> None:
         pass
 
     def close(self) -> None:
@@ -55,62 +57,92 @@ class Console:
     """This process's stdout and stderr, looked up at every write so that redirection works."""
 
     def __init__(
-        self, *, prefix: bool = True, colour: bool = False, width: int = 1, is_split: bool | None = None
+        self,
+        *,
+        prefix: bool = True,
+        colour: bool = False,
+        error_colour: bool = False,
+        width: int = 1,
+        is_split: bool | None = None,
     ) -> None:
         self._prefix = prefix
-        self._colour = colour
+        self._colour = {False: colour, True: error_colour}
         self._width = width
         self._open_line: tuple[int | None, bool] | None = None
+        self._open_bytes = 0
         self.last_shown: int | None = None
         self.lines_in_a_row = 0
         self.is_split = not _is_same_file(sys.stdout, sys.stderr) if is_split is None else is_split
-        self.is_interactive = sys.stdout.isatty()
+        self.is_interactive = sys.stdout is not None and sys.stdout.isatty()
 
     def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
         if not lines:
             return
-        prefix = self._prefix_of(rank)
-        text = f"\n{prefix}".join(line.decode(errors="replace") for line in lines)
-        self._write(f"{self._begin(rank, is_error)}{text}\n", is_error=is_error)
+        begin, first = self._begin(rank, lines[0], is_error)
+        prefix = self._prefix_of(rank, is_error)
+        text = f"\n{prefix}".join(line.decode(errors="replace") for line in (first, *lines[1:]))
+        self._write(f"{begin}{text}\n", is_error=is_error)
         self._open_line = None
         self.lines_in_a_row = len(lines) + (self.lines_in_a_row if self.last_shown == rank else 0)
         self.last_shown = rank
 
-    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
-        text = piece.decode(errors="replace").replace("\r", f"\r{self._prefix_of(rank)}")
-        self._write(f"{self._begin(rank, is_error)}{text}", is_error=is_error)
-        self._open_line = (rank, is_error)
+    def show_partial(self, rank: int | None, line: bytes, *, is_error: bool) -> None:
+        begin, piece = self._begin(rank, line, is_error)
+        text = piece.decode(errors="replace").replace("\r", f"\r{self._prefix_of(rank, is_error)}")
+        self._write(f"{begin}{text}", is_error=is_error)
+        self._open_line, self._open_bytes = (rank, is_error), len(line)
 
     def close(self) -> None:
         pass
 
-    def _begin(self, rank: int | None, is_error: bool) -> str:
-        """What comes before this rank's text: nothing if its own unfinished line is the last thing on display."""
+    def _begin(self, rank: int | None, line: bytes, is_error: bool) -> tuple[str, bytes]:
+        """What comes before this rank's line, and what of it is still to be shown.
+
+        Only its rest if its beginning is the last thing on display, else all of it again, so that lines stay whole.
+        """
         if self._open_line == (rank, is_error):
-            return ""
-        return ("" if self._open_line is None else "\n") + self._prefix_of(rank)
+            return "", line[self._open_bytes :]
+        return ("" if self._open_line is None else "\n") + self._prefix_of(rank, is_error), line
 
     def _write(self, text: str, *, is_error: bool) -> None:
         stream = sys.stderr if is_error else sys.stdout
-        stream.write(text)
+        if stream is None:  # the program was started without one
+            return
+        try:
+            stream.write(text)
+        except UnicodeEncodeError:
+            stream.write(text.encode(stream.encoding, "replace").decode(stream.encoding))
         stream.flush()
 
-    def _prefix_of(self, rank: int | None) -> str:
+    def _prefix_of(self, rank: int | None, is_error: bool) -> str:
         if rank is None or not self._prefix:
             return ""
-        if not self._colour:
+        if not self._colour[is_error]:
             return f"[{rank:>{self._width}}] "
         return f"\x1b[{COLOURS[rank % len(COLOURS)]}m[{rank:>{self._width}}]\x1b[0m "
 
 
 class LogFiles:
-    """One file per rank in a directory, written as the lines come. A command that is all ranks has one file."""
+    """One file per rank in a directory, written as the lines come. A command that is all ranks has one file.
+
+    Files of an earlier launch with more than ``size`` ranks are removed, or they would pass for this one's.
+    """
 
     is_split = False
     is_interactive = False
 
-    def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
+    def __init__(self, directory: Path, size: int) -> None:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            for file in directory.glob("rank*.log"):
+                if (number := file.stem.removeprefix("rank")).isdecimal() and int(number) >= size:
+                    file.unlink()
+        except OSError as error:
+            raise CobreError(
+                f"logs cannot be written to {directory}: {error.strerror}",
+                context={"directory": str(directory)},
+                suggestion="name a directory that is yours, or one that can be made",
+            ) from error
         self._directory = directory
         self._files: dict[int | None, IO[bytes]] = {}
 
@@ -123,7 +155,7 @@ class LogFiles:
         if lines:
             self._files[rank].write(b"".join(line + b"\n" for line in lines))
 
-    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
+    def show_partial(self, rank: int | None, line: bytes, *, is_error: bool) -> None:
         pass
 
     def close(self) -> None:
@@ -143,18 +175,18 @@ class Several:
         for output in self._outputs:
             output.show(rank, lines, is_error=is_error)
 
-    def show_partial(self, rank: int | None, piece: bytes, *, is_error: bool) -> None:
+    def show_partial(self, rank: int | None, line: bytes, *, is_error: bool) -> None:
         for output in self._outputs:
-            output.show_partial(rank, piece, is_error=is_error)
+            output.show_partial(rank, line, is_error=is_error)
 
     def close(self) -> None:
         for output in self._outputs:
             output.close()
 
 
-def is_coloured(stream: IO[str], environ: Mapping[str, str]) -> bool:
+def is_coloured(stream: IO[str] | None, environ: Mapping[str, str]) -> bool:
     """Whether colours are wanted there: on a terminal that has them, unless NO_COLOR says otherwise."""
-    if environ.get("NO_COLOR"):
+    if stream is None or environ.get("NO_COLOR"):
         return False
     return bool(environ.get("FORCE_COLOR")) or (stream.isatty() and environ.get("TERM") != "dumb")
 

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import IO
 
 from cobre.comm.backend import RankCommand
+from cobre.comm.launch.pidfd import exit_code_of
 from cobre.comm.launch.report import VARIABLE, Inbox
 
 __all__ = ["RankProcess", "Stream"]
 
 READ_BYTES = 1 << 20  # more than a pipe holds, so that one read takes all there is
-LONGEST_LINE = 1 << 20  # beyond this a line is shown in pieces rather than kept
+LONGEST_LINE = 16 << 20  # beyond this a line is shown in pieces rather than kept
 
 
 class Stream:
@@ -117,7 +118,14 @@ class RankProcess:
         self.reap()
 
     def reap(self) -> None:
-        self.exit_code = self.process.wait()
+        try:
+            code = os.waitstatus_to_exitcode(os.waitpid(self.process.pid, 0)[1])
+        except (
+            ChildProcessError
+        ):  # the program waits for all its children, or lets the kernel do it: Popen would say 0
+            known = exit_code_of(self.end)
+            code = known if known is not None else int(self.inbox.failure is not None)
+        self.exit_code = self.process.returncode = code
         self.ended_at = time.monotonic()
         os.close(self.end)
         self.inbox.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import json
 import os
 import struct
@@ -29,6 +30,7 @@ __all__ = [
     "Message",
     "Outbox",
     "Tag",
+    "above_standard",
     "failure_of",
     "report_exit",
     "report_failures",
@@ -89,11 +91,24 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
+def above_standard(descriptor: int) -> int:
+    """The same file under a number that is no child's stdin, stdout or stderr: where one of ours is closed, as under
+    some daemons, the next file gets its number."""
+    if descriptor > 2:
+        return descriptor
+    lifted = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return lifted
+
+
 class Inbox:
     """The starter's end: reads whole messages as they come."""
 
     def __init__(self, read_end: int | None = None) -> None:
-        self.read_end, self.write_end = os.pipe() if read_end is None else (read_end, -1)
+        if read_end is None:
+            self.read_end, self.write_end = map(above_standard, os.pipe())
+        else:
+            self.read_end, self.write_end = read_end, -1
         os.set_blocking(self.read_end, False)
         self.messages: list[Message] = []
         self._data = bytearray()
@@ -112,7 +127,11 @@ class Inbox:
     @property
     def has_ended_in_order(self) -> bool:
         """Whether the rank said so itself."""
-        return any(message.tag == Tag.END for message in self.messages)
+        return self.holds(Tag.END)
+
+    def holds(self, tag: Tag) -> bool:
+        """Whether a message with this tag has come and was not taken yet."""
+        return any(message.tag == tag for message in self.messages)
 
     def fileno(self) -> int:
         return self.read_end

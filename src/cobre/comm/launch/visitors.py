@@ -7,6 +7,7 @@ import math
 import os
 import re
 import secrets
+import signal
 import socket
 import sys
 import time
@@ -66,8 +67,11 @@ class Visitor:
 class Visitors:
     """The place to which ranks connect. It has an abstract name: nothing to leave behind, and unguessable."""
 
-    def __init__(self, rank_variables: Sequence[str], *, is_split: bool, keep_lines: int | None) -> None:
+    def __init__(
+        self, size: int, rank_variables: Sequence[str], *, is_split: bool, keep_lines: int | None
+    ) -> None:
         self.ranks: dict[int, Visitor] = {}
+        self._size = size
         self._rank_variables = rank_variables
         self._is_split = is_split
         self._keep_lines = keep_lines
@@ -129,6 +133,16 @@ class Visitors:
         visitor.streams.append(stream)
         on_stream(visitor, stream)
 
+    def send(self, number: int) -> bool:
+        """Signal every rank; ``False``, and nothing done, unless all of them run on this machine and are known."""
+        ends = [visitor.end for visitor in self.ranks.values() if visitor.end is not None]
+        if len(ends) < self._size:
+            return False
+        for end in ends:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(end, number)
+        return True
+
     def note_report(self, visitor: Visitor) -> None:
         """Remember who reported a failure first."""
         if visitor.inbox is not None and visitor.inbox.failure is not None:
@@ -144,7 +158,8 @@ class Visitors:
         told = [
             RankResult(
                 rank=visitor.rank,
-                exit_code=visitor.exit_code or result.exit_code,
+                # If a signal ended one that had told its failure, the signal was mpiexec's.
+                exit_code=max(visitor.exit_code or 0, 0) or result.exit_code,
                 output=text_of(visitor.tail),
                 ended_after_s=visitor.reported_at - started_at,
                 failure=visitor.failure,

@@ -37,6 +37,9 @@ class Membership:
     """What kept this rank from finishing a call that the others are in, if anything did."""
 
 
+INTERRUPTED = 130
+"""What a shell makes of a program that SIGINT ended."""
+
 _members: dict[Membership, int] = {}
 _installed: set[str] = set()
 _previous_hook: Callable[..., Any] = sys.excepthook
@@ -87,7 +90,7 @@ def _report_and_abort(
 ) -> None:
     _previous_hook(kind, error, traceback)
     if not _is_prompt() and (ours := _ours()):
-        _abort(ours[0], 1, f"raised {kind.__name__}")
+        _abort(ours[0], INTERRUPTED if issubclass(kind, KeyboardInterrupt) else 1, f"raised {kind.__name__}")
 
 
 def _is_prompt() -> bool:

@@ -12,7 +12,7 @@ from cobre.comm.backend import Leftover
 
 __all__ = ["find_leftovers"]
 
-DIRECTORY = Path("/dev/shm")
+DIRECTORY = Path("/dev/shm")  # noqa: S108 - where both libraries put them
 PATTERNS = ("mpich_shm_*", "sm_segment.*")
 """MPICH's and Open MPI's names."""
 
