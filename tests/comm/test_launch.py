@@ -15,9 +15,9 @@ import pytest
 
 from cobre.comm.backend import Backend, Detection, RankCommand
 from cobre.comm.launch import first_failure, group, run_ranks
-from cobre.comm.launch.report import Failure
 from cobre.comm.launch.threads import VARIABLES, cpu_quota, thread_settings, usable_cpus
 from cobre.comm.launch.verdict import RankResult
+from cobre.comm.report import Failure
 from cobre.errors import InitializationFailed, WorkerError
 
 

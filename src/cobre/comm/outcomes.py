@@ -9,8 +9,8 @@ from typing import Any
 
 from cobre.comm.launch.group import Group
 from cobre.comm.launch.process import RankProcess
-from cobre.comm.launch.report import Tag
 from cobre.comm.launch.verdict import first_failure, result_of
+from cobre.comm.report import Tag
 from cobre.errors import WorkerError
 
 __all__ = ["KEPT_LINES", "OnEvent", "deliver", "raise_failure", "result"]

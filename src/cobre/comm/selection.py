@@ -265,7 +265,7 @@ def _require_available(record: Backend) -> None:
 def _open(record: Backend, config: Any) -> GroupMember:
     _require_available(record)
     if REPORT_VARIABLE in os.environ:
-        from cobre.comm.launch.report import report_failures
+        from cobre.comm.report import report_failures
 
         report_failures()
     communicator = _started(record, lambda: record.open(config))

@@ -15,7 +15,7 @@ from typing import Any
 import cloudpickle
 
 from cobre.comm.events import receiving
-from cobre.comm.launch.report import Outbox, Tag, failure_of
+from cobre.comm.report import Outbox, Tag, failure_of
 from cobre.comm.selection import create_communicator
 from cobre.errors import CobreError
 

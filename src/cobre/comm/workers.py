@@ -19,10 +19,10 @@ from cobre.comm.events import receiving
 from cobre.comm.launch import still_running
 from cobre.comm.launch.group import Group
 from cobre.comm.launch.output import Console
-from cobre.comm.launch.report import above_standard
 from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
 from cobre.comm.outcomes import KEPT_LINES, OnEvent, deliver, raise_failure, result
+from cobre.comm.report import above_standard
 from cobre.comm.selection import DEFAULT_FOR_MANY, BackendKind, available_backends, get_backend
 from cobre.comm.trace import merging
 from cobre.errors import CobreError, WorkerError

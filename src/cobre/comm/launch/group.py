@@ -20,9 +20,9 @@ from cobre.comm.backend import RankCommand
 from cobre.comm.launch.guard import Guard
 from cobre.comm.launch.output import Output
 from cobre.comm.launch.process import RankProcess, Stream
-from cobre.comm.launch.report import Inbox
 from cobre.comm.launch.sweep import kill_marked, remove
 from cobre.comm.launch.visitors import Visitor, Visitors
+from cobre.comm.report import Inbox
 from cobre.errors import InitializationFailed
 
 __all__ = ["GRACE_S", "Group"]

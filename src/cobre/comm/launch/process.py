@@ -15,7 +15,7 @@ from typing import IO
 
 from cobre.comm.backend import RankCommand
 from cobre.comm.launch.pidfd import exit_code_of
-from cobre.comm.launch.report import VARIABLE, Inbox
+from cobre.comm.report import VARIABLE, Inbox
 
 __all__ = ["RankProcess", "Stream"]
 

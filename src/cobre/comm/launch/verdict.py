@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from cobre.comm.launch.process import RankProcess
-from cobre.comm.launch.report import Failure
+from cobre.comm.report import Failure
 
 __all__ = ["RankResult", "first_failure", "result_of", "text_of"]
 

@@ -19,8 +19,8 @@ from typing import IO, cast
 from cobre.comm.launch.outlet import ERRORS, HEADER, REPORT, VARIABLE
 from cobre.comm.launch.pidfd import exit_code_of, open_peer
 from cobre.comm.launch.process import Stream
-from cobre.comm.launch.report import Failure, Inbox
 from cobre.comm.launch.verdict import RankResult, first_failure, text_of
+from cobre.comm.report import Failure, Inbox
 
 __all__ = ["Visitor", "Visitors"]
 

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from cobre._native import comm as _core
-from cobre.comm.launch.report import report_exit
+from cobre.comm.report import report_exit
 
 __all__ = ["Membership", "join", "leave"]
 
