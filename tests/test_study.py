@@ -129,6 +129,9 @@ def test_output_that_cannot_be_written_is_noticed_before_training(folder, tmp_pa
         ({"num_workers": 2, "backend": "mpi"}, "cannot be started from inside"),
         ({"num_workers": 1, "backend": "mpi"}, "cannot be started from inside"),
         ({"num_workers": 0}, "cannot train on 0 workers"),
+        ({"num_workers": "2"}, "cannot train on '2' workers"),
+        ({"num_workers": 2.0}, "cannot train on 2.0 workers"),
+        ({"num_workers": True}, "cannot train on True workers"),
     ],
 )
 def test_workers_that_cannot_be(folder, arguments, message):

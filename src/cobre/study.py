@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -237,9 +238,10 @@ def metadata_of(result: TrainingResult) -> dict[str, Any]:
 
 
 def _check_workers(num_workers: int, backend: str) -> None:
-    if num_workers < 1:
+    is_number = isinstance(num_workers, Integral) and not isinstance(num_workers, bool)
+    if not is_number or num_workers < 1:
         raise CobreError(
-            f"cannot train on {num_workers} workers",
+            f"cannot train on {num_workers if is_number else repr(num_workers)} workers",
             kind="IncompatibleSettings",
             context={"num_workers": num_workers},
             suggestion="pass num_workers=1 or more",

@@ -150,8 +150,8 @@ def _check_past_inflows(files: CaseFiles, problems: Problems) -> None:
         report(
             "CoverageMismatch",
             "initial_conditions.json",
-            f"past_inflows has {given.get(hydro_id, 0)} values, but its inflow model looks {order} stages back; "
-            "the missing ones count as 0",
+            f"past_inflows has {given.get(hydro_id, 0)} values, but its inflow model looks {order} stages back"
+            + ("" if wanted else "; the missing ones count as 0"),
             f"give {order} values in values_m3s, the most recent first",
             entity=f"hydro {hydro_id}",
             field="past_inflows.values_m3s",
