@@ -51,7 +51,7 @@ failure_of(comm.barrier)
 def test_a_death_reaches_the_others_while_rank_0_computes(ranks, victim):
     program = f"""
 say("ready")
-if rank == 0: time.sleep(4)
+if rank == 0: wait_for_word()
 if rank == {victim}: time.sleep(30)
 failure_of(comm.barrier)
 """
@@ -64,19 +64,21 @@ failure_of(comm.barrier)
         group.wait(waiting, seconds=3)
         assert f"rank {victim} (" in group.said(waiting)
         assert seconds_of(group.said(waiting))[0] < 2
+        group.give_word()
         group.wait(0)
         assert f"rank {victim} (" in group.said(0)
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("victim", [0, 1])
 @pytest.mark.parametrize("call", CALLS)
-def test_a_stopped_rank_is_named_after_the_timeout(ranks, call, victim):
+def test_a_stopped_rank_is_named_after_the_timeout(tmp_path, call, victim):
     program = f"""
 say("ready")
 if rank == {victim}: time.sleep(30)
 failure_of({CALLS[call]})
 """
-    with ranks(program, timeout_s=1) as group:
+    with Ranks(SIZE, program, directory=tmp_path, timeout_s=1) as group:
         group.start()
         for rank in range(SIZE):
             group.wait_for(rank, "ready")
@@ -89,7 +91,7 @@ failure_of({CALLS[call]})
 
 
 @pytest.mark.parametrize(
-    "how", ["sys.exit(3)", "raise ValueError('mine')", "comm.close(); time.sleep(3)", "os._exit(0)"]
+    "how", ["sys.exit(3)", "raise ValueError('mine')", "comm.close(); time.sleep(30)", "os._exit(0)"]
 )
 @pytest.mark.parametrize("victim", [0, 2])
 def test_a_rank_that_leaves_is_named_at_once(ranks, how, victim):
@@ -99,10 +101,10 @@ if rank == {victim}:
 else:
     failure_of(comm.barrier)
 """
+    others = {0, 1, 2} - {victim}
     with ranks(program, timeout_s=10) as group:
-        group.start()
-        said = group.wait()
-        for rank in {0, 1, 2} - {victim}:
+        said = group.start().wait(*others)
+        for rank in others:
             assert f"rank {victim} (" in said[rank], said
             assert max(seconds_of(said[rank])) < 3, said
 
@@ -172,9 +174,10 @@ if rank == 1:
     try: comm.barrier()
     except RuntimeError: say("interrupted")
     failure_of(comm.barrier)
-    time.sleep(3)
+    say("told")
+    time.sleep(30)
 elif rank == 0:
-    time.sleep(1.5)
+    wait_for_word()
     failure_of(comm.barrier)
 else:
     failure_of(comm.barrier)
@@ -185,7 +188,9 @@ else:
             group.wait_for(rank, "ready")
         time.sleep(0.3)
         group.signal(1, signal.SIGUSR1)
-        said = group.wait()
+        group.wait_for(1, "told")
+        group.give_word()
+        said = group.wait(0, 2)
     assert "interrupted" in said[1]
     for words in said:
         assert "rank 1 was interrupted by a signal in barrier()" in words, said
@@ -195,7 +200,7 @@ else:
 def test_ctrl_c_ends_a_waiting_rank_at_once(ranks, victim):
     program = f"""
 say("ready")
-if rank != {victim}: time.sleep(1.5)
+if rank != {victim}: wait_for_word()
 failure_of(comm.barrier)  # of two ranks the interrupted one had already contributed: this one may complete
 failure_of(comm.barrier)
 """
@@ -207,6 +212,7 @@ failure_of(comm.barrier)
         group.signal(victim, signal.SIGINT)
         group.wait(victim, seconds=1)
         assert "KeyboardInterrupt" in group.said(victim)
+        group.give_word()
         said = group.wait()
     assert f"rank {victim}" in said[1 - victim], said
 
@@ -217,7 +223,7 @@ say("ready")
 if rank == 1:
     child = os.fork()
     if child == 0:
-        time.sleep(4)
+        wait_for_word()
         os._exit(0)
     say("forked")
     time.sleep(30)
@@ -229,7 +235,7 @@ failure_of(comm.barrier)
         group.signal(1, signal.SIGKILL)
         group.wait(0, 2, seconds=3)
         assert "rank 1 (" in group.said(0)
-        time.sleep(3.5)  # until the child is gone, too
+        group.give_word()
 
 
 def test_closing_from_another_thread_ends_a_waiting_call(ranks):
