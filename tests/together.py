@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import inspect
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 MARK = "waits"
-AT_ONCE = 6  # more would only queue for the processors while they start
+TAKEN = 12
+AT_ONCE = 6
+APART_S = 0.25  # so that the processes of one have started when those of the next do
 OUTCOMES = pytest.StashKey[dict[str, BaseException | None]]()
 COMPANY = pytest.StashKey[list[str]]()
 
@@ -26,9 +29,12 @@ def run(item: pytest.Function) -> None:
         company = _company(item, outcomes)
         calls = [(each.obj, _arguments(each, item)) for each in company]
         item.stash[COMPANY] = [each.nodeid for each in company]
-        with ThreadPoolExecutor(len(company)) as pool:
-            ended = pool.map(_outcome, *zip(*calls, strict=True))
-        outcomes.update(zip(item.stash[COMPANY], ended, strict=True))
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            running = []
+            for place, call in enumerate(calls):
+                time.sleep(APART_S if place else 0)
+                running.append(pool.submit(_outcome, *call))
+        outcomes.update(zip(item.stash[COMPANY], (each.result() for each in running), strict=True))
     failure = outcomes.pop(item.nodeid)
     if failure is not None:
         raise failure
@@ -54,7 +60,7 @@ def _company(item: pytest.Function, outcomes: dict[str, BaseException | None]) -
         and not any(each.get_closest_marker(name) for name in ("skip", "skipif", "xfail"))
         and each.nodeid not in outcomes
         and ("tmp_path" in _names(each)) <= ("tmp_path" in _names(item))
-    ][:AT_ONCE]
+    ][:TAKEN]
 
 
 def _names(item: pytest.Function) -> set[str]:
