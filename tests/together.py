@@ -19,6 +19,8 @@ TAKEN = 12
 AT_ONCE = 6
 APART_S = 0.25  # so that the processes of one have started when those of the next do
 OUTCOMES = pytest.StashKey[dict[str, BaseException | None]]()
+LENT = {"tmp_path", "sockets_path"}
+"""What a test lends to those that run beside it; of its folder each has a part."""
 COMPANY = pytest.StashKey[list[str]]()
 
 
@@ -59,7 +61,7 @@ def _company(item: pytest.Function, outcomes: dict[str, BaseException | None]) -
         and each.get_closest_marker(MARK)
         and not any(each.get_closest_marker(name) for name in ("skip", "skipif", "xfail"))
         and each.nodeid not in outcomes
-        and ("tmp_path" in _names(each)) <= ("tmp_path" in _names(item))
+        and _names(each) & LENT <= _names(item)
     ][:TAKEN]
 
 
@@ -70,13 +72,13 @@ def _names(item: pytest.Function) -> set[str]:
 def _arguments(item: pytest.Function, host: pytest.Function) -> dict[str, Any]:
     """What ``item`` is called with while ``host`` runs: its parameters, and a folder of its own in the host's."""
     arguments = dict(item.callspec.params) if hasattr(item, "callspec") else {}
-    unknown = _names(item) - arguments.keys() - {"tmp_path"}
+    unknown = _names(item) - arguments.keys() - LENT
     if unknown:
         pytest.fail(
-            f"{item.nodeid} is marked {MARK!r}: it takes parameters and tmp_path, not {sorted(unknown)}"
+            f"{item.nodeid} is marked {MARK!r}: it takes parameters and {sorted(LENT)}, not {sorted(unknown)}"
         )
-    if "tmp_path" in _names(item):
-        folder = host.funcargs["tmp_path"] / re.sub(r"\W+", "_", item.name)
-        folder.mkdir()
-        arguments["tmp_path"] = folder
+    arguments |= {name: host.funcargs[name] for name in LENT & _names(item)}
+    if "tmp_path" in arguments:
+        arguments["tmp_path"] /= re.sub(r"\W+", "_", item.name)
+        arguments["tmp_path"].mkdir()
     return arguments
