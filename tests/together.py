@@ -53,16 +53,17 @@ def _outcome(test: Any, arguments: dict[str, Any]) -> BaseException | None:
 def _company(item: pytest.Function, outcomes: dict[str, BaseException | None]) -> list[pytest.Function]:
     """This test and the next ones that were selected, can run beside it and have not."""
     items = item.session.items
-    return [
+    others = [
         each
-        for each in items[items.index(item) :]
+        for each in items[items.index(item) + 1 :]
         if isinstance(each, pytest.Function)
         and each.path == item.path
         and each.get_closest_marker(MARK)
         and not any(each.get_closest_marker(name) for name in ("skip", "skipif", "xfail"))
         and each.nodeid not in outcomes
         and _names(each) & LENT <= _names(item)
-    ][:TAKEN]
+    ]
+    return [item, *others[: TAKEN - 1]]
 
 
 def _names(item: pytest.Function) -> set[str]:
