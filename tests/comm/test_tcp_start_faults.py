@@ -21,6 +21,7 @@ def stumble(*_): raise ValueError("mine")
 signal.signal(signal.SIGUSR1, leave)
 signal.signal(signal.SIGUSR2, stumble)
 say("starting")
+if "LATER" in os.environ: wait_for_word()
 failure_of(start)
 if comm is not None: failure_of(comm.barrier)
 """
@@ -35,11 +36,12 @@ def ranks(directory, size=3, connect_ms=2000, **options):
 @pytest.mark.parametrize("how", ENDS)
 def test_a_worker_that_fails_during_the_meeting_is_named_by_the_others(tmp_path, how):
     with ranks(tmp_path) as group:
+        group.start(2, LATER="1").wait_for(2, "starting")
         group.start(0, 1)
         group.wait_until_joined(1)
         group.signal(1, ENDS[how])
         group.wait(1, seconds=1)
-        group.start(2)
+        group.give_word()
         said = group.wait(0, 2, seconds=5)
     for rank in (0, 2):
         assert "InitializationFailed: " in said[rank], said
@@ -87,10 +89,11 @@ def test_a_rank_0_that_is_started_again_during_the_meeting_finds_those_who_wait(
 def test_a_worker_that_stops_during_the_meeting_is_named_in_the_first_step(tmp_path):
     """Its kernel goes on answering, so the group is complete as far as anybody can know."""
     with ranks(tmp_path, timeout_s=1) as group:
+        group.start(2, LATER="1").wait_for(2, "starting")
         group.start(0, 1)
         group.wait_until_joined(1)
         group.signal(1, signal.SIGSTOP)
-        group.start(2)
+        group.give_word()
         said = group.wait(0, 2, seconds=8)
     for rank in (0, 2):
         meeting, step = said[rank].splitlines()[-2:]
