@@ -256,6 +256,19 @@ def arrow_table(columns: dict[str, Any]) -> pa.Table:
     return pa.table({name: array(name, values) for name, values in columns.items()})
 
 
+_encoded: dict[str, bytes] = {}
+
+
+def parquet_bytes(columns: dict[str, Any]) -> bytes:
+    """The file; encoded once for all tests that leave these columns as they are."""
+    key = repr(columns) if all(isinstance(values, list) for values in columns.values()) else ""
+    if key not in _encoded or not key:
+        sink = pa.BufferOutputStream()
+        pq.write_table(arrow_table(columns), sink)
+        _encoded[key] = sink.getvalue().to_pybytes()
+    return _encoded[key]
+
+
 class CaseFolder:
     """A case directory in memory that is written when it is asked for."""
 
@@ -270,7 +283,7 @@ class CaseFolder:
         for name, document in self.documents.items():
             self._target(name).write_text(json.dumps(document), encoding="utf-8")
         for name, columns in self.tables.items():
-            pq.write_table(arrow_table(columns), self._target(name))
+            self._target(name).write_bytes(parquet_bytes(columns))
         for name, data in self.raw.items():
             if data is None:
                 self._target(name).unlink()

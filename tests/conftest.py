@@ -12,10 +12,25 @@ from pathlib import Path
 
 import pytest
 
+import together
+
 # Every process that a test starts inherits this, so that an orphan is recognised as ours.
 MARK = f"COBRE_TEST_RUN={uuid.uuid4().hex}"
 GRACE_S = 2.0
 PLUGIN = Path(__file__).parent.parent / "examples" / "backend_plugin"
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", f"{together.MARK}: mostly sleeps; runs beside others (tests/together.py)"
+    )
+
+
+def pytest_pyfunc_call(pyfuncitem):
+    if not pyfuncitem.get_closest_marker(together.MARK):
+        return None
+    together.run(pyfuncitem)
+    return True
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -35,14 +50,15 @@ def _no_communicator_settings(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def _nothing_left_behind(_mark_processes):
+def _nothing_left_behind(request, _mark_processes):
     """No descriptor, process or shared-memory entry of ours outlives the test that made it."""
     before = _leftovers()
     yield
     deadline = time.monotonic() + GRACE_S
     while (left := _leftovers() - before) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not left, f"left behind: {sorted(left)}"
+    suspects = request.node.stash.get(together.COMPANY, [request.node.nodeid])
+    assert not left, f"left behind by {' or '.join(suspects)}: {[_described(item) for item in sorted(left)]}"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -70,6 +86,15 @@ def sockets_path(tmp_path_factory):
 def _leftovers() -> set[str]:
     # A port needs no look of its own: it stays open only in a descriptor of ours or in a process of ours.
     return _descriptors() | _processes() | _segments()
+
+
+def _described(item: str) -> str:
+    """A process with its command, in which its test's folder stands."""
+    try:
+        words = Path(f"/proc/{item.removeprefix('process ')}/cmdline").read_bytes().split(b"\0")
+    except OSError:  # no process, or gone by now
+        return item
+    return f"{item}: {b' '.join(words).decode(errors='replace')[:300]}"
 
 
 def _descriptors() -> set[str]:

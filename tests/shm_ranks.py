@@ -27,6 +27,9 @@ def config(**changes):
 def say(**values):
     os.write(1, (json.dumps(values) + "\\n").encode())  # at once: ranks may share one pipe
 
+def linger():
+    sys.stdin.read()  # until those with a smaller number have ended
+
 def attempt(call, *arguments):
     begin = time.monotonic()
     try:
@@ -44,9 +47,9 @@ def fresh_name() -> str:
     return f"/cobre_test_{os.getpid()}_{secrets.token_hex(6)}"
 
 
-def own_segments() -> list[Path]:
-    """What tests of this process have left in /dev/shm; other processes may be testing, too."""
-    return list(Path("/dev/shm").glob(f"cobre_test_{os.getpid()}_*"))
+def own_segments(name: str | None = None) -> list[Path]:
+    """What this process' group ``name``, or any, has left in /dev/shm; other processes may be testing, too."""
+    return list(Path("/dev/shm").glob(f"{name[1:]}*" if name else f"cobre_test_{os.getpid()}_*"))
 
 
 @dataclass
@@ -80,7 +83,12 @@ class Ranks:
     def add(self, rank: int, size: int, body: str, *, prefix: tuple[str, ...] = (), **env: str) -> Rank:
         command = [*prefix, sys.executable, "-c", PRELUDE + body, str(rank), str(size), self.name]
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **env}
+            command,
+            stdin=subprocess.PIPE,  # closed when the rank is waited for: see ``linger``
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, **env},
         )
         self.ranks.append(Rank(process))
         return self.ranks[-1]

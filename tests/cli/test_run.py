@@ -24,8 +24,7 @@ from cobre.sddp.policy import Policy
 DEADLINE_S = 60
 
 
-@pytest.fixture
-def case(tmp_path):
+def case_in(tmp_path):
     """The example study, cut down to a few iterations."""
     folder = tmp_path / "case"
     write_example(folder)
@@ -51,7 +50,9 @@ def cobre(*arguments, prefix=(), **options):
     )
 
 
-def test_it_trains_and_shows_bounds_progress_and_where_the_results_are(case):
+@pytest.mark.waits
+def test_it_trains_and_shows_bounds_progress_and_where_the_results_are(tmp_path):
+    case = case_in(tmp_path)
     ended = cobre("run", case)
     assert ended.returncode == 0, ended.stderr
     lines = ended.stdout.splitlines()
@@ -63,7 +64,9 @@ def test_it_trains_and_shows_bounds_progress_and_where_the_results_are(case):
     assert lines[-1].endswith(str(case / "output"))
 
 
-def test_the_output_folder_is_complete_and_says_so_last(case, tmp_path):
+@pytest.mark.waits
+def test_the_output_folder_is_complete_and_says_so_last(tmp_path):
+    case = case_in(tmp_path)
     output = tmp_path / "results"
     assert cobre("run", case, "-n", 2, "--output", output).returncode == 0
     written = {str(path.relative_to(output)) for path in output.rglob("*") if path.is_file()}
@@ -82,12 +85,16 @@ def test_the_output_folder_is_complete_and_says_so_last(case, tmp_path):
     assert Policy.load(output / "policy").summary()["stages"] == 12
 
 
-def test_quiet_shows_nothing(case):
+@pytest.mark.waits
+def test_quiet_shows_nothing(tmp_path):
+    case = case_in(tmp_path)
     ended = cobre("run", case, "-n", 2, "--quiet")
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
-def test_json_is_one_document_on_stdout(case):
+@pytest.mark.waits
+def test_json_is_one_document_on_stdout(tmp_path):
+    case = case_in(tmp_path)
     ended = cobre("run", case, "-n", 2, "--output-format", "json")
     document = json.loads(ended.stdout)
     assert document["$schema"] == "urn:cobre:response:v1"
@@ -101,7 +108,9 @@ def test_json_is_one_document_on_stdout(case):
     }  # fmt: skip
 
 
-def test_json_tells_what_is_wrong_with_a_case(case):
+@pytest.mark.waits
+def test_json_tells_what_is_wrong_with_a_case(tmp_path):
+    case = case_in(tmp_path)
     (case / "stages.json").unlink()
     ended = cobre("run", case, "--output-format", "json")
     document = json.loads(ended.stdout)
@@ -110,16 +119,20 @@ def test_json_tells_what_is_wrong_with_a_case(case):
     assert document["errors"][0]["context"]["file"] == "stages.json"
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_launched_ranks_train_together_and_only_the_first_speaks(case, ranks):
+def test_launched_ranks_train_together_and_only_the_first_speaks(tmp_path, ranks):
+    case = case_in(tmp_path)
     ended = cobre("launch", "-n", ranks, "-m", "cobre", "run", case)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.count("[0] lower bound  ") == 1
     assert {line.split()[0] for line in ended.stdout.splitlines()} == {"[0]"}
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("library", mpi_ranks.LIBRARIES)
-def test_ranks_of_mpi_train_together(case, library):
+def test_ranks_of_mpi_train_together(tmp_path, library):
+    case = case_in(tmp_path)
     launch = (
         mpi_ranks.python_of(library),
         "-m",
@@ -137,13 +150,16 @@ def test_ranks_of_mpi_train_together(case, library):
     assert (case / "output" / "_SUCCESS").exists()
 
 
-def test_a_bad_case_ends_every_launched_rank_with_one_message(case):
+@pytest.mark.waits
+def test_a_bad_case_ends_every_launched_rank_with_one_message(tmp_path):
+    case = case_in(tmp_path)
     (case / "penalties.json").write_text("{")
     ended = cobre("launch", "-n", 3, "-m", "cobre", "run", case)
     assert ended.returncode == 1
     assert ended.stderr.count("penalties.json") == 1, ended.stderr
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -159,7 +175,8 @@ def test_a_bad_case_ends_every_launched_rank_with_one_message(case):
         (["report", "no/such/folder"], 2, "not a folder"),
     ],
 )
-def test_what_cannot_be_done_is_said_with_its_status(case, arguments, status, message):
+def test_what_cannot_be_done_is_said_with_its_status(tmp_path, arguments, status, message):
+    case = case_in(tmp_path)
     ended = cobre(*(argument.format(case=case) for argument in arguments))
     assert ended.returncode == status, ended.stderr
     assert message in ended.stderr
@@ -167,8 +184,10 @@ def test_what_cannot_be_done_is_said_with_its_status(case, arguments, status, me
     assert not (case / "output" / "_SUCCESS").exists()
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_problem_without_solution_has_the_same_status_on_any_number_of_workers(case, workers):
+def test_a_problem_without_solution_has_the_same_status_on_any_number_of_workers(tmp_path, workers):
+    case = case_in(tmp_path)
     path = case / "system" / "thermals.json"
     document = json.loads(path.read_text())
     generation = document["thermals"][0]["generation"]
@@ -188,8 +207,10 @@ def test_a_problem_without_solution_has_the_same_status_on_any_number_of_workers
     assert "off" in ended.stderr
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("workers", [1, 2])
-def test_more_openings_than_memory_is_no_fault_of_the_case(case, workers):
+def test_more_openings_than_memory_is_no_fault_of_the_case(tmp_path, workers):
+    case = case_in(tmp_path)
     path = case / "stages.json"
     document = json.loads(path.read_text())
     document["stages"][1]["num_scenarios"] = 2_000_000_000
@@ -209,8 +230,10 @@ def ranks_of(parent):
     ]
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_second_signal_ends_at_once_and_blames_no_rank(case, number):
+def test_a_second_signal_ends_at_once_and_blames_no_rank(tmp_path, number):
+    case = case_in(tmp_path)
     settings(case, iterations=100_000)
     program = [sys.executable, "-m", "cobre", "run", str(case), "-n", "2"]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -228,9 +251,11 @@ def test_a_second_signal_ends_at_once_and_blames_no_rank(case, number):
     assert not (case / "output" / "_SUCCESS").exists()
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_signal_keeps_the_policy_of_the_finished_iterations(case, number, status, workers):
+def test_a_signal_keeps_the_policy_of_the_finished_iterations(tmp_path, number, status, workers):
+    case = case_in(tmp_path)
     settings(case, iterations=100_000)
     (case / "output").mkdir()
     (case / "output" / "_SUCCESS").touch()
@@ -252,7 +277,9 @@ def test_a_signal_keeps_the_policy_of_the_finished_iterations(case, number, stat
     assert "there is no _SUCCESS" in summary.stdout
 
 
-def test_a_killed_run_never_looks_finished(case):
+@pytest.mark.waits
+def test_a_killed_run_never_looks_finished(tmp_path):
+    case = case_in(tmp_path)
     assert cobre("run", case).returncode == 0
     settings(case, iterations=100_000)
     with subprocess.Popen(
@@ -272,7 +299,8 @@ def _can_mount():
 
 
 @pytest.mark.skipif(not _can_mount(), reason="needs root and unshare for a small disk of its own")
-def test_a_full_disk_is_an_error_of_files_and_leaves_nothing_that_looks_whole(case, tmp_path):
+def test_a_full_disk_is_an_error_of_files_and_leaves_nothing_that_looks_whole(tmp_path):
+    case = case_in(tmp_path)
     settings(case, iterations=10)
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -287,7 +315,9 @@ def test_a_full_disk_is_an_error_of_files_and_leaves_nothing_that_looks_whole(ca
     assert not re.search(r"^\.\w", ended.stdout, re.MULTILINE), "a temporary file was left"
 
 
-def test_summary_and_report_repeat_what_run_said(case):
+@pytest.mark.waits
+def test_summary_and_report_repeat_what_run_said(tmp_path):
+    case = case_in(tmp_path)
     first = cobre("run", case, "-n", 2).stdout
     summary = cobre("summary", case)
     assert summary.returncode == 0
@@ -300,7 +330,9 @@ def test_summary_and_report_repeat_what_run_said(case):
     assert again["data"]["training"] == document["training"]
 
 
-def test_damaged_results_are_named(case):
+@pytest.mark.waits
+def test_damaged_results_are_named(tmp_path):
+    case = case_in(tmp_path)
     cobre("run", case, "--quiet")
     (case / "output/training/convergence.parquet").write_bytes(b"PAR1")
     ended = cobre("summary", case)
@@ -325,7 +357,8 @@ def _read_to_the_end(pid, terminal):
     return output.decode(), os.waitstatus_to_exitcode(status)
 
 
-def test_a_terminal_shows_one_line_that_changes_in_place(case):
+def test_a_terminal_shows_one_line_that_changes_in_place(tmp_path):
+    case = case_in(tmp_path)
     settings(case, iterations=8)
     pid, terminal = pty.fork()
     if pid == 0:
@@ -337,7 +370,8 @@ def test_a_terminal_shows_one_line_that_changes_in_place(case):
     assert "to go" in text
 
 
-def test_launched_ranks_write_plain_lines_even_where_the_launcher_gives_them_a_terminal(case):
+def test_launched_ranks_write_plain_lines_even_where_the_launcher_gives_them_a_terminal(tmp_path):
+    case = case_in(tmp_path)
     pid, terminal = pty.fork()
     if pid == 0:
         name = f"/cobre_test_pty_{os.getpid()}"

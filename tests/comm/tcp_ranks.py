@@ -31,6 +31,11 @@ def failure_of(call, *arguments):
 
 def say(word):
     print(word, flush=True)
+
+def wait_for_word(seconds=30):
+    end = time.monotonic() + seconds
+    while not os.path.exists(sys.argv[0] + ".word") and time.monotonic() < end:
+        time.sleep(0.01)
 """
 PREAMBLE = (
     TOOLS
@@ -55,10 +60,18 @@ CALLS = {
 }
 
 
+_given: set[int] = set()
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """One that is free, and was given to no other group: those of several tests start at the same time."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        if port not in _given:
+            _given.add(port)
+            return port
 
 
 class Ranks:
@@ -124,6 +137,10 @@ class Ranks:
             assert time.monotonic() < end, f"fewer than {count} ranks joined"
             time.sleep(0.01)
         time.sleep(0.3)
+
+    def give_word(self):
+        """Let every rank go on that is in ``wait_for_word``."""
+        self._script.with_name(f"{self._script.name}.word").touch()
 
     def signal(self, rank, number):
         self.processes[rank].send_signal(number)

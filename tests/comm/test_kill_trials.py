@@ -115,6 +115,7 @@ def rank_in(variables: dict[str, str]) -> int | None:
     return next((int(number) for number in numbers if number is not None), None)
 
 
+@pytest.mark.waits
 @pytest.mark.timeout(60 + 20 * TRIALS)
 @pytest.mark.parametrize("backend", ["shm", "tcp"])
 @pytest.mark.parametrize("kind", ["launch", "run"])

@@ -33,7 +33,7 @@ ENDS = {
     "clean exit": "sys.exit(0)",
     "exception": "raise RuntimeError('on purpose')",
     "segfault": "import ctypes; ctypes.string_at(0)",
-    "close": "comm.close(); time.sleep(1.5)",
+    "close": "comm.close(); linger()",
 }
 
 
@@ -74,13 +74,14 @@ def test_a_rank_that_is_gone_is_named_at_once(call, end):
     assert not own_segments()
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("call", CALLS)
 def test_a_stopped_rank_is_waited_for_until_the_timeout(call):
     with Ranks(3, body(CALLS[call], "os.kill(os.getpid(), signal.SIGSTOP)")) as ranks:
         survivors = ranks.finish(but=2)[:-1]
         assert_all_told(survivors, 2, "stopped", within=TIMEOUT_S + NOTICED_S)
         assert max(rank.said[0]["seconds"] for rank in survivors) > 0.9 * TIMEOUT_S
-    assert not own_segments()
+    assert not own_segments(ranks.name)
 
 
 @pytest.mark.parametrize("end", [*ENDS, "SIGSTOP"])

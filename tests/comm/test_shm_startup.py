@@ -53,6 +53,7 @@ def test_the_segment_belongs_to_this_user_alone_while_it_has_a_name():
         ranks.finish()
 
 
+@pytest.mark.waits
 def test_a_missing_rank_is_named_on_all_others():
     with Ranks(0, "") as ranks:
         ranks.add(0, 3, ATTACH)
@@ -61,6 +62,7 @@ def test_a_missing_rank_is_named_on_all_others():
             assert_refused(rank, "have not come", ": 2")
 
 
+@pytest.mark.waits
 def test_without_rank_0_the_others_say_so():
     with Ranks(0, "") as ranks:
         ranks.add(1, 2, ATTACH)
@@ -94,6 +96,7 @@ ENDS = {
 }
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_rank_that_ends_during_start_up_is_named_at_once(victim, end):
@@ -113,6 +116,7 @@ if rank == {victim}:
     assert not (FOLDER / ranks.name[1:]).exists() or victim != 0
 
 
+@pytest.mark.waits
 def test_a_stopped_rank_ends_the_start_at_the_deadline():
     stopping = f"""
 if rank == 1:
@@ -188,6 +192,7 @@ def test_a_segment_of_another_user_is_refused(rank):
         path.unlink()
 
 
+@pytest.mark.waits
 def test_another_layout_version_is_refused():
     with Ranks(0, "") as ranks:
         ranks.add(0, 2, ATTACH)
@@ -202,6 +207,7 @@ def test_another_layout_version_is_refused():
         assert_refused(ranks.finish()[1], "another version", "99")
 
 
+@pytest.mark.waits
 def test_ctrl_c_ends_the_wait_for_the_others():
     with Ranks(0, "") as ranks:
         interrupted = """

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from shm_ranks import run
 
 
+@pytest.mark.waits
 def test_idle_ranks_use_next_to_no_cpu():
     ranks = run(
         8,
@@ -21,6 +24,7 @@ say(cpu_s=time.process_time() - before)
     assert sum(rank.said[0]["cpu_s"] for rank in ranks) < 0.5
 
 
+@pytest.mark.waits
 def test_a_signal_handlers_exception_breaks_the_group_for_all():
     ranks = run(
         3,
@@ -64,12 +68,13 @@ if rank == 0:
     except KeyboardInterrupt:
         say(seconds=time.monotonic() - before)
 else:
-    time.sleep(1.5)
+    linger()
 """,
     )
     assert 0.2 < ranks[0].said[0]["seconds"] < 1.0, ranks[0].output
 
 
+@pytest.mark.waits
 def test_a_handler_that_returns_disturbs_nothing():
     ranks = run(
         2,
@@ -91,6 +96,7 @@ say(seen=len(seen))
     assert ranks[0].said[1]["seen"] >= 5
 
 
+@pytest.mark.waits
 def test_other_threads_run_while_a_collective_waits():
     ranks = run(
         2,
@@ -156,7 +162,7 @@ comm.barrier()
 if rank == 1:
     if os.fork() == 0:
         os.close(1), os.close(2)
-        time.sleep(2)
+        linger()
         os._exit(0)
     os.kill(os.getpid(), signal.SIGKILL)
 attempt(comm.barrier)
@@ -175,7 +181,7 @@ if rank == 0:
     threading.Timer(0.3, comm.close).start()
     attempt(comm.barrier)
 else:
-    time.sleep(1.5)
+    linger()
 """,
     )
     assert ranks[0].said[0]["error"] in ("CollectiveFailed", "InvalidCommunicator"), ranks[0].output

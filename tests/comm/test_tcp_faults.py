@@ -18,24 +18,21 @@ def seconds_of(said):
     return [float(number) for number in SECONDS.findall(said)]
 
 
-@pytest.fixture
-def ranks(tmp_path):
-    def make(program, size=SIZE, **options):
-        return Ranks(size, program, directory=tmp_path, **options)
-
-    return make
+def ranks(directory, program, size=SIZE, **options):
+    return Ranks(size, program, directory=directory, **options)
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("victim", [0, 1, 2])
 @pytest.mark.parametrize("call", CALLS)
-def test_a_killed_rank_is_named_at_once(ranks, call, victim):
+def test_a_killed_rank_is_named_at_once(tmp_path, call, victim):
     program = f"""
 say("ready")
 if rank == {victim}: time.sleep(30)
 failure_of({CALLS[call]})
 failure_of(comm.barrier)
 """
-    with ranks(program, timeout_s=10) as group:
+    with ranks(tmp_path, program, timeout_s=10) as group:
         group.start()
         for rank in range(SIZE):
             group.wait_for(rank, "ready")
@@ -48,14 +45,14 @@ failure_of(comm.barrier)
 
 
 @pytest.mark.parametrize("victim", [1, 2])
-def test_a_death_reaches_the_others_while_rank_0_computes(ranks, victim):
+def test_a_death_reaches_the_others_while_rank_0_computes(tmp_path, victim):
     program = f"""
 say("ready")
-if rank == 0: time.sleep(4)
+if rank == 0: wait_for_word()
 if rank == {victim}: time.sleep(30)
 failure_of(comm.barrier)
 """
-    with ranks(program, timeout_s=10) as group:
+    with ranks(tmp_path, program, timeout_s=10) as group:
         group.start()
         for rank in range(SIZE):
             group.wait_for(rank, "ready")
@@ -64,19 +61,21 @@ failure_of(comm.barrier)
         group.wait(waiting, seconds=3)
         assert f"rank {victim} (" in group.said(waiting)
         assert seconds_of(group.said(waiting))[0] < 2
+        group.give_word()
         group.wait(0)
         assert f"rank {victim} (" in group.said(0)
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("victim", [0, 1])
 @pytest.mark.parametrize("call", CALLS)
-def test_a_stopped_rank_is_named_after_the_timeout(ranks, call, victim):
+def test_a_stopped_rank_is_named_after_the_timeout(tmp_path, call, victim):
     program = f"""
 say("ready")
 if rank == {victim}: time.sleep(30)
 failure_of({CALLS[call]})
 """
-    with ranks(program, timeout_s=1) as group:
+    with ranks(tmp_path, program, timeout_s=1) as group:
         group.start()
         for rank in range(SIZE):
             group.wait_for(rank, "ready")
@@ -88,33 +87,34 @@ failure_of({CALLS[call]})
             assert max(seconds_of(said[rank])) < 4, said
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize(
-    "how", ["sys.exit(3)", "raise ValueError('mine')", "comm.close(); time.sleep(3)", "os._exit(0)"]
+    "how", ["sys.exit(3)", "raise ValueError('mine')", "comm.close(); time.sleep(30)", "os._exit(0)"]
 )
 @pytest.mark.parametrize("victim", [0, 2])
-def test_a_rank_that_leaves_is_named_at_once(ranks, how, victim):
+def test_a_rank_that_leaves_is_named_at_once(tmp_path, how, victim):
     program = f"""
 if rank == {victim}:
     {how}
 else:
     failure_of(comm.barrier)
 """
-    with ranks(program, timeout_s=10) as group:
-        group.start()
-        said = group.wait()
-        for rank in {0, 1, 2} - {victim}:
+    others = {0, 1, 2} - {victim}
+    with ranks(tmp_path, program, timeout_s=10) as group:
+        said = group.start().wait(*others)
+        for rank in others:
             assert f"rank {victim} (" in said[rank], said
             assert max(seconds_of(said[rank])) < 3, said
 
 
-def test_a_rank_that_only_computes_is_not_disturbed_by_one_that_leaves(ranks):
+def test_a_rank_that_only_computes_is_not_disturbed_by_one_that_leaves(tmp_path):
     program = """
 comm.barrier()
 if rank == 2: comm.close()
 time.sleep(0.5)
 say("undisturbed")
 """
-    with ranks(program) as group:
+    with ranks(tmp_path, program) as group:
         said = group.start().wait()
     assert all("undisturbed" in words and "Traceback" not in words for words in said), said
 
@@ -143,10 +143,11 @@ MISMATCHES = {
 }
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("odd", [0, 1])
 @pytest.mark.parametrize("what", MISMATCHES)
-def test_a_disagreement_is_reported_on_every_rank_and_repeated(ranks, what, odd, size):
+def test_a_disagreement_is_reported_on_every_rank_and_repeated(tmp_path, what, odd, size):
     usual, other = MISMATCHES[what]
     if what == "counts" and odd == 0:
         pytest.skip("rank 0 would refuse its own counts")
@@ -154,7 +155,7 @@ def test_a_disagreement_is_reported_on_every_rank_and_repeated(ranks, what, odd,
 failure_of(*({other},) if rank == {odd} else ({usual},))
 failure_of(comm.barrier)
 """
-    with ranks(program, size, timeout_s=5) as group:
+    with ranks(tmp_path, program, size, timeout_s=5) as group:
         said = group.start().wait()
     for words in said:
         assert words.count("the ranks disagree") == 2, said
@@ -163,7 +164,7 @@ failure_of(comm.barrier)
         assert max(seconds_of(words)) < 4, said
 
 
-def test_an_exception_in_a_signal_handler_breaks_the_group_for_all(ranks):
+def test_an_exception_in_a_signal_handler_breaks_the_group_for_all(tmp_path):
     program = """
 say("ready")
 if rank == 1:
@@ -172,34 +173,37 @@ if rank == 1:
     try: comm.barrier()
     except RuntimeError: say("interrupted")
     failure_of(comm.barrier)
-    time.sleep(3)
+    say("told")
+    time.sleep(30)
 elif rank == 0:
-    time.sleep(1.5)
+    wait_for_word()
     failure_of(comm.barrier)
 else:
     failure_of(comm.barrier)
 """
-    with ranks(program, timeout_s=10) as group:
+    with ranks(tmp_path, program, timeout_s=10) as group:
         group.start()
         for rank in range(SIZE):
             group.wait_for(rank, "ready")
         time.sleep(0.3)
         group.signal(1, signal.SIGUSR1)
-        said = group.wait()
+        group.wait_for(1, "told")
+        group.give_word()
+        said = group.wait(0, 2)
     assert "interrupted" in said[1]
     for words in said:
         assert "rank 1 was interrupted by a signal in barrier()" in words, said
 
 
 @pytest.mark.parametrize("victim", [0, 1])
-def test_ctrl_c_ends_a_waiting_rank_at_once(ranks, victim):
+def test_ctrl_c_ends_a_waiting_rank_at_once(tmp_path, victim):
     program = f"""
 say("ready")
-if rank != {victim}: time.sleep(1.5)
+if rank != {victim}: wait_for_word()
 failure_of(comm.barrier)  # of two ranks the interrupted one had already contributed: this one may complete
 failure_of(comm.barrier)
 """
-    with ranks(program, 2, timeout_s=10) as group:
+    with ranks(tmp_path, program, 2, timeout_s=10) as group:
         group.start()
         for rank in range(2):
             group.wait_for(rank, "ready")
@@ -207,32 +211,33 @@ failure_of(comm.barrier)
         group.signal(victim, signal.SIGINT)
         group.wait(victim, seconds=1)
         assert "KeyboardInterrupt" in group.said(victim)
+        group.give_word()
         said = group.wait()
     assert f"rank {victim}" in said[1 - victim], said
 
 
-def test_a_forked_child_does_not_keep_a_dead_rank_alive(ranks):
+def test_a_forked_child_does_not_keep_a_dead_rank_alive(tmp_path):
     program = """
 say("ready")
 if rank == 1:
     child = os.fork()
     if child == 0:
-        time.sleep(4)
+        wait_for_word()
         os._exit(0)
     say("forked")
     time.sleep(30)
 failure_of(comm.barrier)
 """
-    with ranks(program, timeout_s=10) as group:
+    with ranks(tmp_path, program, timeout_s=10) as group:
         group.start()
         group.wait_for(1, "forked")
         group.signal(1, signal.SIGKILL)
         group.wait(0, 2, seconds=3)
         assert "rank 1 (" in group.said(0)
-        time.sleep(3.5)  # until the child is gone, too
+        group.give_word()
 
 
-def test_closing_from_another_thread_ends_a_waiting_call(ranks):
+def test_closing_from_another_thread_ends_a_waiting_call(tmp_path):
     program = """
 import threading
 if rank == 0:
@@ -243,7 +248,7 @@ else:
     failure_of(comm.barrier)
     failure_of(comm.barrier)
 """
-    with ranks(program, 2, timeout_s=10) as group:
+    with ranks(tmp_path, program, 2, timeout_s=10) as group:
         said = group.start().wait()
     assert "InvalidCommunicator" in said[0], said
     assert "rank 0" in said[1], said

@@ -26,6 +26,7 @@ NETWORKS = {
 BREAKS = {"reset": "died or exited", "half_close": "died or exited", "freeze": "still waits"}
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_the_kit_passes_through_a_network_that_delays_and_cuts_up(tmp_path, size, network):
@@ -54,6 +55,7 @@ def test_a_kit_whose_network_breaks_ends_at_once_on_every_rank(tmp_path, how, af
     assert re.search(r"rank [01] \(127\.0\.0\.1:\d+\) has died or exited", "".join(said)), said
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("how", BREAKS)
 @pytest.mark.parametrize(
     ("call", "size"), [*((call, 3) for call in CALLS), ("barrier", 2), ("large allgatherv", 2)]

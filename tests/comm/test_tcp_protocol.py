@@ -160,6 +160,7 @@ def test_its_words_reach_all_others():
         comm.close()
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("missing", [1, 0], ids=["torn", "whole"])
 def test_a_torn_contribution_is_known_before_rank_0_comes_to_it(missing):
     """Rank 1 dies within, or right behind, its payload of 320 kB while rank 0 computes."""
@@ -193,6 +194,7 @@ def test_a_torn_contribution_is_known_before_rank_0_comes_to_it(missing):
         comm.close()
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize(
     ("rank", "size", "secret", "words"),
     [(1, 3, SECRET, "refused 2"), (2, 2, SECRET, "refused 2"), (1, 2, "guess", "refused 1")],

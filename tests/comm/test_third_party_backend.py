@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 
-@pytest.fixture
-def python(sockets_path):
+def python_with(sockets_path):
     """Runs a fresh interpreter that sees the plugin and must leave nothing in its temporary directory."""
-    with tempfile.TemporaryDirectory(prefix="cobre-") as scratch:
 
-        def run(*arguments: object, path: str = sockets_path, **environ: str) -> str:
+    def run(*arguments: object, path: str = sockets_path, **environ: str) -> str:
+        with tempfile.TemporaryDirectory(prefix="cobre-") as scratch:
             done = subprocess.run(
                 [sys.executable, *map(str, arguments)],
                 env={**os.environ, "PYTHONPATH": path, "TMPDIR": scratch, **environ},
@@ -27,21 +26,20 @@ def python(sockets_path):
                 check=False,
             )
             assert done.returncode == 0, done.stdout + done.stderr
-            return done.stdout
+            assert list(Path(scratch).iterdir()) == []
+        return done.stdout
 
-        yield run
-        assert list(Path(scratch).iterdir()) == []
+    return run
 
 
-@pytest.fixture
-def ranks(python, tmp_path):
+def ranks_with(sockets_path, folder):
     """Runs code with ``comm`` open on several ranks, and returns what each printed."""
 
     def run(size: int, code: str, **environ: str) -> list[str]:
-        program = tmp_path / "program.py"
+        program = folder / "program.py"
         program.write_text(f"{PREAMBLE}\n{textwrap.dedent(code)}")
         options = ["-n", size, "--backend", "sockets", "--timeout", 60]
-        output = python("-m", "cobre", "launch", *options, "--", program, **environ)
+        output = python_with(sockets_path)("-m", "cobre", "launch", *options, "--", program, **environ)
         said = [""] * size
         for line in output.splitlines():
             rank, _, text = line[1:].partition("] ")
@@ -49,6 +47,11 @@ def ranks(python, tmp_path):
         return said
 
     return run
+
+
+@pytest.fixture
+def python(sockets_path):
+    return python_with(sockets_path)
 
 
 PREAMBLE = """\
@@ -149,6 +152,7 @@ except BackendNotAvailable as error:
     assert python("-c", code, path=str(tmp_path)) == "local False\nbroken True\n"
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize(
     ("calls", "said"),
     [
@@ -164,7 +168,8 @@ except BackendNotAvailable as error:
         (["create_shared_region(3)", "create_shared_region(4)"], ["count=3", "count=4"]),
     ],
 )
-def test_disagreement_is_told_to_every_rank(ranks, calls, said):
+def test_disagreement_is_told_to_every_rank(sockets_path, tmp_path, calls, said):
+    ranks = ranks_with(sockets_path, tmp_path)
     code = f"print(failure_of(lambda: comm.{calls[0]} if comm.rank != 1 else comm.{calls[1]}))"
     texts = ranks(3, code)
     assert len(set(texts)) == 1
@@ -173,8 +178,10 @@ def test_disagreement_is_told_to_every_rank(ranks, calls, said):
     assert all(word in texts[0] for word in said), texts[0]
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("victim", [0, 1, 2])
-def test_a_dead_rank_is_named_soon_by_every_other(ranks, victim):
+def test_a_dead_rank_is_named_soon_by_every_other(sockets_path, tmp_path, victim):
+    ranks = ranks_with(sockets_path, tmp_path)
     code = f"""
     if comm.rank == {victim}:
         time.sleep(0.3)
@@ -189,7 +196,9 @@ def test_a_dead_rank_is_named_soon_by_every_other(ranks, victim):
         assert second == first
 
 
-def test_a_dead_rank_is_noticed_while_rank_0_computes(ranks):
+@pytest.mark.waits
+def test_a_dead_rank_is_noticed_while_rank_0_computes(sockets_path, tmp_path):
+    ranks = ranks_with(sockets_path, tmp_path)
     code = """
     if comm.rank == 2:
         os._exit(0)
@@ -202,7 +211,9 @@ def test_a_dead_rank_is_noticed_while_rank_0_computes(ranks):
     assert texts[1].endswith("rank 2 closed its communicator or died [soon]\n")
 
 
-def test_a_rank_that_leaves_after_a_failure_is_not_blamed(ranks):
+@pytest.mark.waits
+def test_a_rank_that_leaves_after_a_failure_is_not_blamed(sockets_path, tmp_path):
+    ranks = ranks_with(sockets_path, tmp_path)
     code = """
     if comm.rank == 2:
         os._exit(0)
@@ -217,8 +228,10 @@ def test_a_rank_that_leaves_after_a_failure_is_not_blamed(ranks):
     assert texts[1] == texts[0]
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("late", [0, 1])
-def test_a_missing_rank_is_named_at_the_deadline_and_told_when_it_comes(ranks, late):
+def test_a_missing_rank_is_named_at_the_deadline_and_told_when_it_comes(sockets_path, tmp_path, late):
+    ranks = ranks_with(sockets_path, tmp_path)
     code = f"""
     if comm.rank == {late}:
         time.sleep(1.5)
@@ -228,7 +241,9 @@ def test_a_missing_rank_is_named_at_the_deadline_and_told_when_it_comes(ranks, l
     assert set(texts) == {f"barrier timed out after 0.5 s: rank {late} did not call it\n"}
 
 
-def test_a_rank_0_that_stands_still_is_named(ranks):
+@pytest.mark.waits
+def test_a_rank_0_that_stands_still_is_named(sockets_path, tmp_path):
+    ranks = ranks_with(sockets_path, tmp_path)
     code = """
     pids = np.empty(comm.size, np.int64)
     comm.allgatherv(np.array([os.getpid()]), pids, ones, places)
@@ -243,7 +258,9 @@ def test_a_rank_0_that_stands_still_is_named(ranks):
     assert texts[1:] == ["barrier: rank 0 gave no answer in 0.3 s\n"] * 2
 
 
-def test_an_interrupt_in_a_collective_breaks_the_communicator_for_all(ranks):
+@pytest.mark.waits
+def test_an_interrupt_in_a_collective_breaks_the_communicator_for_all(sockets_path, tmp_path):
+    ranks = ranks_with(sockets_path, tmp_path)
     code = """
     if comm.rank == 1:
         time.sleep(0.6)
@@ -263,7 +280,9 @@ def test_an_interrupt_in_a_collective_breaks_the_communicator_for_all(ranks):
     assert all("barrier was interrupted on rank 0 by KeyboardInterrupt" in text for text in texts)
 
 
-def test_a_forked_child_keeps_no_dead_rank_alive(ranks):
+@pytest.mark.waits
+def test_a_forked_child_keeps_no_dead_rank_alive(sockets_path, tmp_path):
+    ranks = ranks_with(sockets_path, tmp_path)
     code = """
     if comm.rank == 2 and os.fork():
         os._exit(0)
@@ -275,7 +294,9 @@ def test_a_forked_child_keeps_no_dead_rank_alive(ranks):
     assert all(text.endswith("[soon]\n") and "rank 2" in text for text in ranks(3, code)[:2])
 
 
-def test_closing_wakes_the_thread_that_waits(ranks):
+@pytest.mark.waits
+def test_closing_wakes_the_thread_that_waits(sockets_path, tmp_path):
+    ranks = ranks_with(sockets_path, tmp_path)
     code = """
     import threading
     if comm.rank == 1:
@@ -290,7 +311,9 @@ def test_closing_wakes_the_thread_that_waits(ranks):
     assert ranks(2, code)[1] == "barrier: the communicator is closed\n"
 
 
-def test_groups_may_meet_again_at_the_same_place(ranks):
+@pytest.mark.waits
+def test_groups_may_meet_again_at_the_same_place(sockets_path, tmp_path):
+    ranks = ranks_with(sockets_path, tmp_path)
     code = """
     for turn in range(20):
         comm.close()
