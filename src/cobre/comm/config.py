@@ -46,7 +46,9 @@ class TcpConfig:
     timeout: float = 60.0
 
     def __post_init__(self) -> None:
-        problems = [*_group_problems(self), *_integer_problems("port", self.port, 0, 65535)]
+        problems = _group_problems(self)
+        lowest = 1 if not problems and self.rank > 0 else 0  # only who listens can take any port
+        problems += _integer_problems("port", self.port, lowest, 65535)
         problems += _host_problems("coordinator", self.coordinator)
         if self.bind_addr is not None:
             problems += _host_problems("bind_addr", self.bind_addr)
@@ -88,7 +90,8 @@ def tcp_config_from(environ: Mapping[str, str]) -> TcpConfig:
     bind_addr = read.text("COBRE_TCP_BIND_ADDR", needed=False)
     secret = read.text("COBRE_TCP_SECRET", needed=False)
     if rank == 0 and bind_addr is None and secret is not None:
-        bind_addr = "0.0.0.0"  # noqa: S104 - the contract's default once strangers cannot get in
+        # All addresses, once strangers cannot get in; IPv4 alone would never be found at a v6 address.
+        bind_addr = "::" if isinstance(host, str) and ":" in host else "0.0.0.0"  # noqa: S104
     fields: dict[str, Any] = {
         "coordinator": host,
         "rank": rank,
@@ -273,7 +276,7 @@ def _addresses(config: TcpConfig) -> list[str]:
 def _host_problems(name: str, host: Any) -> list[str]:
     if host is _COMPLAINED_ABOUT:
         return []
-    if not isinstance(host, str) or not host.strip():
+    if not isinstance(host, str) or not host.strip() or not host.isprintable():
         return [f"{name}={host!r} is no host name or address"]
     if ":" in host and not _is_address(host):
         return [f"{name}={host!r} is no host name or address; a port goes into port="]
