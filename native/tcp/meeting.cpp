@@ -12,6 +12,7 @@
 
 #include "comm/error.hpp"
 #include "tcp/socket.hpp"
+#include "tcp/words.hpp"
 
 namespace cobre::tcp {
 
@@ -27,6 +28,8 @@ constexpr milliseconds handshake_time{5000};
 constexpr std::size_t most_candidates = 256;
 // How long a rank waits beyond its deadline for rank 0 to say who is missing.
 constexpr milliseconds verdict_time{2000};
+// "For ever", in years that the clock can count.
+constexpr double longest_timeout_s = 1e9;
 constexpr milliseconds first_pause{5};
 constexpr milliseconds longest_pause{100};
 
@@ -34,13 +37,6 @@ void send_small(const Descriptor& socket, const std::string& bytes) noexcept {
     // A fresh connection takes a few hundred bytes at once; one that does not is gone or hostile.
     if (!bytes.empty())
         static_cast<void>(!::send(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
-}
-
-std::string seconds_text(double seconds) {
-    std::string text = std::to_string(seconds);
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.back() == '.') text.pop_back();
-    return text + " s";
 }
 
 }  // namespace
@@ -52,7 +48,7 @@ Meeting::Meeting(comm::Group group, Place place, std::string secret, double time
       secret_(std::move(secret)),
       timeout_s_(timeout_s),
       keepalive_s_(keepalive_s),
-      deadline_(Clock::now() + duration_cast<Clock::duration>(duration<double>(timeout_s))),
+      deadline_(Clock::now() + duration_cast<Clock::duration>(duration<double>(std::min(timeout_s, longest_timeout_s)))),
       caller_(caller),
       seats_(static_cast<std::size_t>(group.size)) {}
 
@@ -226,12 +222,13 @@ void Meeting::send_to_seated(const std::string& bytes) noexcept {
 }
 
 std::string Meeting::absent() const {
-    std::string list;
+    std::vector<int> unseen;
+    std::vector<int> gone;
     for (std::size_t rank = 1; rank < seats_.size(); ++rank)
-        if (!seats_[rank].socket)
-            list += (list.empty() ? "rank " : ", rank ") + std::to_string(rank) +
-                    (seats_[rank].has_left ? " (came and left)" : "");
-    return list;
+        if (!seats_[rank].socket) (seats_[rank].has_left ? gone : unseen).push_back(static_cast<int>(rank));
+    const std::string list = names_of(unseen);
+    const std::string rest = names_of(gone, " (came and left)");
+    return list + (list.empty() || rest.empty() ? "" : ", ") + rest;
 }
 
 void Meeting::wait_for(int fd, short events, Clock::time_point until) {
