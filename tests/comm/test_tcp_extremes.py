@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from cobre.comm import TcpCommunicator
-from comm.tcp_ranks import close_all, group_of, open_all
+from cobre.comm import InitializationFailed, TcpCommunicator, TcpConfig
+from comm.tcp_ranks import Ranks, close_all, group_of, open_all
 
 FOR_EVER = [3e6, 1e10, 1e300]
 
@@ -32,3 +32,22 @@ def test_whoever_waits_for_ever_sleeps_meanwhile(seconds):
     thread.join(10)
     close_all(comms)
     assert spent_s < 0.05  # it looks around ten times a second
+
+
+def test_more_ranks_than_rank_0_may_open_files_are_refused_at_once():
+    config = TcpConfig("127.0.0.1", 0, 2**31 - 1, port=0, connect_timeout=20.0)
+    started = time.monotonic()
+    with pytest.raises(InitializationFailed, match=r"2147483652 open files on rank 0, and \d+ are allowed"):
+        TcpCommunicator.connect(config)
+    assert time.monotonic() - started < 5
+
+
+def test_too_few_open_files_are_named_as_the_reason(tmp_path):
+    few = ["bash", "-c", 'ulimit -n 12; exec "$@"', "few"]
+    environ = {"COBRE_TCP_CONNECT_TIMEOUT_MS": "2000"}
+    program = "import os\nheld = [os.dup(0) for _ in range(5)]\ncreate_communicator()\n"
+    tools = "from cobre.comm import *\n"
+    with Ranks(4, program, preamble=tools, directory=tmp_path, environ=environ, inside={0: few}).start() as group:
+        said = group.wait()
+    assert "had to turn connections away for want of open files" in said[0], said
+    assert "ulimit -n" in said[0]
