@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 
 import pytest
 
 from cobre.comm import InitializationFailed, TcpCommunicator, TcpConfig
-from comm.tcp_ranks import Ranks, close_all, group_of, open_all
+from cobre.comm.config import tcp_config_from
+from comm.tcp_ranks import Ranks, barrier_on, close_all, free_port, group_of, open_all
 
 FOR_EVER = [3e6, 1e10, 1e300]
 
@@ -32,6 +34,24 @@ def test_whoever_waits_for_ever_sleeps_meanwhile(seconds):
     thread.join(10)
     close_all(comms)
     assert spent_s < 0.05  # it looks around ten times a second
+
+
+def test_a_secret_in_the_environment_may_be_any_bytes():
+    key = bytes(range(1, 256))
+    shared = {"COBRE_TCP_SIZE": "2", "COBRE_TCP_PORT": str(free_port()), "COBRE_TCP_COORDINATOR": "127.0.0.1"}
+    configs = [
+        tcp_config_from({**shared, "COBRE_TCP_RANK": str(rank), "COBRE_TCP_SECRET": os.fsdecode(key)})
+        for rank in range(2)
+    ]
+    comms = open_all(configs)
+    barrier_on(comms)
+    close_all(comms)
+
+
+def test_a_secret_that_is_no_text_is_refused_without_showing_it():
+    with pytest.raises(InitializationFailed, match="secret holds half of a surrogate pair") as caught:
+        TcpConfig("localhost", 0, 2, secret="hush \ud800")
+    assert "hush" not in str(caught.value)
 
 
 def test_more_ranks_than_rank_0_may_open_files_are_refused_at_once():

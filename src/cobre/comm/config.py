@@ -18,6 +18,7 @@ from cobre.errors import InitializationFailed, MissingConfiguration
 __all__ = [
     "ShmConfig",
     "TcpConfig",
+    "encoded_secret",
     "is_loopback",
     "missing_if_begun",
     "shm_config_from",
@@ -54,6 +55,8 @@ class TcpConfig:
             problems += _host_problems("bind_addr", self.bind_addr)
         if self.secret is not None and not isinstance(self.secret, str):
             problems.append(f"secret is a {type(self.secret).__name__}, not a string")
+        elif self.secret is not None and not _is_encodable(self.secret):
+            problems.append("secret holds half of a surrogate pair, which no text has")
         _refuse("tcp", problems)
         if not self.secret and not all(map(is_loopback, _addresses(self))):
             raise MissingConfiguration(
@@ -137,6 +140,19 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def encoded_secret(secret: str) -> bytes:
+    """The key that both sides prove to know. A variable may hold any bytes: they come back as they were."""
+    return secret.encode("utf-8", "surrogateescape")
+
+
+def _is_encodable(secret: str) -> bool:
+    try:
+        encoded_secret(secret)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class _Reader:

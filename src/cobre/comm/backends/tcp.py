@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cobre._native import comm as _core
 from cobre.comm.backend import Backend, Detection, Nodes, RankCommand
-from cobre.comm.config import TcpConfig, missing_if_begun, tcp_config_from
+from cobre.comm.config import TcpConfig, encoded_secret, missing_if_begun, tcp_config_from
 from cobre.comm.limits import read_limits
 from cobre.comm.regions import HeapRegion, checked_request
 from cobre.errors import AllocationFailed
@@ -51,7 +51,8 @@ class TcpCommunicator(_core.TcpCommunicator):
         comm = cls(config.rank, config.size, config.timeout, **limits)
         if config.size == 1:
             return comm
-        meeting_at = (_host(config), config.port, config.secret or "", config.connect_timeout)
+        secret = encoded_secret(config.secret or "")
+        meeting_at = (_host(config), config.port, secret, config.connect_timeout)
         try:
             if config.rank == 0:
                 comm.port = comm.listen(*meeting_at)
