@@ -36,15 +36,15 @@ public:
     Tcp(int rank, int size, double timeout_s, std::size_t piece_bytes, std::size_t window_bytes, int keepalive_s)
         : core_({rank, size}, timeout_s, {piece_bytes, window_bytes, keepalive_s}), keepalive_s_(keepalive_s) {}
 
-    int listen(std::string host, int port, std::string secret, double timeout_s) {
-        meet(std::move(host), port, std::move(secret), timeout_s);
+    int listen(std::string host, int port, const nb::bytes& secret, double timeout_s) {
+        meet(std::move(host), port, secret, timeout_s);
         return without_gil([&] { return meeting_->listen(); });
     }
     void gather() {
         without_gil([&] { core_.start(meeting_->gather()); });
     }
-    void join(std::string host, int port, std::string secret, double timeout_s) {
-        meet(std::move(host), port, std::move(secret), timeout_s);
+    void join(std::string host, int port, const nb::bytes& secret, double timeout_s) {
+        meet(std::move(host), port, secret, timeout_s);
         without_gil([&] { core_.start(meeting_->join()); });
     }
     // (address, reason) of those turned away, and how many more there were. Ends the meeting.
@@ -106,9 +106,9 @@ public:
     }
 
 private:
-    void meet(std::string host, int port, std::string secret, double timeout_s) {
-        meeting_.emplace(core_.group(), tcp::Place{std::move(host), port}, std::move(secret), timeout_s,
-                         keepalive_s_, caller_);
+    void meet(std::string host, int port, const nb::bytes& secret, double timeout_s) {
+        meeting_.emplace(core_.group(), tcp::Place{std::move(host), port},
+                         std::string(secret.c_str(), secret.size()), timeout_s, keepalive_s_, caller_);
     }
 
     template <class Work>

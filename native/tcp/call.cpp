@@ -133,6 +133,11 @@ std::uint64_t Call::contribution_bytes(int rank) const noexcept {
     return count * dtype.itemsize;
 }
 
+std::string Call::describe_common() const {
+    if (verb != Verb::allgatherv) return describe();
+    return std::string(name_of(verb)) + "(" + std::to_string(total) + " x " + comm::name_of(dtype) + " in all)";
+}
+
 std::string Call::describe() const {
     const std::string elements = std::to_string(count) + " x " + comm::name_of(dtype);
     const std::string verb_name = name_of(verb);

@@ -34,6 +34,8 @@ struct Call {
     std::uint64_t contribution_bytes(int rank) const noexcept;
     // "allreduce(sum, 4 x float64)"
     std::string describe() const;
+    // The same for many ranks that agree: nobody\'s own part of an allgatherv.
+    std::string describe_common() const;
 
     std::uint32_t sequence = 0;
     Verb verb = Verb::barrier;

@@ -64,7 +64,7 @@ void Communicator::finish(const Call& call, OwnPart own, Folding* folding, Calle
 }
 
 void Communicator::allgatherv(const Buffer& send, const Buffer& recv, const comm::Layout& layout, Caller& caller) {
-    const Turn turn(*this, "allgatherv");
+    const Turn turn(*this, "allgatherv", &caller);
     const comm::TraceScope traced(track_, statistics_[Operation::allgatherv], Operation::allgatherv);
     const comm::Stopwatch watch;
     Call call = Call::allgatherv(send, layout.counts);
@@ -96,7 +96,7 @@ void Communicator::allgatherv(const Buffer& send, const Buffer& recv, const comm
 }
 
 void Communicator::allreduce(const Buffer& send, const Buffer& recv, comm::ReduceOp op, Caller& caller) {
-    const Turn turn(*this, "allreduce");
+    const Turn turn(*this, "allreduce", &caller);
     const comm::TraceScope traced(track_, statistics_[Operation::allreduce], Operation::allreduce);
     const comm::Stopwatch watch;
     fold(Call::allreduce(send, op), send, recv, op, caller);
@@ -132,7 +132,7 @@ void Communicator::fold(Call call, const Buffer& send, const Buffer& recv, comm:
 }
 
 void Communicator::broadcast(const Buffer& buf, int root, Caller& caller) {
-    const Turn turn(*this, "broadcast");
+    const Turn turn(*this, "broadcast", &caller);
     const comm::TraceScope traced(track_, statistics_[Operation::broadcast], Operation::broadcast);
     const comm::Stopwatch watch;
     Call call = Call::broadcast(buf, root);
@@ -156,7 +156,7 @@ void Communicator::broadcast(const Buffer& buf, int root, Caller& caller) {
 }
 
 void Communicator::barrier(Caller& caller) {
-    const Turn turn(*this, "barrier");
+    const Turn turn(*this, "barrier", &caller);
     const comm::TraceScope traced(track_, statistics_[Operation::barrier], Operation::barrier);
     const comm::Stopwatch watch;
     Call call = Call::of(Verb::barrier);
@@ -166,14 +166,14 @@ void Communicator::barrier(Caller& caller) {
 }
 
 void Communicator::split_local(Caller& caller) {
-    const Turn turn(*this, "split_local");
+    const Turn turn(*this, "split_local", &caller);
     Call call = Call::of(Verb::split_local);
     begin(call, Tag::barrier_ready, Tag::barrier_go);
     finish(call, {}, nullptr, caller);
 }
 
 int Communicator::agree_on_region(std::uint64_t count, const comm::DType& dtype, bool can, Caller& caller) {
-    const Turn turn(*this, "create_shared_region");
+    const Turn turn(*this, "create_shared_region", &caller);
     constexpr std::int64_t nobody = std::numeric_limits<std::int64_t>::max();
     std::int64_t mine = can ? nobody : group_.rank;
     std::int64_t lowest = nobody;

@@ -1,6 +1,7 @@
 // The communicator of ranks that reach each other over TCP: a star around rank 0.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -84,8 +85,9 @@ private:
     std::vector<bool> is_unwatched_;
     std::vector<std::optional<std::chrono::steady_clock::time_point>> unanswered_since_;
 
-    std::mutex calls_;  // one call, or the watcher, at a time
-    std::mutex door_;   // guards the next three, for an instant only
+    std::timed_mutex calls_;                 // one call, or the watcher, at a time
+    std::atomic<std::thread::id> owner_ = {};  // of `calls_`; relaxed: a thread asks only whether it is itself
+    std::mutex door_;                        // guards the next three, for an instant only
     bool is_watched_ = false;
     bool is_busy_ = false;
     bool is_leaving_ = false;

@@ -3,10 +3,10 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "comm/fold.hpp"
+#include "tcp/words.hpp"
 
 namespace cobre::tcp {
 
@@ -19,19 +19,6 @@ constexpr double grace_s = 1.0;
 constexpr std::chrono::milliseconds hearing_time{100};
 // With more connections than this a look at each would cost more than asking the kernel which are ready.
 constexpr std::size_t most_tried_blindly = 8;
-
-std::string seconds_text(double seconds) {
-    std::array<char, 32> text;
-    std::snprintf(text.data(), text.size(), "%g s", seconds);
-    return text.data();
-}
-
-// Whether a reader of the two descriptions sees the difference.
-bool differs_visibly(const Call& a, const Call& b) {
-    Call same_part = a;
-    same_part.count = a.verb == Verb::allgatherv ? b.count : a.count;
-    return same_part.describe() != b.describe();
-}
 
 }  // namespace
 
@@ -231,7 +218,8 @@ void Exchange::sleep() {
     }
     const double left_s =
         timeout_s_ + (is_in_grace_ ? grace_s : 0.0) - duration<double>(Clock::now() - counting_since_).count();
-    const int slice_ms = std::clamp(static_cast<int>(1000 * left_s) + 1, 0, longest_sleep_ms);
+    // Clamped before it becomes an int: a timeout of years has more milliseconds than that holds.
+    const auto slice_ms = static_cast<int>(std::clamp(1000 * left_s + 1, 0.0, double{longest_sleep_ms}));
     if (::poll(polled_.data(), polled_.size(), slice_ms) <= 0) return;
     for (std::size_t i = 0; i < links_.size(); ++i) {
         const short events = polled_[i + 1].revents;
@@ -276,34 +264,48 @@ void Exchange::hear_the_rest() {
 
 void Exchange::disagree() {
     hear_the_rest();
-    std::string said = "the ranks disagree: " + me() + " called " + call_->describe();
-    std::string first;
+    struct Side {
+        const Call* call;  // none: not heard yet
+        std::vector<int> ranks;
+    };
+    std::vector<Side> sides;
+    const auto add = [&](int rank, const Call* call) {
+        const auto side = std::find_if(sides.begin(), sides.end(), [&](const Side& other) {
+            return call == nullptr || other.call == nullptr ? call == other.call : call->agrees_with(*other.call);
+        });
+        if (side == sides.end()) sides.push_back({call, {rank}});
+        else side->ranks.push_back(rank);
+    };
+    // Rank 0 first, whoever speaks: the ranks of a pair both get here, and must say the same.
+    if (group_.rank == 0) add(0, call_);
+    for (const auto& link : links_)
+        add(link->rank(), link->inbox().has_call() ? &link->inbox().call() : nullptr);
+    if (group_.rank != 0) add(group_.rank, call_);
+    std::string said = "the ranks disagree: ";
     bool differs = false;
-    for (const auto& link : links_) {
-        const std::string who = "rank " + std::to_string(link->rank());
-        const bool has_called = link->inbox().has_call();
-        const std::string call = has_called ? link->inbox().call().describe() : "";
-        differs |= has_called && differs_visibly(link->inbox().call(), *call_);
-        // Rank 0 first, whoever speaks: the ranks of a pair both get here, and must say the same.
-        const std::string here = has_called ? who + " called " + call : who + " has not called yet";
-        if (link->rank() < group_.rank) first += here + "; ";
-        else said += "; " + here;
+    for (const Side& side : sides) {
+        if (&side != &sides.front()) said += "; ";
+        said += names_of(side.ranks);
+        if (side.call == nullptr) said += side.ranks.size() == 1 ? " has not called yet" : " have not called yet";
+        else said += " called " + (side.ranks.size() == 1 ? side.call->describe() : side.call->describe_common());
+        differs |= side.call != nullptr && side.call->describe_common() != call_->describe_common();
     }
-    if (!first.empty()) said = "the ranks disagree: " + first + me() + " called " + call_->describe();
     if (!differs) said += "; they differ in their lists of counts, in the fields of their records, or in the step";
     throw Broken{
         {said, "let every rank make the same calls in the same order, with one dtype, size, root and operation"}};
 }
 
 std::string Exchange::missing() const {
-    std::string list;
+    std::vector<int> silent;
+    std::vector<int> sending;
     for (const auto& link : links_) {
         if (link->inbox().is_done() || link->is_lost()) continue;
-        list += (list.empty() ? "rank " : ", rank ") + std::to_string(link->rank());
-        if (group_.rank == 0)
-            list += link->inbox().has_call() ? " (in the middle of its data)" : " (has not called)";
+        (link->inbox().has_call() ? sending : silent).push_back(link->rank());
     }
-    return list;
+    if (group_.rank != 0) return names_of(silent.empty() ? sending : silent);
+    const std::string list = names_of(silent, " (has not called)");
+    const std::string rest = names_of(sending, " (in the middle of its data)");
+    return list + (list.empty() || rest.empty() ? "" : ", ") + rest;
 }
 
 }  // namespace cobre::tcp

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+
+#include "tcp/words.hpp"
 
 namespace cobre::tcp {
 
@@ -76,11 +77,6 @@ Introduction Introduction::decode(std::span<const std::byte, wire_bytes> bytes) 
     introduction.byte_order = std::to_integer<std::uint8_t>(bytes[10]);
     introduction.host = get<std::uint64_t>(&bytes[12]);
     return introduction;
-}
-
-void Vestibule::consume(std::size_t bytes) noexcept {
-    used_ -= bytes;
-    std::memmove(bytes_.data(), bytes_.data() + bytes, used_);
 }
 
 std::string Doorkeeper::challenge() const { return frame(Tag::challenge, text_of(nonce_)); }
@@ -158,11 +154,7 @@ std::string Applicant::proceed() {
         if (!header) break;
         if (header->length == 0 || header->payload_bytes() > longest_control_payload)
             return mislead("what listens there is no rank 0: it said " + impression_of(vestibule_.unread()));
-        // A failure may have more words than the vestibule has room; its beginning is enough.
-        const bool is_long = header_bytes + header->payload_bytes() > Vestibule::capacity;
-        Header shown = *header;
-        if (is_long) shown.length = Vestibule::capacity - header_bytes + 1;
-        const std::optional<Framed> framed = frame_at(vestibule_.unread(), shown);
+        const std::optional<Framed> framed = frame_at(vestibule_.unread(), *header);
         if (!framed) break;
         answer += take(*header, framed->payload);
         vestibule_.consume(header_bytes + framed->payload.size());
@@ -174,7 +166,7 @@ std::string Applicant::take(const Header& header, std::span<const std::byte> pay
     if (header.tag == Tag::refusal && payload.size() > 1) {
         state_ = State::refused;
         const bool by_secret = std::to_integer<std::uint8_t>(payload[0]) == refused_secret;
-        failure_ = {std::string(text_of(payload.subspan(1))),
+        failure_ = {printable(text_of(payload.subspan(1))),
                     by_secret
                         ? "give every rank the same COBRE_TCP_SECRET (or TcpConfig(secret=…))"
                         : "start every rank once, with the same size and version, and a rank below the size"};

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <span>
@@ -46,15 +47,17 @@ struct Introduction {
     static Introduction decode(std::span<const std::byte, wire_bytes> bytes) noexcept;
 };
 
-// Bytes of a stranger, as many as a handshake may have and not one more.
+// Bytes of the other side, as many as it may send before it is known and not one more.
+template <std::size_t capacity>
 class Vestibule {
 public:
-    static constexpr std::size_t capacity = 512;
-
     std::span<std::byte> room() noexcept { return std::span(bytes_).subspan(used_); }
     void received(std::size_t bytes) noexcept { used_ += bytes; }
     std::span<const std::byte> unread() const noexcept { return std::span(bytes_).first(used_); }
-    void consume(std::size_t bytes) noexcept;
+    void consume(std::size_t bytes) noexcept {
+        used_ -= bytes;
+        std::memmove(bytes_.data(), bytes_.data() + bytes, used_);
+    }
 
 private:
     std::array<std::byte, capacity> bytes_;
@@ -64,6 +67,8 @@ private:
 // Rank 0's side of one connection.
 class Doorkeeper {
 public:
+    using Entrance = Vestibule<512>;  // strangers come by the hundred
+
     enum class State : std::uint8_t { proving, introducing, accepted, refused };
     // Why an introduction is not acceptable; nothing if it is.
     using Examiner = std::function<std::optional<std::string>(const Introduction&)>;
@@ -72,7 +77,7 @@ public:
     explicit Doorkeeper(const Secret& secret) : secret_(&secret), nonce_(fresh_nonce()) {}
 
     std::string challenge() const;
-    Vestibule& vestibule() noexcept { return vestibule_; }
+    Entrance& vestibule() noexcept { return vestibule_; }
     // Makes sense of what has arrived; returns bytes to send, refusals included.
     std::string proceed(const Examiner& examine);
 
@@ -87,7 +92,7 @@ private:
 
     const Secret* secret_;
     Nonce nonce_;
-    Vestibule vestibule_;
+    Entrance vestibule_;
     State state_ = State::proving;
     Introduction introduction_;
     std::string reason_;
@@ -122,7 +127,7 @@ private:
     Nonce nonce_;
     Nonce challenge_ = {};
     bool has_challenge_ = false;
-    Vestibule vestibule_;
+    Vestibule<header_bytes + longest_control_payload> vestibule_;
     State state_ = State::waiting;
     Failure failure_;
     std::uint32_t neighbours_ = 1;

@@ -1,6 +1,7 @@
 #include "tcp/meeting.hpp"
 
 #include <poll.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 
 #include "comm/error.hpp"
 #include "tcp/socket.hpp"
+#include "tcp/words.hpp"
 
 namespace cobre::tcp {
 
@@ -27,6 +29,11 @@ constexpr milliseconds handshake_time{5000};
 constexpr std::size_t most_candidates = 256;
 // How long a rank waits beyond its deadline for rank 0 to say who is missing.
 constexpr milliseconds verdict_time{2000};
+// What rank 0 holds beside its connections to the others: a listening socket, two bells and the standard streams,
+// less the connection to itself.
+constexpr rlim_t own_descriptors = 5;
+// "For ever", in years that the clock can count.
+constexpr double longest_timeout_s = 1e9;
 constexpr milliseconds first_pause{5};
 constexpr milliseconds longest_pause{100};
 
@@ -34,13 +41,6 @@ void send_small(const Descriptor& socket, const std::string& bytes) noexcept {
     // A fresh connection takes a few hundred bytes at once; one that does not is gone or hostile.
     if (!bytes.empty())
         static_cast<void>(!::send(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
-}
-
-std::string seconds_text(double seconds) {
-    std::string text = std::to_string(seconds);
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.back() == '.') text.pop_back();
-    return text + " s";
 }
 
 }  // namespace
@@ -52,9 +52,8 @@ Meeting::Meeting(comm::Group group, Place place, std::string secret, double time
       secret_(std::move(secret)),
       timeout_s_(timeout_s),
       keepalive_s_(keepalive_s),
-      deadline_(Clock::now() + duration_cast<Clock::duration>(duration<double>(timeout_s))),
-      caller_(caller),
-      seats_(static_cast<std::size_t>(group.size)) {}
+      deadline_(Clock::now() + duration_cast<Clock::duration>(duration<double>(std::min(timeout_s, longest_timeout_s)))),
+      caller_(caller) {}
 
 void Meeting::fail(std::string what, std::string fix) const {
     throw comm::Error(
@@ -64,6 +63,13 @@ void Meeting::fail(std::string what, std::string fix) const {
 }
 
 int Meeting::listen() {
+    rlimit files = {};
+    const auto needed = static_cast<rlim_t>(group_.size) + own_descriptors;
+    if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < needed)
+        fail("a group of " + std::to_string(group_.size) + " ranks needs " + std::to_string(needed) +
+                 " open files on rank 0, and " + std::to_string(files.rlim_cur) + " are allowed",
+             "allow more open files where rank 0 starts (ulimit -n), or use fewer ranks");
+    seats_.resize(static_cast<std::size_t>(group_.size));
     try {
         listener_ = listen_at(resolve(place_.host, place_.port, true).front());
     } catch (const std::system_error& error) {
@@ -109,8 +115,11 @@ Met Meeting::gather() {
         }
         if (Clock::now() >= deadline_ && !is_complete()) {
             const Failure failure{
-                "rank 0 waited " + seconds_text(timeout_s_) + " for " + absent() + " in vain",
-                "start all ranks with the same coordinator, port, size and secret, or allow more "
+                "rank 0 waited " + seconds_text(timeout_s_) + " for " + absent() + " in vain" +
+                    (has_lacked_descriptors_ ? ", and had to turn connections away for want of open files" : ""),
+                has_lacked_descriptors_
+                    ? "allow more open files where rank 0 starts (ulimit -n), or close some there"
+                    : "start all ranks with the same coordinator, port, size and secret, or allow more "
                 "time: COBRE_TCP_CONNECT_TIMEOUT_MS or TcpConfig(connect_timeout=…)"};
             send_to_seated(failure_frame(failure));
             fail(failure.text, failure.fix);
@@ -125,6 +134,7 @@ void Meeting::admit_newcomers() {
         Descriptor socket = accept_from(listener_, peer, keepalive_s_);
         if (!socket) {
             if (errno != EMFILE && errno != ENFILE) return;
+            has_lacked_descriptors_ = true;
             // Out of descriptors: strangers hold them. Whoever has been silent longest makes room.
             if (candidates_.empty()) return pause(milliseconds(10));
             visitors_.add(candidates_.front().address, "no descriptors were left");
@@ -226,12 +236,13 @@ void Meeting::send_to_seated(const std::string& bytes) noexcept {
 }
 
 std::string Meeting::absent() const {
-    std::string list;
+    std::vector<int> unseen;
+    std::vector<int> gone;
     for (std::size_t rank = 1; rank < seats_.size(); ++rank)
-        if (!seats_[rank].socket)
-            list += (list.empty() ? "rank " : ", rank ") + std::to_string(rank) +
-                    (seats_[rank].has_left ? " (came and left)" : "");
-    return list;
+        if (!seats_[rank].socket) (seats_[rank].has_left ? gone : unseen).push_back(static_cast<int>(rank));
+    const std::string list = names_of(unseen);
+    const std::string rest = names_of(gone, " (came and left)");
+    return list + (list.empty() || rest.empty() ? "" : ", ") + rest;
 }
 
 void Meeting::wait_for(int fd, short events, Clock::time_point until) {

@@ -94,7 +94,8 @@ private:
     Visitors visitors_;
     Descriptor listener_;
     std::vector<Candidate> candidates_;
-    std::vector<Seat> seats_;  // by rank
+    std::vector<Seat> seats_;  // by rank, on rank 0
+    bool has_lacked_descriptors_ = false;
     std::string last_trouble_ = "nothing listens there";
 };
 

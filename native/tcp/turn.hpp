@@ -1,8 +1,10 @@
 // Who may use the connections of a communicator right now.
 #pragma once
 
+#include <chrono>
 #include <mutex>
 
+#include "comm/error.hpp"
 #include "tcp/communicator.hpp"
 
 namespace cobre::tcp {
@@ -10,7 +12,15 @@ namespace cobre::tcp {
 // The right to use the connections. Whoever has it when the communicator is closed also says goodbye.
 class Communicator::Turn {
 public:
-    Turn(Communicator& comm, const char* operation) : comm_(comm), lock_(comm.calls_) {
+    // Throws `Interrupted` if `caller` is asked to stop while another call is under way.
+    Turn(Communicator& comm, const char* operation, Caller* caller = nullptr)
+        : comm_(comm), lock_(comm.calls_, std::defer_lock) {
+        if (comm_.owner_.load(std::memory_order_relaxed) == std::this_thread::get_id())
+            throw comm::Error(comm::ErrorClass::invalid_communicator,
+                              "a signal handler called the communicator whose call it interrupted",
+                              "let the handler set a flag, and make the call when the interrupted one is over");
+        if (!lock_.try_lock()) wait(caller);
+        comm_.owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
         {
             const std::lock_guard guard(comm_.door_);
             comm_.is_busy_ = true;
@@ -28,14 +38,21 @@ public:
     Turn& operator=(const Turn&) = delete;
 
 private:
+    void wait(Caller* caller) {
+        if (caller == nullptr) return lock_.lock();
+        while (!lock_.try_lock_for(std::chrono::milliseconds(longest_sleep_ms)))
+            if (caller->is_interrupted()) throw Interrupted{};
+    }
+
     void end() noexcept {
+        comm_.owner_.store({}, std::memory_order_relaxed);
         const std::lock_guard guard(comm_.door_);
         comm_.is_busy_ = false;
         if (comm_.is_leaving_) comm_.leave();
     }
 
     Communicator& comm_;
-    std::unique_lock<std::mutex> lock_;
+    std::unique_lock<std::timed_mutex> lock_;
 };
 
 }  // namespace cobre::tcp

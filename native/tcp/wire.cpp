@@ -2,20 +2,9 @@
 
 #include <algorithm>
 
+#include "tcp/words.hpp"
+
 namespace cobre::tcp {
-
-namespace {
-
-constexpr std::size_t longest_text = 2000;
-
-// Somebody else's words: shortened, and nothing in them that a terminal would obey.
-std::string printable(std::string_view text) {
-    std::string copy(text.substr(0, longest_text));
-    std::replace_if(copy.begin(), copy.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-    return copy;
-}
-
-}  // namespace
 
 std::string frame(Tag tag, std::string_view payload) {
     std::string bytes(header_bytes, '\0');

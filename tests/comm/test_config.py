@@ -203,3 +203,21 @@ def test_limits_change_only_what_a_backend_has():
 def test_malformed_limits_are_refused(text):
     with pytest.raises(InitializationFailed, match="COBRE_COMM_LIMITS"):
         read_limits("x", {"chunk_bytes": 1}, {"COBRE_COMM_LIMITS": text})
+
+
+def test_rank_zero_behind_a_v6_address_listens_where_the_others_look():
+    environ = {"COBRE_TCP_COORDINATOR": "[::1]:77", "COBRE_TCP_RANK": "0", "COBRE_TCP_SIZE": "2"}
+    assert tcp_config_from({**environ, "COBRE_TCP_SECRET": "s"}).bind_addr == "::"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1\0elsewhere", "node\udcff", "node\n7"])
+@pytest.mark.parametrize("field", ["coordinator", "bind_addr"])
+def test_hosts_that_no_resolver_could_be_asked_for_are_refused(field, host):
+    with pytest.raises(InitializationFailed, match=f"{field}=.* is no host name"):
+        TcpConfig(**{"coordinator": "localhost", "rank": 0, "size": 2, "secret": "s", field: host})
+
+
+def test_only_rank_zero_may_leave_the_port_to_the_kernel():
+    assert TcpConfig("localhost", 0, 2, port=0).port == 0
+    with pytest.raises(InitializationFailed, match="port=0 is below 1"):
+        TcpConfig("localhost", 1, 2, port=0)

@@ -18,6 +18,7 @@ from cobre.errors import InitializationFailed, MissingConfiguration
 __all__ = [
     "ShmConfig",
     "TcpConfig",
+    "encoded_secret",
     "is_loopback",
     "missing_if_begun",
     "shm_config_from",
@@ -46,12 +47,16 @@ class TcpConfig:
     timeout: float = 60.0
 
     def __post_init__(self) -> None:
-        problems = [*_group_problems(self), *_integer_problems("port", self.port, 0, 65535)]
+        problems = _group_problems(self)
+        lowest = 1 if not problems and self.rank > 0 else 0  # only who listens can take any port
+        problems += _integer_problems("port", self.port, lowest, 65535)
         problems += _host_problems("coordinator", self.coordinator)
         if self.bind_addr is not None:
             problems += _host_problems("bind_addr", self.bind_addr)
         if self.secret is not None and not isinstance(self.secret, str):
             problems.append(f"secret is a {type(self.secret).__name__}, not a string")
+        elif self.secret is not None and not _is_encodable(self.secret):
+            problems.append("secret holds half of a surrogate pair, which no text has")
         _refuse("tcp", problems)
         if not self.secret and not all(map(is_loopback, _addresses(self))):
             raise MissingConfiguration(
@@ -88,7 +93,8 @@ def tcp_config_from(environ: Mapping[str, str]) -> TcpConfig:
     bind_addr = read.text("COBRE_TCP_BIND_ADDR", needed=False)
     secret = read.text("COBRE_TCP_SECRET", needed=False)
     if rank == 0 and bind_addr is None and secret is not None:
-        bind_addr = "0.0.0.0"  # noqa: S104 - the contract's default once strangers cannot get in
+        # All addresses, once strangers cannot get in; IPv4 alone would never be found at a v6 address.
+        bind_addr = "::" if isinstance(host, str) and ":" in host else "0.0.0.0"  # noqa: S104
     fields: dict[str, Any] = {
         "coordinator": host,
         "rank": rank,
@@ -134,6 +140,19 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def encoded_secret(secret: str) -> bytes:
+    """The key that both sides prove to know. A variable may hold any bytes: they come back as they were."""
+    return secret.encode("utf-8", "surrogateescape")
+
+
+def _is_encodable(secret: str) -> bool:
+    try:
+        encoded_secret(secret)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class _Reader:
@@ -273,7 +292,7 @@ def _addresses(config: TcpConfig) -> list[str]:
 def _host_problems(name: str, host: Any) -> list[str]:
     if host is _COMPLAINED_ABOUT:
         return []
-    if not isinstance(host, str) or not host.strip():
+    if not isinstance(host, str) or not host.strip() or not host.isprintable():
         return [f"{name}={host!r} is no host name or address"]
     if ":" in host and not _is_address(host):
         return [f"{name}={host!r} is no host name or address; a port goes into port="]

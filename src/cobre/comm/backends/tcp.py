@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cobre._native import comm as _core
 from cobre.comm.backend import Backend, Detection, Nodes, RankCommand
-from cobre.comm.config import TcpConfig, is_loopback, missing_if_begun, tcp_config_from
+from cobre.comm.config import TcpConfig, encoded_secret, missing_if_begun, tcp_config_from
 from cobre.comm.limits import read_limits
 from cobre.comm.regions import HeapRegion, checked_request
 from cobre.errors import AllocationFailed
@@ -51,7 +51,8 @@ class TcpCommunicator(_core.TcpCommunicator):
         comm = cls(config.rank, config.size, config.timeout, **limits)
         if config.size == 1:
             return comm
-        meeting_at = (_host(config), config.port, config.secret or "", config.connect_timeout)
+        secret = encoded_secret(config.secret or "")
+        meeting_at = (_host(config), config.port, secret, config.connect_timeout)
         try:
             if config.rank == 0:
                 comm.port = comm.listen(*meeting_at)
@@ -129,14 +130,15 @@ class _TunedConfig(TcpConfig):
 
 def _host(config: TcpConfig) -> str:
     """Where rank 0 listens, or where the others look for it."""
+    coordinator = config.coordinator.strip("[]")
     if config.rank != 0:
-        return config.coordinator
+        return coordinator
     if config.bind_addr:
-        return config.bind_addr
-    is_v6 = ":" in config.coordinator
-    if config.secret:
-        return "::" if is_v6 else "0.0.0.0"  # noqa: S104 - strangers cannot prove that they know the secret
-    return config.coordinator if is_v6 and is_loopback(config.coordinator) else "127.0.0.1"
+        return config.bind_addr.strip("[]")
+    if config.secret:  # strangers cannot prove that they know it
+        return "::" if ":" in coordinator else "0.0.0.0"  # noqa: S104
+    # Without a secret it is loopback; one of its other addresses (127.0.0.2) is where the others will look.
+    return "127.0.0.1" if coordinator.lower() == "localhost" else coordinator
 
 
 def _detect(environ: Mapping[str, str]) -> Detection:

@@ -1,0 +1,73 @@
+"""Settings at the edge of what can be: for ever, any bytes, more ranks than open files."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pytest
+
+from cobre.comm import InitializationFailed, TcpCommunicator, TcpConfig
+from cobre.comm.config import tcp_config_from
+from comm.tcp_ranks import Ranks, barrier_on, close_all, free_port, group_of, open_all
+
+FOR_EVER = [3e6, 1e10, 1e300]
+
+
+@pytest.mark.parametrize("seconds", FOR_EVER)
+def test_a_meeting_may_last_for_ever(seconds):
+    comms = open_all(group_of(2, connect_timeout=seconds), {1: 0.2})
+    assert all(isinstance(comm, TcpCommunicator) for comm in comms), comms
+    close_all(comms)
+
+
+@pytest.mark.parametrize("seconds", FOR_EVER)
+def test_whoever_waits_for_ever_sleeps_meanwhile(seconds):
+    comms = open_all(group_of(2, timeout=seconds))
+    thread = threading.Thread(target=comms[0].barrier)
+    thread.start()
+    started = time.process_time()
+    time.sleep(1.0)
+    spent_s = time.process_time() - started
+    comms[1].barrier()
+    thread.join(10)
+    close_all(comms)
+    assert spent_s < 0.05  # it looks around ten times a second
+
+
+def test_a_secret_in_the_environment_may_be_any_bytes():
+    key = bytes(range(1, 256))
+    shared = {"COBRE_TCP_SIZE": "2", "COBRE_TCP_PORT": str(free_port()), "COBRE_TCP_COORDINATOR": "127.0.0.1"}
+    configs = [
+        tcp_config_from({**shared, "COBRE_TCP_RANK": str(rank), "COBRE_TCP_SECRET": os.fsdecode(key)})
+        for rank in range(2)
+    ]
+    comms = open_all(configs)
+    barrier_on(comms)
+    close_all(comms)
+
+
+def test_a_secret_that_is_no_text_is_refused_without_showing_it():
+    with pytest.raises(InitializationFailed, match="secret holds half of a surrogate pair") as caught:
+        TcpConfig("localhost", 0, 2, secret="hush \ud800")
+    assert "hush" not in str(caught.value)
+
+
+def test_more_ranks_than_rank_0_may_open_files_are_refused_at_once():
+    config = TcpConfig("127.0.0.1", 0, 2**31 - 1, port=0, connect_timeout=20.0)
+    started = time.monotonic()
+    with pytest.raises(InitializationFailed, match=r"2147483652 open files on rank 0, and \d+ are allowed"):
+        TcpCommunicator.connect(config)
+    assert time.monotonic() - started < 5
+
+
+def test_too_few_open_files_are_named_as_the_reason(tmp_path):
+    few = ["bash", "-c", 'ulimit -n 12; exec "$@"', "few"]
+    environ = {"COBRE_TCP_CONNECT_TIMEOUT_MS": "2000"}
+    program = "import os\nheld = [os.dup(0) for _ in range(5)]\ncreate_communicator()\n"
+    tools = "from cobre.comm import *\n"
+    with Ranks(4, program, preamble=tools, directory=tmp_path, environ=environ, inside={0: few}).start() as group:
+        said = group.wait()
+    assert "had to turn connections away for want of open files" in said[0], said
+    assert "ulimit -n" in said[0]
