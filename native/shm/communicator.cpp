@@ -172,6 +172,7 @@ bool Communicator::all_at(std::uint64_t place) const noexcept {
 
 void Communicator::finish_step(const Call& call, bool is_well) {
     team_.begin_step();
+    team_.put({});  // nothing is in the ring; what the slot carried two steps ago is not about this one
     team_.publish(call, is_well ? Call::is_ready : 0);
     team_.agree(call);
 }
