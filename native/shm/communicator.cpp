@@ -1,6 +1,7 @@
 #include "shm/communicator.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 
@@ -175,6 +176,11 @@ void Communicator::finish_step(const Call& call, bool is_well) {
     team_.put({});  // nothing is in the ring; what the slot carried two steps ago is not about this one
     team_.publish(call, is_well ? Call::is_ready : 0);
     team_.agree(call);
+    // Who gives up while it waits here has published, and its caller may do with its memory as it likes while it
+    // is still being read. The fence pairs with the one in Waiter::record: who has read any of that finds the
+    // failure.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    team_.require_well();
 }
 
 void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv, const comm::Layout& layout,
@@ -280,9 +286,11 @@ bool Communicator::read_lanes(const Call& call, bool around_cache) {
         const Lane& lane = lanes_[at(rank)];
         if (lane.chunks == 0 || lane.target == nullptr) continue;
         const std::uint64_t address = team_.offer(rank).address;
-        for (std::uint64_t done = 0; done < lane.bytes && is_well; done += read_step)
+        for (std::uint64_t done = 0; done < lane.bytes && is_well; done += read_step) {
+            team_.require_well();
             is_well = read_memory(team_.record(rank).identity, address + done, lane.target + done,
                                   std::min(read_step, lane.bytes - done));
+        }
     }
     finish_step(call, is_well);
     return team_.all_have(Call::is_ready);

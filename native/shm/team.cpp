@@ -41,6 +41,10 @@ Team::Team(const Layout& layout, comm::Group group, double timeout_s, const comm
 void Team::begin(const Call& call, Caller& caller) {
     begin_step();
     waiter_.begin(sequence_, call, caller);
+    require_well();
+}
+
+void Team::require_well() const {
     if (has_failed(header(), sequence_)) [[unlikely]]
         waiter_.repeat_failure();
 }

@@ -40,6 +40,8 @@ public:
     void begin(const Call& call, Caller& caller);
     // Opens a further step of the same call.
     void begin_step() noexcept;
+    // Throws if somebody has given up on the open step.
+    void require_well() const;
 
     // What this rank's slot of the open step carries; written before `publish`.
     std::byte* my_payload() noexcept { return my_slot_->payload.data(); }

@@ -133,6 +133,8 @@ std::string Waiter::missing(FunctionRef<bool(int)> awaits) const {
 
 void Waiter::record(const Failure& failure) noexcept {
     record_failure(layout_.header(), sequence_, failure);
+    // What the caller writes from now on comes after the failure, also for those who still read its memory.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     wake_all();
 }
 

@@ -1,10 +1,17 @@
-"""Payloads that go straight from one rank's memory into another's, and what happens when that is refused."""
+"""Payloads that go straight from one rank's memory into another's, when that is refused or a rank gives up."""
 
 from __future__ import annotations
 
+import signal
+import time
+from pathlib import Path
+
 import pytest
 
-from shm_ranks import run
+from shm_ranks import Ranks, run
+
+# The paths are tried in turn at first, so every third call of a size reads directly.
+DIRECT = 2
 
 REFUSE_READS = """
 import ctypes
@@ -41,3 +48,66 @@ for call in range(12):
 """,
     )
     assert [rank.exit_code for rank in ranks] == [0] * size, "".join(rank.output for rank in ranks)
+
+
+# Rank 1 stops itself as soon as the first bytes have come, and fresh pages make it slow.
+STOPPED_WHILE_IT_READS = f"""
+n = 50_000_000
+buf = np.full(n, 7.0) if rank == 0 else np.zeros(n)
+comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=TIMEOUT))
+def handler(number, frame):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGUSR1, handler)
+for _ in range({DIRECT}):
+    comm.broadcast(buf, 0)
+if rank == 1:
+    buf = np.zeros(n)
+    def stop():
+        while buf[0] == 0:
+            pass
+        os.kill(os.getpid(), signal.SIGSTOP)
+    threading.Thread(target=stop).start()
+comm.barrier()
+if rank == 0:
+    try:
+        comm.broadcast(buf, 0)
+    except (CollectiveFailed, KeyboardInterrupt) as error:
+        buf[:] = -1.0
+        say(error=type(error).__name__)
+    else:
+        say(error=None)
+    time.sleep(10)
+attempt(comm.broadcast, buf, 0)
+say(right=int((buf == 7.0).sum()))
+attempt(comm.barrier)
+"""
+
+
+def _state(process):
+    return Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0]
+
+
+@pytest.mark.parametrize("end", ["timeout", "signal"])
+def test_who_reads_the_memory_of_a_rank_that_gave_up_is_told(end):
+    for _ in range(5):  # the machine may be too busy to stop it in the middle
+        body = STOPPED_WHILE_IT_READS.replace("TIMEOUT", "2.0" if end == "timeout" else "20.0")
+        with Ranks(2, body) as ranks:
+            root, reader = ranks.ranks
+            deadline = time.monotonic() + 20
+            while _state(reader.process) != "T" and time.monotonic() < deadline:
+                time.sleep(0.01)
+            if end == "signal":
+                root.process.send_signal(signal.SIGUSR1)
+            root_said = root.process.stdout.readline()
+            reader.process.send_signal(signal.SIGCONT)
+            reader.finish(20)
+        if "null" in root_said:  # all had been read before the reader stopped
+            assert reader.said[1]["right"] == 50_000_000
+            continue
+        first, _, again = reader.said
+        assert first["error"] == "CollectiveFailed", reader.output
+        words = "rank 0 still waits" if end == "timeout" else "rank 0 was interrupted by a signal"
+        assert words in first["text"], reader.output
+        assert again["text"] == first["text"]
+        return
+    pytest.skip("the reader was never stopped in the middle of a read")
