@@ -50,6 +50,25 @@ for call in range(12):
     assert [rank.exit_code for rank in ranks] == [0] * size, "".join(rank.output for rank in ranks)
 
 
+def test_a_payload_in_the_slot_takes_no_room_in_the_ring():
+    ranks = run(
+        4,
+        """
+comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=20))
+region = comm.create_shared_region(4, "i8")
+steps = np.arange(1000)
+for call in range(200):
+    few = region.as_mut_block(0, 4) if rank == 0 else np.empty(4, dtype="i8")
+    comm.allreduce(np.full(4, call), few, "sum")
+    total = np.empty(1000, dtype="i8")
+    comm.allreduce(steps * rank + call, total, "sum")
+    assert (total == 6 * steps + 4 * call).all(), call
+""",
+        COBRE_COMM_LIMITS="chunk_bytes=64,ring_bytes=64",
+    )
+    assert [rank.exit_code for rank in ranks] == [0] * 4, "".join(rank.output for rank in ranks)
+
+
 # Rank 1 stops itself as soon as the first bytes have come, and fresh pages make it slow.
 STOPPED_WHILE_IT_READS = f"""
 n = 50_000_000
