@@ -58,6 +58,7 @@ private:
     void finish_step(const Call& call, bool is_well);
     void open_ring(int rank) noexcept;
     void move_lanes(const Call& call, std::uint64_t total, Path path);
+    bool read_from(int rank, std::uint64_t address, std::byte* to, std::uint64_t bytes);
     bool read_lanes(const Call& call, bool around_cache);
     bool fold_directly(const Call& call, const Reduction& reduction);
     std::shared_ptr<Mapping> share_memory(const Call& call, std::uint64_t bytes, const Room& room,

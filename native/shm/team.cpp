@@ -135,6 +135,11 @@ void Team::announce_taken(int writer, std::uint64_t count) noexcept {
     waiter_.wake();
 }
 
+void Team::announce_read() noexcept {
+    // Relaxed: it orders nothing, and nobody sleeps for it.
+    layout_.record(group_.rank).read.position.fetch_add(1, std::memory_order_relaxed);
+}
+
 std::uint64_t Team::filled(int rank) const noexcept {
     const std::uint64_t position = layout_.record(rank).filled.position.load(std::memory_order_acquire);
     return position > base(rank) ? position - base(rank) : 0;

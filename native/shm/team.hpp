@@ -75,6 +75,8 @@ public:
     void announce_filled(std::uint64_t count) noexcept;
     void announce_folded(std::uint64_t count) noexcept;
     void announce_taken(int writer, std::uint64_t count) noexcept;
+    // This rank has read another piece of somebody's memory: those who wait for it see that it goes on.
+    void announce_read() noexcept;
     std::uint64_t filled(int rank) const noexcept;
     std::uint64_t folded(int rank) const noexcept;
     // At the end of a call: so many chunks went through that rank's ring.

@@ -130,3 +130,31 @@ def test_who_reads_the_memory_of_a_rank_that_gave_up_is_told(end):
         assert again["text"] == first["text"]
         return
     pytest.skip("the reader was never stopped in the middle of a read")
+
+
+def test_the_timeout_counts_from_the_last_piece_that_was_read():
+    body = f"""
+n = 60_000_000
+buf = np.full(n, 7.0) if rank == 0 else np.zeros(n)
+comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=1.5))
+for _ in range({DIRECT}):
+    comm.broadcast(buf, 0)
+if rank == 1:
+    buf = np.zeros(n)
+comm.barrier()
+say(pid=os.getpid())
+attempt(comm.broadcast, buf, 0)
+assert (buf == 7.0).all()
+"""
+    with Ranks(2, body) as ranks:
+        reader = ranks.ranks[1].process
+        reader.stdout.readline()
+        for _ in range(4):  # 2.4 s in all, and in between it goes on for a moment
+            reader.send_signal(signal.SIGSTOP)
+            time.sleep(0.6)
+            reader.send_signal(signal.SIGCONT)
+            time.sleep(0.02)
+        root, reader = ranks.finish()
+    assert root.said[1]["error"] is None, root.output
+    assert root.said[1]["seconds"] > 1.5, "the reader was not slow enough to show anything"
+    assert reader.said[0]["error"] is None, reader.output
