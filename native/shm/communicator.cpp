@@ -171,9 +171,9 @@ bool Communicator::all_at(std::uint64_t place) const noexcept {
     return true;
 }
 
-void Communicator::finish_step(const Call& call, bool is_well) {
+void Communicator::finish_step(const Call& call, bool is_well, const Offer& offer) {
     team_.begin_step();
-    team_.put({});  // nothing is in the ring; what the slot carried two steps ago is not about this one
+    team_.put(offer);  // also an empty one: what the slot carried two steps ago is not about this one
     team_.publish(call, is_well ? Call::is_ready : 0);
     team_.agree(call);
     // Who gives up while it waits here has published, and its caller may do with its memory as it likes while it
