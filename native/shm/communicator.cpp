@@ -1,6 +1,7 @@
 #include "shm/communicator.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 
@@ -29,7 +30,7 @@ std::uint32_t period_for(std::uint64_t bytes) noexcept {
 // What fold_directly reads of all ranks at a time: it stays in the second-level cache.
 constexpr std::uint64_t folded_at_once = 512 * 1024;
 
-// Between two looks at whether the group has failed.
+// Between two looks at whether the group has failed, and two signs of life.
 constexpr std::uint64_t read_step = 8ULL << 20;
 
 std::size_t at(int rank) noexcept { return static_cast<std::size_t>(rank); }
@@ -170,10 +171,16 @@ bool Communicator::all_at(std::uint64_t place) const noexcept {
     return true;
 }
 
-void Communicator::finish_step(const Call& call, bool is_well) {
+void Communicator::finish_step(const Call& call, bool is_well, const Offer& offer) {
     team_.begin_step();
+    team_.put(offer);  // also an empty one: what the slot carried two steps ago is not about this one
     team_.publish(call, is_well ? Call::is_ready : 0);
     team_.agree(call);
+    // Who gives up while it waits here has published, and its caller may do with its memory as it likes while it
+    // is still being read. The fence pairs with the one in Waiter::record: who has read any of that finds the
+    // failure.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    team_.require_well();
 }
 
 void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv, const comm::Layout& layout,
@@ -267,6 +274,17 @@ void Communicator::move_lanes(const Call& call, std::uint64_t total, Path path) 
     Exchange(team_, lanes_, unit, {path == Path::rings_around_cache, is_large}).run();
 }
 
+// False when the kernel refuses.
+bool Communicator::read_from(int rank, std::uint64_t address, std::byte* to, std::uint64_t bytes) {
+    for (std::uint64_t done = 0; done < bytes; done += read_step) {
+        team_.require_well();
+        const std::uint64_t part = std::min(read_step, bytes - done);
+        if (!read_memory(team_.record(rank).identity, address + done, to + done, part)) return false;
+        team_.announce_read();
+    }
+    return true;
+}
+
 // One copy straight from the other ranks' memory. False, on all ranks, if one of them could not: then nothing that
 // this rank has is lost, and the rings do it.
 bool Communicator::read_lanes(const Call& call, bool around_cache) {
@@ -278,10 +296,7 @@ bool Communicator::read_lanes(const Call& call, bool around_cache) {
         const int rank = (me + i) % size;
         const Lane& lane = lanes_[at(rank)];
         if (lane.chunks == 0 || lane.target == nullptr) continue;
-        const std::uint64_t address = team_.offer(rank).address;
-        for (std::uint64_t done = 0; done < lane.bytes && is_well; done += read_step)
-            is_well = read_memory(team_.record(rank).identity, address + done, lane.target + done,
-                                  std::min(read_step, lane.bytes - done));
+        is_well = read_from(rank, team_.offer(rank).address, lane.target, lane.bytes);
     }
     finish_step(call, is_well);
     return team_.all_have(Call::is_ready);
@@ -390,9 +405,7 @@ bool Communicator::fold_directly(const Call& call, const Reduction& reduction) {
         for (int rank = 0; rank < size && is_well; ++rank) {
             std::byte* row = others_.data() + at(rank) * step * item;
             rows_[at(rank)] = rank == me ? reduction.send + offset : row;
-            if (rank != me)
-                is_well =
-                    read_memory(team_.record(rank).identity, offers[at(rank)].address + offset, row, count * item);
+            if (rank != me) is_well = read_from(rank, offers[at(rank)].address + offset, row, count * item);
         }
         if (is_well)
             comm::fold_in_rank_order(rows_, count, reduction.dtype, reduction.op, reduction.recv + offset);
@@ -402,8 +415,7 @@ bool Communicator::fold_directly(const Call& call, const Reduction& reduction) {
     for (int i = 1; i < size && is_well; ++i) {
         const int rank = (me + i) % size;
         const auto [offset, count] = part_of(rank, size, reduction.count, item);
-        is_well = read_memory(team_.record(rank).identity, offers[at(rank)].result + offset,
-                              reduction.recv + offset, count * item);
+        is_well = read_from(rank, offers[at(rank)].result + offset, reduction.recv + offset, count * item);
     }
     finish_step(call, is_well);  // nobody reads my part any more
     return team_.all_have(Call::is_ready);

@@ -55,13 +55,16 @@ private:
     bool may_read(std::uint64_t bytes) const noexcept {
         return may_read_ && bytes >= team_.limits().vm_read_bytes;
     }
-    void finish_step(const Call& call, bool is_well);
+    void finish_step(const Call& call, bool is_well, const Offer& offer = {});
     void open_ring(int rank) noexcept;
     void move_lanes(const Call& call, std::uint64_t total, Path path);
+    bool read_from(int rank, std::uint64_t address, std::byte* to, std::uint64_t bytes);
     bool read_lanes(const Call& call, bool around_cache);
     bool fold_directly(const Call& call, const Reduction& reduction);
     std::shared_ptr<Mapping> share_memory(const Call& call, std::uint64_t bytes, const Room& room,
                                           const char* purpose, bool is_segment, Caller& caller);
+    void share_by_name(const Call& call, const FileDescriptor& file, std::shared_ptr<Mapping>& memory,
+                       std::uint64_t bytes, const char* purpose);
 
     comm::Lifetime lifetime_;
     std::shared_ptr<Mapping> segment_;

@@ -114,6 +114,11 @@ FileDescriptor open_file(const std::string& name) noexcept {
     return FileDescriptor(::open(path_of(name).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
 }
 
+FileDescriptor open_file_of(std::int64_t pid, int number) noexcept {
+    const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(number);
+    return FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+}
+
 bool is_named(const FileDescriptor& file, const std::string& name) noexcept {
     struct stat here = {};
     struct stat there = {};

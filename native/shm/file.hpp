@@ -30,6 +30,9 @@ int link_file(const FileDescriptor& file, const std::string& name) noexcept;
 // Opens the file of that name; without one, errno says why.
 FileDescriptor open_file(const std::string& name) noexcept;
 
+// Opens what another process of this user has open under that number.
+FileDescriptor open_file_of(std::int64_t pid, int number) noexcept;
+
 // Takes the name away if it still belongs to this file.
 void unlink_file(const FileDescriptor& file, const std::string& name) noexcept;
 

@@ -78,7 +78,9 @@ void fold_everything(Team& team, const Reduction& reduction, std::uint64_t unit,
                                      reduction.recv + index * unit);
         team.waiter().note_progress();
         for (int rank = 0; rank < size; ++rank)
-            if (rank != me && team.asks_for_room(rank, chunks)) team.announce_taken(rank, index + 1);
+            if (rank != me && !inputs[static_cast<std::size_t>(rank)].is_inline &&
+                team.asks_for_room(rank, chunks))
+                team.announce_taken(rank, index + 1);
     }
     for (int rank = 0; rank < size; ++rank)
         team.advance(rank, inputs[static_cast<std::size_t>(rank)].is_inline ? 0 : chunks);

@@ -73,6 +73,7 @@ struct RankRecord {
     std::array<Slot, 2> slots;
     Flag filled;  // chunks put into this rank's ring
     Flag folded;  // chunks of its ring in which its own part of an allreduce is the result
+    Flag read;    // pieces it has read from the memory of others; says only that it is not stuck
     CallText call;
 };
 

@@ -45,30 +45,31 @@ void write_note(Header& header, const std::string& text, const std::string& fix)
 
 }  // namespace
 
+// The others open the leader's file where the kernel lists it, so that it never has a name that could be left.
 std::shared_ptr<Mapping> Communicator::share_memory(const Call& call, std::uint64_t bytes, const Room& room,
                                                     const char* purpose, bool is_segment, Caller& caller) {
     team_.begin(call, caller);
     team_.publish(call, 0);
     team_.agree(call);
-    const BriefName name(team_.header().nonce, ++shared_so_far_);
+    ++shared_so_far_;
     caller.let_go();
 
+    FileDescriptor file;  // the leader's: open until all have opened it
     std::shared_ptr<Mapping> memory;
     bool is_well = true;
     if (group().rank == 0) {
         try {
-            const FileDescriptor file = create_reserved_file(bytes, room, purpose, caller);
+            file = create_reserved_file(bytes, room, purpose, caller);
             memory = std::make_shared<Mapping>(file, bytes);
-            if (is_segment && *memory)
-                Layout::initialise(memory->data(), static_cast<std::uint64_t>(group().size), team_.limits(),
-                                   fresh_nonce());
-            const int error = !*memory ? errno : group().size > 1 ? link_file(file, name.get()) : 0;
-            is_well = error == 0;
+            is_well = static_cast<bool>(*memory);
             if (!is_well)
                 write_note(team_.header(),
                            std::string(purpose) + " of " + grouped(bytes) +
-                               " bytes cannot be mapped: " + std::strerror(error),
+                               " bytes cannot be mapped: " + std::strerror(errno),
                            "raise the limit on address space (ulimit -v), or ask for less");
+            else if (is_segment)
+                Layout::initialise(memory->data(), static_cast<std::uint64_t>(group().size), team_.limits(),
+                                   fresh_nonce());
         } catch (const comm::Error& error) {
             is_well = false;
             write_note(team_.header(), error.message(), error.fix());
@@ -78,23 +79,41 @@ std::shared_ptr<Mapping> Communicator::share_memory(const Call& call, std::uint6
             throw;
         }
     }
-    finish_step(call, is_well);
-    if ((team_.flags(0) & Call::is_ready) == 0) {
-        const Header& header = team_.header();
-        refuse_as_noted(header, bytes);
-    }
+    finish_step(call, is_well, {0, static_cast<std::uint64_t>(file.get())});
+    if ((team_.flags(0) & Call::is_ready) == 0) refuse_as_noted(team_.header(), bytes);
     if (group().rank != 0) {
-        memory = std::make_shared<Mapping>(open_file(name.get()), bytes);
-        is_well = static_cast<bool>(*memory);
+        const auto number = static_cast<int>(team_.offer(0).address);
+        memory = std::make_shared<Mapping>(open_file_of(team_.record(0).identity.pid, number), bytes);
+    }
+    finish_step(call, static_cast<bool>(*memory));
+    if (!team_.all_have(Call::is_ready)) share_by_name(call, file, memory, bytes, purpose);
+    return memory;
+}
+
+// For ranks that may not look into the leader, or have no /proc.
+void Communicator::share_by_name(const Call& call, const FileDescriptor& file, std::shared_ptr<Mapping>& memory,
+                                 std::uint64_t bytes, const char* purpose) {
+    const BriefName name(team_.header().nonce, shared_so_far_);
+    bool is_well = true;
+    if (group().rank == 0) {
+        const int error = link_file(file, name.get());
+        is_well = error == 0;
+        if (!is_well)
+            write_note(team_.header(),
+                       std::string(purpose) + " of " + grouped(bytes) +
+                           " bytes cannot be shared: " + std::strerror(error),
+                       "let this user write to /dev/shm and see its own processes in /proc");
     }
     finish_step(call, is_well);
+    if ((team_.flags(0) & Call::is_ready) == 0) refuse_as_noted(team_.header(), bytes);
+    if (!*memory) memory = std::make_shared<Mapping>(open_file(name.get()), bytes);
+    finish_step(call, static_cast<bool>(*memory));
     for (int rank = 0; rank < group().size; ++rank)
         if ((team_.flags(rank) & Call::is_ready) == 0)
             throw comm::Error(comm::ErrorClass::allocation_failed, "", static_cast<std::int64_t>(bytes), 0,
                               std::string(purpose) + " of " + grouped(bytes) + " bytes cannot be mapped by rank " +
                                   std::to_string(rank),
                               "raise that rank's limit on address space (ulimit -v), or ask for less");
-    return memory;
 }
 
 Region Communicator::create_region(std::uint64_t count, const comm::DType& dtype, const Room& room,

@@ -41,6 +41,10 @@ Team::Team(const Layout& layout, comm::Group group, double timeout_s, const comm
 void Team::begin(const Call& call, Caller& caller) {
     begin_step();
     waiter_.begin(sequence_, call, caller);
+    require_well();
+}
+
+void Team::require_well() const {
     if (has_failed(header(), sequence_)) [[unlikely]]
         waiter_.repeat_failure();
 }
@@ -129,6 +133,11 @@ void Team::announce_taken(int writer, std::uint64_t count) noexcept {
     // Release pairs with the acquire in taken.
     layout_.consumed(writer, group_.rank).position.store(base(writer) + count, std::memory_order_release);
     waiter_.wake();
+}
+
+void Team::announce_read() noexcept {
+    // Relaxed: it orders nothing, and nobody sleeps for it.
+    layout_.record(group_.rank).read.position.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::uint64_t Team::filled(int rank) const noexcept {

@@ -40,6 +40,8 @@ public:
     void begin(const Call& call, Caller& caller);
     // Opens a further step of the same call.
     void begin_step() noexcept;
+    // Throws if somebody has given up on the open step.
+    void require_well() const;
 
     // What this rank's slot of the open step carries; written before `publish`.
     std::byte* my_payload() noexcept { return my_slot_->payload.data(); }
@@ -73,6 +75,8 @@ public:
     void announce_filled(std::uint64_t count) noexcept;
     void announce_folded(std::uint64_t count) noexcept;
     void announce_taken(int writer, std::uint64_t count) noexcept;
+    // This rank has read another piece of somebody's memory: those who wait for it see that it goes on.
+    void announce_read() noexcept;
     std::uint64_t filled(int rank) const noexcept;
     std::uint64_t folded(int rank) const noexcept;
     // At the end of a call: so many chunks went through that rank's ring.

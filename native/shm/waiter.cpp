@@ -109,6 +109,10 @@ void Waiter::look_for_trouble(FunctionRef<bool()> ready, FunctionRef<bool(int)> 
         fail({who + " (pid " + std::to_string(record.identity.pid) + ") has died or exited" + where,
               "see the output of " + who + " for what ended it; then start all ranks again"});
     }
+    if (const std::uint64_t read = read_by(awaits); read != seen_read_) {  // the timeout counts from here
+        seen_read_ = read;
+        counting_since_ = Clock::now();
+    }
     if (std::chrono::duration<double>(Clock::now() - counting_since_).count() > timeout_s_)
         fail({"after " + seconds_text(timeout_s_) + " " + me + " still waits in " + call_text() + " for " +
                   missing(awaits),
@@ -117,6 +121,14 @@ void Waiter::look_for_trouble(FunctionRef<bool()> ready, FunctionRef<bool(int)> 
         record({me + " was interrupted by a signal in " + call_text(), "start all ranks again"});
         throw Interrupted{};
     }
+}
+
+std::uint64_t Waiter::read_by(FunctionRef<bool(int)> awaits) const noexcept {
+    std::uint64_t pieces = 0;
+    for (int rank = 0; rank < group_.size; ++rank)
+        if (rank != group_.rank && awaits(rank))
+            pieces += layout_.record(rank).read.position.load(std::memory_order_relaxed);
+    return pieces;
 }
 
 std::string Waiter::missing(FunctionRef<bool(int)> awaits) const {
@@ -133,6 +145,8 @@ std::string Waiter::missing(FunctionRef<bool(int)> awaits) const {
 
 void Waiter::record(const Failure& failure) noexcept {
     record_failure(layout_.header(), sequence_, failure);
+    // What the caller writes from now on comes after the failure, also for those who still read its memory.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     wake_all();
 }
 

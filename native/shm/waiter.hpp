@@ -122,6 +122,7 @@ private:
     void sleep(FunctionRef<bool()> ready, std::uint32_t asleep_for, std::chrono::microseconds slice) noexcept;
     void look_for_trouble(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits);
     void wake_sleepers(bool all) noexcept;
+    std::uint64_t read_by(FunctionRef<bool(int)> awaits) const noexcept;
     std::string missing(FunctionRef<bool(int)> awaits) const;
 
     Layout layout_;
@@ -134,6 +135,7 @@ private:
     Caller* caller_ = nullptr;
     bool is_counting_ = false;
     Clock::time_point counting_since_;
+    std::uint64_t seen_read_ = 0;  // by those who are awaited, when last looked at
     double waited_s_ = 0.0;
 };
 

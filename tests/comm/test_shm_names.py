@@ -1,0 +1,59 @@
+"""Regions never have a name that could be left behind, but where ranks may not look into each other."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+from shm_ranks import Ranks, run
+
+TRIALS = 12
+
+
+def _names():
+    return set(Path("/dev/shm").glob("cobre_comm_*_*"))
+
+
+def test_killing_all_ranks_while_they_make_regions_leaves_nothing():
+    body = """
+comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=20))
+say(ready=True)
+while True:
+    comm.create_shared_region(1000)
+"""
+    before = _names()
+    for trial in range(TRIALS):
+        with Ranks(3, body) as ranks:
+            for rank in ranks.ranks:
+                assert rank.process.stdout.readline(), "it ended by itself"
+            time.sleep(0.002 * trial)
+            for rank in ranks.ranks:
+                rank.process.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 2.0  # another program's may be there for a moment
+    while _names() - before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _names() - before
+
+
+def test_ranks_that_may_not_look_into_each_other_share_regions_all_the_same():
+    before = _names()
+    ranks = run(
+        3,
+        """
+import ctypes
+comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=20))
+if os.getuid() == 0:
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+PR_SET_DUMPABLE = 4
+assert ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0
+comm.barrier()
+region = comm.create_shared_region(3, "i4")
+region.as_mut_block(rank, 1)[:] = rank + 1
+region.fence()
+assert region.as_slice().tolist() == [1, 2, 3]
+""",
+    )
+    assert [rank.exit_code for rank in ranks] == [0, 0, 0], "".join(rank.output for rank in ranks)
+    assert not _names() - before
