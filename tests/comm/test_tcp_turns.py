@@ -6,6 +6,7 @@ import signal
 import time
 
 import pytest
+
 from comm.tcp_ranks import Ranks
 
 
