@@ -74,7 +74,6 @@ def test_a_rank_that_is_gone_is_named_at_once(call, end):
     assert not own_segments()
 
 
-@pytest.mark.waits
 @pytest.mark.parametrize("call", CALLS)
 def test_a_stopped_rank_is_waited_for_until_the_timeout(call):
     with Ranks(3, body(CALLS[call], "os.kill(os.getpid(), signal.SIGSTOP)")) as ranks:

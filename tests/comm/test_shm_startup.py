@@ -96,7 +96,6 @@ ENDS = {
 }
 
 
-@pytest.mark.waits
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_rank_that_ends_during_start_up_is_named_at_once(victim, end):
