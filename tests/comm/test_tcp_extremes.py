@@ -67,7 +67,9 @@ def test_too_few_open_files_are_named_as_the_reason(tmp_path):
     environ = {"COBRE_TCP_CONNECT_TIMEOUT_MS": "2000"}
     program = "import os\nheld = [os.dup(0) for _ in range(5)]\ncreate_communicator()\n"
     tools = "from cobre.comm import *\n"
-    with Ranks(4, program, preamble=tools, directory=tmp_path, environ=environ, inside={0: few}).start() as group:
+    with Ranks(
+        4, program, preamble=tools, directory=tmp_path, environ=environ, inside={0: few}
+    ).start() as group:
         said = group.wait()
     assert "had to turn connections away for want of open files" in said[0], said
     assert "ulimit -n" in said[0]
