@@ -3,11 +3,13 @@
 
 #include <nanobind/nanobind.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <thread>
 
+#include "bindings/calls_under_way.hpp"
 #include "comm/error.hpp"
 
 namespace cobre::bindings {
@@ -46,10 +48,11 @@ private:
         const std::uint64_t seen = departures_;
         {
             const nanobind::gil_scoped_release released;
-            left_.wait(lock, [&] { return departures_ != seen; });
+            left_.wait_for(lock, std::chrono::milliseconds(100), [&] { return departures_ != seen; });
             lock.unlock();
         }
         --waiting_;
+        if (PyErr_CheckSignals() != 0) throw nanobind::python_error();  // Ctrl-C ends this wait, too
     }
 
     void let_next_in() noexcept {
@@ -75,6 +78,7 @@ public:
     CallLock& operator=(const CallLock&) = delete;
 
 private:
+    CallUnderWay under_way_;
     CallQueue& queue_;
 };
 

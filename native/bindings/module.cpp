@@ -2,6 +2,7 @@
 #define COBRE_IMPORTS_NUMPY
 #include <nanobind/nanobind.h>
 
+#include "bindings/calls_under_way.hpp"
 #include "bindings/comm.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/lp.hpp"
@@ -14,6 +15,7 @@ NB_MODULE(_native, m) {
     if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
     m.doc() = "The compiled core of Cobre. Private: use the packages above it.";
     cobre::bindings::register_errors();
+    cobre::bindings::CallUnderWay::excuse_at_exit();
     static_cast<void>(cobre::comm::fork_generation());  // registers the fork handler before anybody can fork
 
     nb::module_ comm = m.def_submodule("comm", "Argument checks, folds and communicators.");

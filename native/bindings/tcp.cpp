@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bindings/calls.hpp"
+#include "bindings/calls_under_way.hpp"
 #include "bindings/comm.hpp"
 #include "bindings/statistics.hpp"
 #include "tcp/communicator.hpp"
@@ -113,6 +114,7 @@ private:
 
     template <class Work>
     static auto without_gil(Work work) -> decltype(work()) {
+        const CallUnderWay under_way;
         try {
             const nb::gil_scoped_release released;
             return work();

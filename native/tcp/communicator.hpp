@@ -85,9 +85,9 @@ private:
     std::vector<bool> is_unwatched_;
     std::vector<std::optional<std::chrono::steady_clock::time_point>> unanswered_since_;
 
-    std::timed_mutex calls_;                 // one call, or the watcher, at a time
+    std::timed_mutex calls_;                   // one call, or the watcher, at a time
     std::atomic<std::thread::id> owner_ = {};  // of `calls_`; relaxed: a thread asks only whether it is itself
-    std::mutex door_;                        // guards the next three, for an instant only
+    std::mutex door_;                          // guards the next three, for an instant only
     bool is_watched_ = false;
     bool is_busy_ = false;
     bool is_leaving_ = false;

@@ -278,8 +278,7 @@ void Exchange::disagree() {
     };
     // Rank 0 first, whoever speaks: the ranks of a pair both get here, and must say the same.
     if (group_.rank == 0) add(0, call_);
-    for (const auto& link : links_)
-        add(link->rank(), link->inbox().has_call() ? &link->inbox().call() : nullptr);
+    for (const auto& link : links_) add(link->rank(), link->inbox().has_call() ? &link->inbox().call() : nullptr);
     if (group_.rank != 0) add(group_.rank, call_);
     std::string said = "the ranks disagree: ";
     bool differs = false;

@@ -52,7 +52,8 @@ Meeting::Meeting(comm::Group group, Place place, std::string secret, double time
       secret_(std::move(secret)),
       timeout_s_(timeout_s),
       keepalive_s_(keepalive_s),
-      deadline_(Clock::now() + duration_cast<Clock::duration>(duration<double>(std::min(timeout_s, longest_timeout_s)))),
+      deadline_(Clock::now() +
+                duration_cast<Clock::duration>(duration<double>(std::min(timeout_s, longest_timeout_s)))),
       caller_(caller) {}
 
 void Meeting::fail(std::string what, std::string fix) const {
@@ -120,7 +121,7 @@ Met Meeting::gather() {
                 has_lacked_descriptors_
                     ? "allow more open files where rank 0 starts (ulimit -n), or close some there"
                     : "start all ranks with the same coordinator, port, size and secret, or allow more "
-                "time: COBRE_TCP_CONNECT_TIMEOUT_MS or TcpConfig(connect_timeout=…)"};
+                      "time: COBRE_TCP_CONNECT_TIMEOUT_MS or TcpConfig(connect_timeout=…)"};
             send_to_seated(failure_frame(failure));
             fail(failure.text, failure.fix);
         }

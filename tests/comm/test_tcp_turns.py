@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import signal
 import time
 
@@ -16,6 +17,16 @@ def ranks(tmp_path):
         return Ranks(size, program, directory=tmp_path, **settings).start()
 
     return started
+
+
+def pair(program, backend, directory):
+    """Two ranks of either backend that keeps its own order of calls."""
+    shared = {"COBRE_COMM_BACKEND": backend, "COBRE_SHM_SIZE": "2", "COBRE_SHM_TIMEOUT_SECS": "10"}
+    environ = {**shared, "COBRE_SHM_NAME": f"/cobre_comm_{secrets.token_hex(8)}"}
+    group = Ranks(2, program, directory=directory, timeout_s=10, environ=environ)
+    for rank in range(2):
+        group.start(rank, COBRE_SHM_RANK=str(rank))
+    return group
 
 
 def test_a_handler_that_calls_the_interrupted_communicator_is_told_and_nobody_hangs(ranks):
@@ -38,7 +49,8 @@ failure_of(comm.barrier)
     assert [words.count("no failure") for words in said] == [1, 1], said
 
 
-def test_ctrl_c_ends_a_call_that_waits_for_its_turn_and_the_group_goes_on(ranks):
+@pytest.mark.parametrize("backend", ["tcp", "shm"])
+def test_ctrl_c_ends_a_call_that_waits_for_its_turn_and_the_group_goes_on(tmp_path, backend):
     program = """
 import threading
 if rank == 0:
@@ -57,10 +69,29 @@ else:
     thread.join()
 failure_of(comm.barrier)
 """
-    with ranks(2, program, timeout_s=10) as group:
+    with pair(program, backend, tmp_path) as group:
         group.wait_for(1, "ready")
         time.sleep(0.3)
         group.signal(1, signal.SIGINT)
         said = group.wait(seconds=15)
     assert "interrupted True" in said[1]
     assert [words.count("no failure") for words in said] == [2, 2], said
+
+
+@pytest.mark.parametrize("backend", ["tcp", "shm"])
+def test_python_may_end_while_a_daemon_thread_is_in_a_call(tmp_path, backend):
+    program = """
+import threading
+thread = threading.Thread(target=failure_of, args=(comm.barrier,), daemon=True)
+if rank == 1:
+    thread.start()
+    time.sleep(0.3)
+    say("the end")
+else:
+    time.sleep(1.0)
+    failure_of(comm.barrier)
+"""
+    with pair(program, backend, tmp_path) as group:
+        said = group.wait()
+        statuses = [group.processes[rank].returncode for rank in range(2)]
+    assert (said[1], statuses) == ("the end\n", [0, 0])

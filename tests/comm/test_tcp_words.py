@@ -66,13 +66,14 @@ def disagreements():
     comms = open_all(group_of(MANY, connect_timeout=15.0, timeout=15.0))
     counts = list(range(1, MANY + 1))
 
+    displs = [sum(counts[:rank]) for rank in range(MANY)]
+
+    def gather(comm):
+        comm.allgatherv(bytearray(counts[comm.rank]), bytearray(sum(counts)), counts, displs)
+
     def call(comm):
         with pytest.raises(CollectiveFailed) as caught:
-            if comm.rank == MANY - 1:
-                comm.barrier()
-            else:
-                displs = [sum(counts[:rank]) for rank in range(MANY)]
-                comm.allgatherv(bytearray(counts[comm.rank]), bytearray(sum(counts)), counts, displs)
+            comm.barrier() if comm.rank == MANY - 1 else gather(comm)
         return caught.value.message
 
     with ThreadPoolExecutor(MANY) as pool:

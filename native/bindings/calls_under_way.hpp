@@ -1,0 +1,28 @@
+// Whether Python ends in the middle of calls.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace cobre::bindings {
+
+// A call that may let go of the GIL; lives and dies with the GIL held, which guards the count.
+class CallUnderWay {
+public:
+    CallUnderWay() noexcept { ++count; }
+    ~CallUnderWay() { --count; }
+    CallUnderWay(const CallUnderWay&) = delete;
+    CallUnderWay& operator=(const CallUnderWay&) = delete;
+
+    // What a daemon thread holds that Python's end finds inside a call stays for ever. That is no mistake in the
+    // bindings, and nanobind must not tell the user so.
+    static void excuse_at_exit() {
+        nanobind::module_::import_("atexit").attr("register")(nanobind::cpp_function([] {
+            if (count > 0) nanobind::set_leak_warnings(false);
+        }));
+    }
+
+private:
+    inline static int count = 0;
+};
+
+}  // namespace cobre::bindings
