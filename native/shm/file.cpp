@@ -80,12 +80,17 @@ std::string grouped(std::uint64_t number) {
     return text;
 }
 
+bool is_lack_of_descriptors(int error) noexcept { return error == EMFILE || error == ENFILE; }
+
 FileDescriptor create_reserved_file(std::uint64_t bytes, const Room& room, const char* purpose, Caller& caller) {
     require_room(bytes, room, purpose);
     FileDescriptor file(::open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-    if (!file)
-        refuse(bytes, std::string("cannot create a file in ") + directory + ": " + std::strerror(errno),
-               "make /dev/shm a tmpfs that this user may write to");
+    if (!file) {
+        const int error = errno;
+        refuse(bytes, std::string("cannot create a file in ") + directory + ": " + std::strerror(error),
+               is_lack_of_descriptors(error) ? "close files, or allow more open ones (ulimit -n)"
+                                             : "make /dev/shm a tmpfs that this user may write to");
+    }
     ::fchmod(file.get(), 0600);  // whatever the umask says
     const Interleaved interleaved;
     // In steps, so that a signal neither starts it all over again nor waits for the end of it.

@@ -18,6 +18,9 @@ struct Room {
 // 1234567 as "1,234,567"
 std::string grouped(std::uint64_t number);
 
+// Whether an errno means that this process or the machine has too many files open.
+bool is_lack_of_descriptors(int error) noexcept;
+
 // An unnamed file whose pages all exist, spread over the NUMA nodes when there are several. `purpose` begins the
 // sentence of the error ("a region"). Throws comm::Error (AllocationFailed) when there is no room, Interrupted
 // when the caller asks for it. It has no name yet, so that neither a crash leaves it nor anybody sees it half

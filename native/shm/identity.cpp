@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
@@ -52,12 +53,21 @@ bool process_state(std::int64_t pid, ProcessState& state) noexcept {
     return parse_stat(read_file(path.data(), text), state);
 }
 
-std::uint64_t pid_namespace() noexcept {
+// Without any file: a zombie has no memory any more.
+bool exists_with_memory(std::int64_t pid) noexcept {
+    char byte = 0;
+    const iovec here{&byte, 1};
+    const iovec there{nullptr, 1};  // nowhere; who may be read answers EFAULT
+    if (::process_vm_readv(static_cast<pid_t>(pid), &here, 1, &there, 1, 0) < 0 && errno == ESRCH) return false;
+    return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+}
+
+std::uint64_t namespace_of_pids() noexcept {
     struct stat info = {};
     return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
 }
 
-std::uint64_t boot() noexcept {
+std::uint64_t boot_of_kernel() noexcept {
     Text text;
     std::uint64_t hash = 0xCBF29CE484222325ULL;
     for (const char byte : read_file("/proc/sys/kernel/random/boot_id", text))
@@ -65,26 +75,32 @@ std::uint64_t boot() noexcept {
     return hash;
 }
 
+// Read once, when a rank registers: later there may be no descriptor left to read it with.
+struct Machine {
+    std::uint64_t pid_namespace = namespace_of_pids();
+    std::uint64_t boot = boot_of_kernel();
+};
+
+const Machine& this_machine() noexcept {
+    static const Machine machine;
+    return machine;
+}
+
 }  // namespace
 
 Identity own_identity() noexcept {
-    Identity identity{::getpid(), 0, pid_namespace(), boot()};
+    Identity identity{::getpid(), 0, this_machine().pid_namespace, this_machine().boot};
     ProcessState state;
     if (process_state(identity.pid, state)) identity.start = state.start;
     return identity;
 }
 
 Vitality vitality_of(const Identity& identity) noexcept {
-    static const std::uint64_t here = pid_namespace();
-    static const std::uint64_t now = boot();
-    if (identity.boot != now) return Vitality::dead;
-    if (identity.pid_namespace != here) return Vitality::running;
+    if (identity.boot != this_machine().boot) return Vitality::dead;
+    if (identity.pid_namespace != this_machine().pid_namespace) return Vitality::running;
     ProcessState state;
-    if (!process_state(identity.pid, state)) {
-        // No such entry; where /proc is not mounted at all, the pid is all we have.
-        const bool exists = ::kill(static_cast<pid_t>(identity.pid), 0) == 0 || errno == EPERM;
-        return exists ? Vitality::running : Vitality::dead;
-    }
+    if (!process_state(identity.pid, state))  // no such entry, no /proc, or no descriptor left to open it with
+        return exists_with_memory(identity.pid) ? Vitality::running : Vitality::dead;
     if (identity.start != 0 && state.start != identity.start) return Vitality::dead;
     switch (state.letter) {
         case 'Z':

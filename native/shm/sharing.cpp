@@ -106,14 +106,23 @@ void Communicator::share_by_name(const Call& call, const FileDescriptor& file, s
     }
     finish_step(call, is_well);
     if ((team_.flags(0) & Call::is_ready) == 0) refuse_as_noted(team_.header(), bytes);
-    if (!*memory) memory = std::make_shared<Mapping>(open_file(name.get()), bytes);
-    finish_step(call, static_cast<bool>(*memory));
-    for (int rank = 0; rank < group().size; ++rank)
-        if ((team_.flags(rank) & Call::is_ready) == 0)
-            throw comm::Error(comm::ErrorClass::allocation_failed, "", static_cast<std::int64_t>(bytes), 0,
-                              std::string(purpose) + " of " + grouped(bytes) + " bytes cannot be mapped by rank " +
-                                  std::to_string(rank),
-                              "raise that rank's limit on address space (ulimit -v), or ask for less");
+    int error = 0;
+    if (!*memory) {
+        const FileDescriptor named = open_file(name.get());
+        if (!named) error = errno;
+        else if (memory = std::make_shared<Mapping>(named, bytes); !*memory) error = errno;
+    }
+    finish_step(call, error == 0, {0, static_cast<std::uint64_t>(error)});
+    for (int rank = 0; rank < group().size; ++rank) {
+        if ((team_.flags(rank) & Call::is_ready) != 0) continue;
+        const auto reason = static_cast<int>(team_.offer(rank).address);
+        throw comm::Error(comm::ErrorClass::allocation_failed, "", static_cast<std::int64_t>(bytes), 0,
+                          std::string(purpose) + " of " + grouped(bytes) + " bytes cannot be mapped by rank " +
+                              std::to_string(rank) + ": " + std::strerror(reason),
+                          is_lack_of_descriptors(reason)
+                              ? "let that rank close files, or allow it more open ones (ulimit -n)"
+                              : "raise that rank's limit on address space (ulimit -v), or ask for less");
+    }
 }
 
 Region Communicator::create_region(std::uint64_t count, const comm::DType& dtype, const Room& room,
