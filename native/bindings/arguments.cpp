@@ -10,6 +10,7 @@
 
 #include "bindings/calls.hpp"
 #include "bindings/comm.hpp"
+#include "bindings/gil.hpp"
 #include "comm/error.hpp"
 #include "comm/fold.hpp"
 #include "comm/statistics.hpp"
@@ -70,7 +71,7 @@ void fold_in_rank_order(nb::handle parts, nb::handle out, nb::handle op) {
         comm::check_allreduce(**buffers.back(), *to, parsed, owner);
         rows.push_back((*buffers.back())->data);
     }
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     comm::fold_in_rank_order(rows, static_cast<std::size_t>(to->count), to->dtype, parsed, to->data);
 }
 
@@ -93,7 +94,7 @@ void fold_slab_in_rank_order(nb::handle slab, int size, nb::handle out, nb::hand
     if (row_bytes < comm::timed_move_bytes) {
         fold();
     } else {
-        const nb::gil_scoped_release released;
+        const WithoutGil released;
         fold();
     }
 }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "bindings/calls_under_way.hpp"
+#include "bindings/gil.hpp"
 #include "comm/error.hpp"
 
 namespace cobre::bindings {
@@ -47,7 +48,7 @@ private:
         std::unique_lock lock(mutex_);
         const std::uint64_t seen = departures_;
         {
-            const nanobind::gil_scoped_release released;
+            const WithoutGil released;
             left_.wait_for(lock, std::chrono::milliseconds(100), [&] { return departures_ != seen; });
             lock.unlock();
         }

@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "bindings/gil.hpp"
+
 namespace cobre::bindings {
 
 // A call that may let go of the GIL; lives and dies with the GIL held, which guards the count.
@@ -15,8 +17,9 @@ public:
 
     // What a daemon thread holds that Python's end finds inside a call stays for ever. That is no mistake in the
     // bindings, and nanobind must not tell the user so.
-    static void excuse_at_exit() {
+    static void settle_at_exit() {
         nanobind::module_::import_("atexit").attr("register")(nanobind::cpp_function([] {
+            Gil::begin_end();
             if (count > 0) nanobind::set_leak_warnings(false);
         }));
     }

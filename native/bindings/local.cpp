@@ -6,6 +6,7 @@
 #include "bindings/call_lock.hpp"
 #include "bindings/calls.hpp"
 #include "bindings/comm.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/statistics.hpp"
 
 namespace nb = nanobind;
@@ -61,7 +62,7 @@ private:
         if (bytes < release_gil_bytes_) {
             move();
         } else {
-            const nb::gil_scoped_release released;
+            const WithoutGil released;
             move();
         }
     }

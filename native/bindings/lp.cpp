@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "bindings/gil.hpp"
 #include "lp/highs_library.hpp"
 #include "lp/solver.hpp"
 
@@ -217,9 +218,9 @@ public:
 
         lp::Outcome outcome;
         {
-            const nb::gil_scoped_release released;
+            const WithoutGil released;
             outcome = solver_.solve(input, out, [] {
-                const nb::gil_scoped_acquire held;
+                const WithGil held;
                 return PyErr_CheckSignals() != 0;
             });
         }

@@ -15,7 +15,7 @@ NB_MODULE(_native, m) {
     if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
     m.doc() = "The compiled core of Cobre. Private: use the packages above it.";
     cobre::bindings::register_errors();
-    cobre::bindings::CallUnderWay::excuse_at_exit();
+    cobre::bindings::CallUnderWay::settle_at_exit();
     static_cast<void>(cobre::comm::fork_generation());  // registers the fork handler before anybody can fork
 
     nb::module_ comm = m.def_submodule("comm", "Argument checks, folds and communicators.");

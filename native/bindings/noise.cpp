@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "bindings/comm.hpp"
+#include "bindings/gil.hpp"
 #include "noise/correlation.hpp"
 #include "noise/elementary.hpp"
 #include "noise/generator.hpp"
@@ -98,7 +99,7 @@ void bind_sampling(nb::module_& m) {
         [](std::uint64_t base, std::uint32_t stage_id, const Array<double, 2>& out) {
             const noise::Shape shape = shape_of(out);
             const std::span<double> values = span_of(out);
-            nb::gil_scoped_release unlocked;
+            const WithoutGil unlocked;
             noise::sample_saa(base, stage_id, shape, values);
         },
         "base"_a, "stage_id"_a, "out"_a.noconvert());
@@ -107,7 +108,7 @@ void bind_sampling(nb::module_& m) {
         [](std::uint64_t base, std::uint32_t stage_id, const Array<double, 2>& out) {
             const noise::Shape shape = shape_of(out);
             const std::span<double> values = span_of(out);
-            nb::gil_scoped_release unlocked;
+            const WithoutGil unlocked;
             noise::sample_lhs(base, stage_id, shape, values);
         },
         "base"_a, "stage_id"_a, "out"_a.noconvert());
@@ -134,7 +135,7 @@ void bind_sampling(nb::module_& m) {
             const std::size_t columns = out.shape(2);
             const std::span<const std::uint32_t> stages = span_of(groups);
             const std::span<double> values = span_of(out);
-            nb::gil_scoped_release unlocked;
+            const WithoutGil unlocked;
             noise::draw_fresh(base, iteration, first, count, stages, columns, values);
         },
         "base"_a, "iteration"_a, "first"_a, "groups"_a, "out"_a.noconvert());
@@ -150,7 +151,7 @@ void bind_correlation(nb::module_& m) {
             }
             const std::span<const double> values = span_of(matrix);
             const std::span<double> out = span_of(root);
-            nb::gil_scoped_release unlocked;
+            const WithoutGil unlocked;
             return noise::square_root(values, n, out);
         },
         "matrix"_a, "root"_a.noconvert(),
@@ -170,7 +171,7 @@ void bind_correlation(nb::module_& m) {
             const std::span<const double> factor = span_of(root);
             const std::span<const std::int64_t> places = span_of(positions);
             const std::span<double> values = span_of(noise);
-            nb::gil_scoped_release unlocked;
+            const WithoutGil unlocked;
             noise::correlate(factor, places, static_cast<std::size_t>(columns), values);
         },
         "root"_a, "positions"_a, "noise"_a.noconvert(),

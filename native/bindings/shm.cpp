@@ -9,6 +9,7 @@
 #include "bindings/calls.hpp"
 #include "bindings/comm.hpp"
 #include "bindings/fast_calls.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/statistics.hpp"
 #include "shm/communicator.hpp"
 #include "shm/segment.hpp"
@@ -42,7 +43,7 @@ public:
     }
 
     void take_back() noexcept {
-        if (state_ != nullptr) PyEval_RestoreThread(std::exchange(state_, nullptr));
+        if (state_ != nullptr) Gil::take_back(std::exchange(state_, nullptr));
     }
 
 private:

@@ -13,6 +13,7 @@
 #include "bindings/calls.hpp"
 #include "bindings/calls_under_way.hpp"
 #include "bindings/comm.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/statistics.hpp"
 #include "tcp/communicator.hpp"
 
@@ -27,7 +28,7 @@ namespace {
 class PythonCaller final : public tcp::Caller {
 public:
     bool is_interrupted() override {
-        const nb::gil_scoped_acquire acquired;
+        const WithGil held;
         return PyErr_CheckSignals() != 0;
     }
 };
@@ -116,7 +117,7 @@ private:
     static auto without_gil(Work work) -> decltype(work()) {
         const CallUnderWay under_way;
         try {
-            const nb::gil_scoped_release released;
+            const WithoutGil released;
             return work();
         } catch (const tcp::Interrupted&) {
             throw nb::python_error();  // takes over what the signal handler raised
