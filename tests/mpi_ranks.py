@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from cobre.comm.backends.mpi.leftovers import PATTERNS, mapped_files
+
 LIBRARIES = ("openmpi", "mpich")
 _ORDERED = os.environ.get("COBRE_TEST_MPI")  # read here: no test sees variables of ours that it did not set
 FOLDER = Path(_ORDERED or Path(__file__).parent.parent / "build" / "mpi")
 DEADLINE_S = 60
 
-LEFT_BY_LIBRARIES = ("mpich_shm_*", "sm_segment.*")
 _BEGAN = time.time()
 
 PREAMBLE = """\
@@ -71,21 +72,15 @@ def sweep() -> None:
 
     Only what came after this suite began, is a second old and mapped by nobody: it cannot be anybody's own.
     """
-    found = [path for pattern in LEFT_BY_LIBRARIES for path in Path("/dev/shm").glob(pattern)]
+    folder = Path("/dev/shm")
+    found = [path for pattern in PATTERNS for path in folder.glob(pattern)]
+    mapped = mapped_files(folder) if found else set()
     now = time.time()
     for path in found:
         with contextlib.suppress(OSError):
             is_ours = _BEGAN <= path.stat().st_ctime < now - 1 and path.stat().st_uid == os.getuid()
-            if is_ours and not _is_mapped(path):
+            if is_ours and str(path) not in mapped:
                 path.unlink()
-
-
-def _is_mapped(path: Path) -> bool:
-    for maps in Path("/proc").glob("[0-9]*/maps"):
-        with contextlib.suppress(OSError):
-            if str(path) in maps.read_text():
-                return True
-    return False
 
 
 def launch(library: str, size: int, program: Path, **environ: str) -> subprocess.CompletedProcess[str]:

@@ -380,9 +380,9 @@ void Communicator::allreduce(const comm::Buffer& send, const comm::Buffer& recv,
         bytes > team_.limits().inline_bytes && (is_placed || (size > 2 && bytes >= team_.limits().slice_bytes));
     // A read that fails half-way must find the input as it was.
     const bool is_direct = trip.path() == Path::direct && !is_placed && team_.all_have(Call::is_ready);
-    if (is_direct && fold_directly(call, reduction)) {
-    } else if (is_shared_work) fold_in_slices(team_, reduction, unit, prefilled, is_placed);
-    else fold_everything(team_, reduction, unit, prefilled, !is_placed || me == 0);
+    const bool is_done = is_direct && fold_directly(call, reduction);
+    if (!is_done && is_shared_work) fold_in_slices(team_, reduction, unit, prefilled, is_placed);
+    if (!is_done && !is_shared_work) fold_everything(team_, reduction, unit, prefilled, !is_placed || me == 0);
     if (is_placed && !is_shared_work) finish_step(call, true);  // rank 0 has written for all
     trip.arrive();
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cobre.comm.backend import Leftover
 
-__all__ = ["find_leftovers"]
+__all__ = ["PATTERNS", "find_leftovers", "mapped_files"]
 
 DIRECTORY = Path("/dev/shm")  # noqa: S108 - where both libraries put them
 PATTERNS = ("mpich_shm_*", "sm_segment.*")
@@ -23,7 +23,7 @@ SETTLED_S = 60.0
 def find_leftovers(directory: Path = DIRECTORY) -> list[Leftover]:
     """This user's segments with those names. In use is what a process has mapped, and what is new."""
     found = [path for pattern in PATTERNS for path in sorted(directory.glob(pattern))]
-    mapped = _mapped(directory) if found else set()
+    mapped = mapped_files(directory) if found else set()
     leftovers = []
     for path in found:
         with contextlib.suppress(OSError):  # gone meanwhile
@@ -38,7 +38,7 @@ def find_leftovers(directory: Path = DIRECTORY) -> list[Leftover]:
     return leftovers
 
 
-def _mapped(directory: Path) -> set[str]:
+def mapped_files(directory: Path) -> set[str]:
     """Files of that directory that some process has mapped."""
     lines: list[str] = []
     for maps in Path("/proc").glob("[0-9]*/maps"):
