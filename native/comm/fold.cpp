@@ -8,6 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "comm/copy.hpp"
 #include "comm/vector_sum.hpp"
 
 namespace cobre::comm {
@@ -133,7 +134,7 @@ void load(Block<T>& block, const std::byte* row, std::size_t first, std::size_t 
 // written only after every row's part was read, so it may be one of them.
 template <class T>
 void fold_block(std::span<const std::byte* const> rows, std::size_t first, std::size_t count, ReduceOp op,
-                std::byte* out) noexcept {
+                std::byte* out, bool around_cache = false) noexcept {
     Block<T> acc;
     Block<T> next;
     load(acc, rows[0], first, count);
@@ -145,16 +146,26 @@ void fold_block(std::span<const std::byte* const> rows, std::size_t first, std::
             case ReduceOp::max: keep_extreme<T, false>(acc.data(), next.data(), count); break;
         }
     }
-    std::memcpy(out + first * sizeof(T), acc.data(), count * sizeof(T));
+    const auto* result = reinterpret_cast<const std::byte*>(acc.data());
+    if (around_cache) copy_bytes(out + first * sizeof(T), result, count * sizeof(T), true);
+    else std::memcpy(out + first * sizeof(T), result, count * sizeof(T));
 }
 
 template <class T>
-void fold_as(std::span<const std::byte* const> rows, std::size_t count, ReduceOp op, std::byte* out) noexcept {
+void fold_as(std::span<const std::byte* const> rows, std::size_t count, ReduceOp op, std::byte* out,
+             bool around_cache) noexcept {
     for (std::size_t first = 0; first < count;) {
         const std::size_t part = std::min(Block<T>{}.size(), count - first);
-        fold_block<T>(rows, first, part, op, out);
+        fold_block<T>(rows, first, part, op, out, around_cache);
         first += part;
     }
+}
+
+// Columns until `out` begins a vector; `count` if it never does, because its elements are not aligned.
+template <class T>
+std::size_t columns_before_vector(const std::byte* out, std::size_t count) noexcept {
+    const std::size_t bytes = -reinterpret_cast<std::uintptr_t>(out) % vector_bytes;
+    return bytes % sizeof(T) == 0 ? std::min(count, bytes / sizeof(T)) : count;
 }
 
 // A few columns at once, without the traffic of a block; false, and nothing written, where a NaN comes out.
@@ -177,55 +188,60 @@ bool sum_few(std::span<const std::byte* const> rows, std::size_t count, std::byt
 
 // Sums go through the vector unit, but for the groups of columns in which it finds a NaN and for the last few.
 template <class T>
-void fold_floats(std::span<const std::byte* const> rows, std::size_t count, ReduceOp op, std::byte* out) noexcept {
+void fold_floats(std::span<const std::byte* const> rows, std::size_t count, ReduceOp op, std::byte* out,
+                 bool around_cache) noexcept {
     constexpr bool is_double = std::is_same_v<T, double>;
     constexpr std::size_t group = is_double ? doubles_per_group : floats_per_group;
-    if (op != ReduceOp::sum) return fold_as<T>(rows, count, op, out);
+    if (op != ReduceOp::sum) return fold_as<T>(rows, count, op, out, around_cache);
     if (count < group && sum_few<T, group>(rows, count, out)) return;
-    if (count < group || !has_vector_sum()) return fold_as<T>(rows, count, op, out);
-    for (std::size_t first = 0; first < count;) {
-        first +=
-            is_double ? sum_doubles(rows, first, count - first, out) : sum_floats(rows, first, count - first, out);
+    if (count < group || !has_vector_sum()) return fold_as<T>(rows, count, op, out, around_cache);
+    const std::size_t head = around_cache ? columns_before_vector<T>(out, count) : 0;
+    if (head == count) return fold_as<T>(rows, count, op, out, around_cache);
+    if (head != 0) fold_block<T>(rows, 0, head, op, out);
+    for (std::size_t first = head; first < count;) {
+        first += is_double ? sum_doubles(rows, first, count - first, out, around_cache)
+                           : sum_floats(rows, first, count - first, out, around_cache);
         const std::size_t part = std::min(group, count - first);
         fold_block<T>(rows, first, part, op, out);
         first += part;
     }
+    if (around_cache) finish_streaming();
 }
 
 }  // namespace
 
 void fold_in_rank_order(std::span<const std::byte* const> rows, std::size_t count, const DType& dtype, ReduceOp op,
-                        std::byte* out) noexcept {
+                        std::byte* out, bool around_cache) noexcept {
     if (rows.empty() || count == 0) return;
     if (rows.size() == 1) {  // one rank: an identity copy, no byte reinterpreted
         if (out != rows[0]) std::memcpy(out, rows[0], count * dtype.itemsize);
         return;
     }
     switch (dtype.kind) {
-        case Kind::boolean: return fold_as<bool>(rows, count, op, out);
+        case Kind::boolean: return fold_as<bool>(rows, count, op, out, around_cache);
         case Kind::signed_int:
             switch (dtype.itemsize) {
-                case 1: return fold_as<std::int8_t>(rows, count, op, out);
-                case 2: return fold_as<std::int16_t>(rows, count, op, out);
-                case 4: return fold_as<std::int32_t>(rows, count, op, out);
-                default: return fold_as<std::int64_t>(rows, count, op, out);
+                case 1: return fold_as<std::int8_t>(rows, count, op, out, around_cache);
+                case 2: return fold_as<std::int16_t>(rows, count, op, out, around_cache);
+                case 4: return fold_as<std::int32_t>(rows, count, op, out, around_cache);
+                default: return fold_as<std::int64_t>(rows, count, op, out, around_cache);
             }
         case Kind::unsigned_int:
             switch (dtype.itemsize) {
-                case 1: return fold_as<std::uint8_t>(rows, count, op, out);
-                case 2: return fold_as<std::uint16_t>(rows, count, op, out);
-                case 4: return fold_as<std::uint32_t>(rows, count, op, out);
-                default: return fold_as<std::uint64_t>(rows, count, op, out);
+                case 1: return fold_as<std::uint8_t>(rows, count, op, out, around_cache);
+                case 2: return fold_as<std::uint16_t>(rows, count, op, out, around_cache);
+                case 4: return fold_as<std::uint32_t>(rows, count, op, out, around_cache);
+                default: return fold_as<std::uint64_t>(rows, count, op, out, around_cache);
             }
         case Kind::floating:
             switch (dtype.itemsize) {
-                case 2: return fold_as<Half>(rows, count, op, out);
-                case 4: return fold_floats<float>(rows, count, op, out);
-                default: return fold_floats<double>(rows, count, op, out);
+                case 2: return fold_as<Half>(rows, count, op, out, around_cache);
+                case 4: return fold_floats<float>(rows, count, op, out, around_cache);
+                default: return fold_floats<double>(rows, count, op, out, around_cache);
             }
         case Kind::complex:  // SUM only, and that is componentwise
-            if (dtype.itemsize == 8) return fold_floats<float>(rows, 2 * count, op, out);
-            return fold_floats<double>(rows, 2 * count, op, out);
+            if (dtype.itemsize == 8) return fold_floats<float>(rows, 2 * count, op, out, around_cache);
+            return fold_floats<double>(rows, 2 * count, op, out, around_cache);
         case Kind::record: return;
     }
 }

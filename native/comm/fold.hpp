@@ -19,7 +19,8 @@ namespace cobre::comm {
 // out[i] = op(... op(op(rows[0][i], rows[1][i]), rows[2][i]) ...), `count` elements of `dtype`.
 // `dtype` and `op` have passed `check_allreduce`. Rows and `out` may be unaligned; `out` may be exactly
 // one of the rows, and otherwise overlaps none.
+// `around_cache` is for a result that the caches cannot keep, or that other cores read next: see copy.hpp.
 void fold_in_rank_order(std::span<const std::byte* const> rows, std::size_t count, const DType& dtype, ReduceOp op,
-                        std::byte* out) noexcept;
+                        std::byte* out, bool around_cache = false) noexcept;
 
 }  // namespace cobre::comm

@@ -15,8 +15,21 @@ bool has_vector_sum() noexcept {
 
 namespace {
 
+template <bool around_cache>
+__attribute__((target("avx2"))) void store(double* to, __m256d values) noexcept {
+    if constexpr (around_cache) _mm256_stream_pd(to, values);
+    else _mm256_storeu_pd(to, values);
+}
+
+template <bool around_cache>
+__attribute__((target("avx2"))) void store(float* to, __m256 values) noexcept {
+    if constexpr (around_cache) _mm256_stream_ps(to, values);
+    else _mm256_storeu_ps(to, values);
+}
+
 // 128 bytes of columns in four registers. Tested for NaN before anything is written: the caller may need the
 // operands again, and `out` may be one of them.
+template <bool around_cache>
 __attribute__((target("avx2"))) std::size_t sum_doubles_avx2(std::span<const std::byte* const> rows,
                                                              std::size_t first, std::size_t count,
                                                              std::byte* out) noexcept {
@@ -38,14 +51,15 @@ __attribute__((target("avx2"))) std::size_t sum_doubles_avx2(std::span<const std
         const __m256d nan = _mm256_or_pd(_mm256_cmp_pd(a, b, _CMP_UNORD_Q), _mm256_cmp_pd(c, d, _CMP_UNORD_Q));
         if (_mm256_movemask_pd(nan) != 0) break;
         auto* target = reinterpret_cast<double*>(out + offset);
-        _mm256_storeu_pd(target, a);
-        _mm256_storeu_pd(target + 4, b);
-        _mm256_storeu_pd(target + 8, c);
-        _mm256_storeu_pd(target + 12, d);
+        store<around_cache>(target, a);
+        store<around_cache>(target + 4, b);
+        store<around_cache>(target + 8, c);
+        store<around_cache>(target + 12, d);
     }
     return done;
 }
 
+template <bool around_cache>
 __attribute__((target("avx2"))) std::size_t sum_floats_avx2(std::span<const std::byte* const> rows,
                                                             std::size_t first, std::size_t count,
                                                             std::byte* out) noexcept {
@@ -67,10 +81,10 @@ __attribute__((target("avx2"))) std::size_t sum_floats_avx2(std::span<const std:
         const __m256 nan = _mm256_or_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q), _mm256_cmp_ps(c, d, _CMP_UNORD_Q));
         if (_mm256_movemask_ps(nan) != 0) break;
         auto* target = reinterpret_cast<float*>(out + offset);
-        _mm256_storeu_ps(target, a);
-        _mm256_storeu_ps(target + 8, b);
-        _mm256_storeu_ps(target + 16, c);
-        _mm256_storeu_ps(target + 24, d);
+        store<around_cache>(target, a);
+        store<around_cache>(target + 8, b);
+        store<around_cache>(target + 16, c);
+        store<around_cache>(target + 24, d);
     }
     return done;
 }
@@ -78,24 +92,31 @@ __attribute__((target("avx2"))) std::size_t sum_floats_avx2(std::span<const std:
 }  // namespace
 
 std::size_t sum_doubles(std::span<const std::byte* const> rows, std::size_t first, std::size_t count,
-                        std::byte* out) noexcept {
-    return has_vector_sum() ? sum_doubles_avx2(rows, first, count, out) : 0;
+                        std::byte* out, bool around_cache) noexcept {
+    if (!has_vector_sum()) return 0;
+    return around_cache ? sum_doubles_avx2<true>(rows, first, count, out)
+                        : sum_doubles_avx2<false>(rows, first, count, out);
 }
 
 std::size_t sum_floats(std::span<const std::byte* const> rows, std::size_t first, std::size_t count,
-                       std::byte* out) noexcept {
-    return has_vector_sum() ? sum_floats_avx2(rows, first, count, out) : 0;
+                       std::byte* out, bool around_cache) noexcept {
+    if (!has_vector_sum()) return 0;
+    return around_cache ? sum_floats_avx2<true>(rows, first, count, out)
+                        : sum_floats_avx2<false>(rows, first, count, out);
 }
+
+void finish_streaming() noexcept { _mm_sfence(); }
 
 #else
 
 bool has_vector_sum() noexcept { return false; }
+void finish_streaming() noexcept {}
 
-std::size_t sum_doubles(std::span<const std::byte* const>, std::size_t, std::size_t, std::byte*) noexcept {
+std::size_t sum_doubles(std::span<const std::byte* const>, std::size_t, std::size_t, std::byte*, bool) noexcept {
     return 0;
 }
 
-std::size_t sum_floats(std::span<const std::byte* const>, std::size_t, std::size_t, std::byte*) noexcept {
+std::size_t sum_floats(std::span<const std::byte* const>, std::size_t, std::size_t, std::byte*, bool) noexcept {
     return 0;
 }
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "comm/copy.hpp"
 #include "comm/fold.hpp"
-#include "shm/copy.hpp"
 #include "shm/direct_read.hpp"
 
 namespace cobre::shm {
@@ -14,6 +14,9 @@ namespace cobre::shm {
 namespace {
 
 constexpr std::uint64_t larger_than_caches = 16ULL << 20;
+
+// The same for an allreduce, in which inputs and rings want room in the caches as well.
+constexpr std::uint64_t sum_larger_than_caches = 4ULL << 20;
 
 // Up to this, one copy is as good as any other.
 constexpr std::uint64_t has_choice_above = 2048;
@@ -202,7 +205,7 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
     const bool is_in_place = own.target == own.source;
     const std::uint64_t place = place_of(recv, layout);
     if (size == 1) {
-        copy_bytes(own.target, own.source, own.bytes);
+        comm::copy_bytes(own.target, own.source, own.bytes);
         return;
     }
     Trip trip(*this, Paths::Pattern::gather, total);
@@ -216,7 +219,7 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
             open_ring(me);
             offer.prefilled = Exchange(team_, lanes_, team_.limits().chunk_bytes,
                                        {trip.is_around_cache(), total >= larger_than_caches})
-                                  .prefill(1);
+                                  .prefill();
         }
         team_.put(offer);
         team_.publish(call, (place != 0 ? Call::is_placed : 0) | (is_in_place ? Call::is_ready : 0));
@@ -228,7 +231,7 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
     if (all_at(place)) {  // one copy of the result for all: each rank writes its part once everybody is here
         if (team_.all_have(Call::is_ready)) return;
         if (!is_in_place) {
-            copy_bytes(own.target, own.source, own.bytes, total >= larger_than_caches);
+            comm::copy_bytes(own.target, own.source, own.bytes, total >= larger_than_caches);
         }
         return finish_step(call, true);
     }
@@ -290,7 +293,8 @@ bool Communicator::read_from(int rank, std::uint64_t address, std::byte* to, std
 bool Communicator::read_lanes(const Call& call, bool around_cache) {
     const auto [me, size] = group();
     Lane& own = lanes_[at(me)];
-    if (own.chunks != 0 && own.target != nullptr) copy_bytes(own.target, own.source, own.bytes, around_cache);
+    if (own.chunks != 0 && own.target != nullptr)
+        comm::copy_bytes(own.target, own.source, own.bytes, around_cache);
     bool is_well = true;
     for (int i = 1; i < size && is_well; ++i) {
         const int rank = (me + i) % size;
@@ -325,7 +329,7 @@ void Communicator::broadcast(const comm::Buffer& buf, int root, Caller& caller) 
         if (me == root && place == 0 && size > 1 && trip.path() != Path::direct) {
             open_ring(me);
             offer.prefilled =
-                Exchange(team_, lanes_, team_.limits().chunk_bytes, {trip.is_around_cache(), false}).prefill(1);
+                Exchange(team_, lanes_, team_.limits().chunk_bytes, {trip.is_around_cache(), false}).prefill();
         }
         team_.put(offer);
     }
@@ -346,11 +350,16 @@ void Communicator::allreduce(const comm::Buffer& send, const comm::Buffer& recv,
     const Call call = Call::allreduce(send, op);
     team_.begin(call, caller);
     Trip trip(*this, Paths::Pattern::reduce, bytes);
-    const Reduction reduction{send.data,  recv.data, static_cast<std::uint64_t>(send.count),
-                              send.dtype, op,        trip.is_around_cache()};
+    const Reduction reduction{send.data,
+                              recv.data,
+                              static_cast<std::uint64_t>(send.count),
+                              send.dtype,
+                              op,
+                              trip.is_around_cache(),
+                              bytes >= sum_larger_than_caches};
     const std::uint64_t place = regions_.place_of(recv.data, bytes);
     if (size == 1) {
-        copy_bytes(recv.data, send.data, bytes);
+        comm::copy_bytes(recv.data, send.data, bytes);
         return;
     }
     const std::uint64_t unit = fold_unit(team_.limits(), send.dtype);
@@ -394,11 +403,14 @@ bool Communicator::fold_directly(const Call& call, const Reduction& reduction) {
     const std::uint64_t item = reduction.dtype.itemsize;
     const std::uint64_t step = std::max<std::uint64_t>(1, folded_at_once / at(size) / item);
     const Part mine = part_of(me, size, reduction.count, item);
-    std::vector<Offer> offers;  // publishing the next step ends the slots of this one
-    for (int rank = 0; rank < size; ++rank) offers.push_back(team_.offer(rank));
-    others_.resize(at(size) * step * item);
-
     bool is_well = true;
+    std::vector<Offer> offers;  // publishing the next step ends the slots of this one
+    try {
+        for (int rank = 0; rank < size; ++rank) offers.push_back(team_.offer(rank));
+        others_.resize(at(size) * step * item);
+    } catch (const std::bad_alloc&) {
+        is_well = false;
+    }
     for (std::uint64_t done = 0; done < mine.count && is_well; done += step) {
         const std::uint64_t count = std::min(step, mine.count - done);
         const std::uint64_t offset = mine.offset + done * item;
@@ -408,7 +420,7 @@ bool Communicator::fold_directly(const Call& call, const Reduction& reduction) {
             if (rank != me) is_well = read_from(rank, offers[at(rank)].address + offset, row, count * item);
         }
         if (is_well)
-            comm::fold_in_rank_order(rows_, count, reduction.dtype, reduction.op, reduction.recv + offset);
+            comm::fold_in_rank_order(rows_, count, reduction.dtype, reduction.op, reduction.recv + offset, true);
     }
     finish_step(call, is_well);
     if (!team_.all_have(Call::is_ready)) return false;

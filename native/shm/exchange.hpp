@@ -37,8 +37,8 @@ public:
         return (bytes + unit - 1) / unit;
     }
 
-    // Before the slot is published: puts up to `most` chunks into the ring if they fit; returns how many.
-    std::uint64_t prefill(std::uint64_t most) noexcept;
+    // Before the slot is published: puts the first chunks into the ring if they fit; returns how many.
+    std::uint64_t prefill() noexcept;
     // After all ranks have agreed: everything else.
     void run();
 
@@ -46,6 +46,9 @@ private:
     Lane& own() noexcept { return lanes_[static_cast<std::size_t>(team_.group().rank)]; }
     std::uint64_t length(const Lane& lane, std::uint64_t index) const noexcept;
     void fill_one() noexcept;
+    void fill_and_announce() noexcept;
+    bool can_fill() noexcept;
+    bool fills_first() noexcept;
     bool take_one(int rank) noexcept;
     bool is_available(int rank) noexcept;
     bool is_awaited(int rank) noexcept;
@@ -65,6 +68,7 @@ struct Reduction {
     comm::DType dtype;
     comm::ReduceOp op;
     bool ring_around_cache;
+    bool result_around_cache;
 
     std::uint64_t bytes() const noexcept { return count * dtype.itemsize; }
 };

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "comm/copy.hpp"
 #include "comm/fold.hpp"
-#include "shm/copy.hpp"
 #include "shm/exchange.hpp"
 
 namespace cobre::shm {
@@ -24,8 +24,8 @@ Input input_of(const Team& team, int rank) noexcept {
 
 void stage(Team& team, const Reduction& reduction, std::uint64_t unit, std::uint64_t index) noexcept {
     const std::uint64_t bytes = std::min(unit, reduction.bytes() - index * unit);
-    copy_bytes(team.chunk(team.group().rank, index), reduction.send + index * unit, bytes,
-               reduction.ring_around_cache);
+    comm::copy_bytes(team.chunk(team.group().rank, index), reduction.send + index * unit, bytes,
+                     reduction.ring_around_cache);
 }
 
 void fold_everything(Team& team, const Reduction& reduction, std::uint64_t unit, std::uint64_t prefilled,
@@ -75,7 +75,7 @@ void fold_everything(Team& team, const Reduction& reduction, std::uint64_t unit,
         const std::uint64_t bytes = std::min(unit, reduction.bytes() - index * unit);
         if (writes)
             comm::fold_in_rank_order(rows, bytes / reduction.dtype.itemsize, reduction.dtype, reduction.op,
-                                     reduction.recv + index * unit);
+                                     reduction.recv + index * unit, reduction.result_around_cache);
         team.waiter().note_progress();
         for (int rank = 0; rank < size; ++rank)
             if (rank != me && !inputs[static_cast<std::size_t>(rank)].is_inline &&

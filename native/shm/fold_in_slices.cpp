@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "comm/copy.hpp"
 #include "comm/fold.hpp"
-#include "shm/copy.hpp"
 #include "shm/exchange.hpp"
 
 namespace cobre::shm {
@@ -83,8 +83,8 @@ private:
         std::byte* result = reduction_.recv + folded_ * unit_ + offset;
         comm::fold_in_rank_order(rows_, count, reduction_.dtype, reduction_.op, result);
         if (!is_placed_)
-            copy_bytes(team_.chunk(me, folded_) + offset, result, count * reduction_.dtype.itemsize,
-                       reduction_.ring_around_cache);
+            comm::copy_bytes(team_.chunk(me, folded_) + offset, result, count * reduction_.dtype.itemsize,
+                             reduction_.ring_around_cache);
         team_.announce_folded(++folded_);
         return true;
     }
@@ -96,8 +96,8 @@ private:
             const int rank = (me + i) % team_.group().size;
             const auto [offset, count] = part(fetched_, rank);
             if (!is_placed_)
-                copy_bytes(reduction_.recv + fetched_ * unit_ + offset, team_.chunk(rank, fetched_) + offset,
-                           count * reduction_.dtype.itemsize);
+                comm::copy_bytes(reduction_.recv + fetched_ * unit_ + offset, team_.chunk(rank, fetched_) + offset,
+                                 count * reduction_.dtype.itemsize);
             if (team_.asks_for_room(rank, chunks_)) team_.announce_taken(rank, fetched_ + 1);
         }
         ++fetched_;

@@ -54,6 +54,13 @@ struct alignas(cache_line) Bell {
     std::atomic<std::uint32_t> asleep_for = nobody;  // rank + 1
 };
 
+// The CPU on which a rank was when it last had to wait; written only when that changes.
+struct alignas(cache_line) Whereabouts {
+    static constexpr int unknown = -1;
+
+    std::atomic<int> cpu = unknown;
+};
+
 // The call of a rank in words; written only when ranks disagree.
 struct alignas(cache_line) CallText {
     std::atomic<std::uint64_t> sequence = 0;
@@ -70,6 +77,7 @@ struct RankRecord {
     bool accepts_barriers = false;
     std::uint64_t probe_address = 0;  // in the rank's own memory: may the others read it?
     Bell bell;
+    Whereabouts whereabouts;
     std::array<Slot, 2> slots;
     Flag filled;  // chunks put into this rank's ring
     Flag folded;  // chunks of its ring in which its own part of an allreduce is the result
@@ -108,7 +116,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std
 class Layout {
 public:
     static constexpr std::uint64_t magic = 0x4D4853'4552424F43ULL;  // "COBRESHM"
-    static constexpr std::uint32_t version = 2;
+    static constexpr std::uint32_t version = 3;
 
     static std::uint64_t bytes_for(std::uint64_t size, const Limits& limits) noexcept;
     // Writes the header into zero-filled memory of `bytes_for` bytes.

@@ -34,7 +34,8 @@ public:
     Waiter& waiter() noexcept { return waiter_; }
     Header& header() const noexcept { return layout_.header(); }
     RankRecord& record(int rank) const noexcept { return layout_.record(rank); }
-    int usable_cpus() const noexcept { return usable_cpus_; }
+    // More ranks than cores.
+    bool is_crowded() const noexcept { return group_.size > usable_cpus_; }
 
     // Opens the first step of a call. Throws the failure of an earlier one.
     void begin(const Call& call, Caller& caller);

@@ -19,6 +19,13 @@ using std::chrono::microseconds;
 constexpr microseconds first_slice{500};
 constexpr microseconds longest_slice{50'000};
 
+// Less than a microsecond: about as long as ranks on other cores, each with a switch behind it, are apart.
+constexpr int spins_for_other_cores = 50;
+
+// With more ranks than cores, most waits end after the first turn. Letting go of the GIL takes longer than many a
+// turn's own work.
+constexpr int turns_before_letting_go = 2;
+
 std::string seconds_text(double seconds) {
     std::array<char, 32> text;
     std::snprintf(text.data(), text.size(), "%g s", seconds);
@@ -29,11 +36,39 @@ std::string seconds_text(double seconds) {
 
 Patience Patience::for_group(int size, int usable_cpus, bool have_barriers) noexcept {
     // Longer spinning hurts even when cores suffice: two ranks may sit on one core until the kernel moves one.
-    return size <= usable_cpus ? Patience{200, 200, !have_barriers} : Patience{0, 20, true};
+    return size <= usable_cpus ? Patience{200, 200, false, !have_barriers} : Patience{0, 20, true, true};
+}
+
+// Every core has to switch between its ranks once per collective, and each further switch is lost time. So the
+// core is offered at once to an awaited rank that needs it; while all of those are on other cores, where they run,
+// it is kept for a moment.
+bool Waiter::comes_in_turn(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits) noexcept {
+    for (int i = 0; i < patience_.yields; ++i) {
+        if (i == turns_before_letting_go) caller_->let_go();
+        if (has_come_from_elsewhere(ready, awaits)) return true;
+        ::sched_yield();
+        if (ready()) return true;
+    }
+    return false;
+}
+
+bool Waiter::has_come_from_elsewhere(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits) noexcept {
+    // Relaxed: an old number costs time, not correctness.
+    std::atomic<int>& mine = layout_.record(group_.rank).whereabouts.cpu;
+    const int cpu = ::sched_getcpu();
+    if (mine.load(std::memory_order_relaxed) != cpu) mine.store(cpu, std::memory_order_relaxed);
+    for (int rank = 0; rank < group_.size; ++rank)
+        if (rank != group_.rank && layout_.record(rank).whereabouts.cpu.load(std::memory_order_relaxed) == cpu &&
+            awaits(rank))
+            return false;
+    for (int i = 0; i < spins_for_other_cores; ++i) {
+        pause();
+        if (ready()) return true;
+    }
+    return false;
 }
 
 void Waiter::wait_slowly(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits, std::uint32_t asleep_for) {
-    caller_->let_go();
     const comm::Stopwatch watch;
     struct AddTo {  // whichever way the wait ends
         double& sum;
@@ -41,10 +76,13 @@ void Waiter::wait_slowly(FunctionRef<bool()> ready, FunctionRef<bool(int)> await
         ~AddTo() { sum += watch.seconds(); }
     } const add{waited_s_, watch};
 
-    for (int i = 0; i < patience_.yields; ++i) {
-        ::sched_yield();
-        if (ready()) return;
-    }
+    if (patience_.is_crowded && comes_in_turn(ready, awaits)) return;
+    caller_->let_go();
+    if (!patience_.is_crowded)
+        for (int i = 0; i < patience_.yields; ++i) {
+            ::sched_yield();
+            if (ready()) return;
+        }
     if (!is_counting_) {
         is_counting_ = true;
         counting_since_ = Clock::now();

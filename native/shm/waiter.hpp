@@ -1,4 +1,5 @@
-// Waiting for other ranks: a moment of spinning while every rank can have a core, then yielding, then sleep.
+// Waiting for other ranks: a moment of spinning while every rank can have a core, then yielding, then sleep. With
+// more ranks than cores, only while none of those awaited needs the core that this one is on.
 //
 // Only the sleeping part looks for trouble (a dead rank, the deadline, Ctrl-C), so that waiting which ends in
 // microseconds pays for none of it.
@@ -32,6 +33,7 @@ protected:
 struct Patience {
     int spins = 0;
     int yields = 0;
+    bool is_crowded = true;  // more ranks than cores
 
     // Between publishing and looking for sleepers; else who goes to sleep makes all others execute a barrier.
     bool publishers_fence = true;
@@ -118,6 +120,8 @@ private:
 #endif
     }
 
+    bool comes_in_turn(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits) noexcept;
+    bool has_come_from_elsewhere(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits) noexcept;
     void wait_slowly(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits, std::uint32_t asleep_for);
     void sleep(FunctionRef<bool()> ready, std::uint32_t asleep_for, std::chrono::microseconds slice) noexcept;
     void look_for_trouble(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits);

@@ -1,4 +1,4 @@
-#include "shm/copy.hpp"
+#include "comm/copy.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-namespace cobre::shm {
+namespace cobre::comm {
 
 namespace {
 
@@ -85,7 +85,29 @@ void copy_vectors(std::byte* to, const std::byte* from, std::size_t bytes) noexc
     std::memcpy(to + done, from + done, bytes - done);
 }
 
+// Both targets may be unaligned: one of them often has to be.
+__attribute__((target("avx2"))) std::size_t copy_twice_avx2(std::byte* to, std::byte* also_to,
+                                                            const std::byte* from, std::size_t bytes) noexcept {
+    std::size_t done = 0;
+    for (; done + 64 <= bytes; done += 64) {
+        const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + done));
+        const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + done + 32));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + done), a);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + done + 32), b);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(also_to + done), a);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(also_to + done + 32), b);
+    }
+    return done;
+}
+
+std::size_t copy_twice(std::byte* to, std::byte* also_to, const std::byte* from, std::size_t bytes) noexcept {
+    static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+    return has_avx2 ? copy_twice_avx2(to, also_to, from, bytes) : 0;
+}
+
 #else
+
+std::size_t copy_twice(std::byte*, std::byte*, const std::byte*, std::size_t) noexcept { return 0; }
 
 template <bool>
 void copy_vectors(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
@@ -103,4 +125,10 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes, bool ar
     else copy_vectors<false>(to, from, bytes);
 }
 
-}  // namespace cobre::shm
+void copy_to_both(std::byte* to, std::byte* also_to, const std::byte* from, std::size_t bytes) noexcept {
+    const std::size_t done = copy_twice(to, also_to, from, bytes);
+    copy_bytes(to + done, from + done, bytes - done);
+    copy_bytes(also_to + done, from + done, bytes - done);
+}
+
+}  // namespace cobre::comm

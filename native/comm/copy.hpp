@@ -4,11 +4,14 @@
 
 #include <cstddef>
 
-namespace cobre::shm {
+namespace cobre::comm {
 
 // Without `around_cache` the copy stays in the cache of this core, where somebody reads it next. Around it nothing
 // is read before it is overwritten, which pays for what is larger than the cache and for a reader that has
 // another.
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes, bool around_cache = false) noexcept;
 
-}  // namespace cobre::shm
+// The same bytes to two places, read once.
+void copy_to_both(std::byte* to, std::byte* also_to, const std::byte* from, std::size_t bytes) noexcept;
+
+}  // namespace cobre::comm
