@@ -1,7 +1,7 @@
 // The least that each collective can cost on this machine: flags and copies, no checks, no Python, no failures.
 //
-// A library that `shm_pair.py` loads, so that its samples alternate with ours and MPI's in one job. `shared` is zeroed
-// memory that all ranks have mapped: a page of flags per rank, then a ring per rank.
+// A library that `shm_pair.py` loads, so that its samples alternate with ours and MPI's in one job. `shared` is
+// zeroed memory that all ranks have mapped: a page of flags per rank, then a ring per rank.
 //
 //   c++ -O3 -march=native -std=c++20 -shared -fPIC shm_floor.cpp -o libfloor.so
 #include <immintrin.h>
@@ -23,6 +23,7 @@ struct alignas(4096) Flags {
     Flag step[2];  // of this rank; two in turn, so that the next can be written while the last is being read
     Flag filled;
     Flag taken[16];  // by this rank, from each ring
+    Flag cpu;        // that this rank was on when it last waited
     std::uint64_t steps;
     std::uint64_t chunks;  // that went through every ring
 };
@@ -45,10 +46,28 @@ public:
             if (yields_) sched_yield();
             else _mm_pause();
     }
+    // Once per core and meeting the ranks on it have to take turns. So first for those on this core, which cannot
+    // come while this one stays on it; then, while those elsewhere may just be coming, staying.
+    void wait_in_turns(std::uint64_t step) const {
+        const auto here = static_cast<std::uint64_t>(sched_getcpu());
+        mine().cpu.value.store(here, std::memory_order_relaxed);
+        for (int i = 1; i < size_; ++i) {
+            const Flags& other = of((rank_ + i) % size_);
+            if (other.cpu.value.load(std::memory_order_relaxed) == here) wait(other.step[step % 2], step);
+        }
+        for (int i = 1; i < size_; ++i) {
+            const Flag& flag = of((rank_ + i) % size_).step[step % 2];
+            for (int spins = 0; spins < 50 && flag.value.load(std::memory_order_acquire) < step; ++spins)
+                _mm_pause();
+            wait(flag, step);
+        }
+    }
     void meet() const {
         const std::uint64_t step = ++mine().steps;
         mine().step[step % 2].value.store(step, std::memory_order_release);
-        for (int i = 1; i < size_; ++i) wait(of((rank_ + i) % size_).step[step % 2], step);
+        if (yields_) wait_in_turns(step);
+        else
+            for (int i = 1; i < size_; ++i) wait(of((rank_ + i) % size_).step[step % 2], step);
         asm volatile("prefetchw %0" : : "m"(mine().step[(step + 1) % 2]));
     }
     int rank() const { return rank_; }
@@ -77,6 +96,12 @@ void copy(void* to, const void* from, std::size_t bytes, bool around_cache) {
     std::memcpy(target, source, bytes % 128);
 }
 
+// `count` is a multiple of four.
+void add(double* to, const double* a, const double* b, std::size_t count) {
+    for (std::size_t i = 0; i < count; i += 4)
+        _mm256_storeu_pd(to + i, _mm256_add_pd(_mm256_loadu_pd(a + i), _mm256_loadu_pd(b + i)));
+}
+
 // One payload in pieces, in rings that are walked from call to call.
 class Chunks {
 public:
@@ -97,7 +122,9 @@ public:
     void await_room(int reader, int writer, std::uint64_t index) const {
         if (base_ + index >= depth_) team_.wait(team_.of(reader).taken[writer], base_ + index - depth_ + 1);
     }
-    void await_filled(int writer, std::uint64_t index) const { team_.wait(team_.of(writer).filled, base_ + index + 1); }
+    void await_filled(int writer, std::uint64_t index) const {
+        team_.wait(team_.of(writer).filled, base_ + index + 1);
+    }
     void announce_filled(std::uint64_t index) const {
         team_.mine().filled.value.store(base_ + index + 1, std::memory_order_release);
     }
@@ -124,9 +151,7 @@ private:
 
 extern "C" {
 
-std::size_t floor_bytes(int size) {
-    return static_cast<std::size_t>(size) * (sizeof(Flags) + ring_bytes);
-}
+std::size_t floor_bytes(int size) { return static_cast<std::size_t>(size) * (sizeof(Flags) + ring_bytes); }
 
 // Every rank says that it is here and sees that all others are.
 void floor_meet(void* shared, int rank, int size, bool yields, long rounds) {
@@ -161,12 +186,7 @@ void floor_allreduce(void* shared, int rank, int size, bool yields, const double
                 const int other = (rank + i) % size;
                 chunks.await_filled(other, index);
                 const auto* theirs = reinterpret_cast<const double*>(chunks.at(other, index));
-                const std::size_t values = chunks.length(index) / sizeof(double);
-                for (std::size_t k = 0; k < values; k += 8) {
-                    _mm_prefetch(theirs + k + 128, _MM_HINT_T0);
-                    const std::size_t end = std::min(values, k + 8);
-                    for (std::size_t m = k; m < end; ++m) to[m] = from[m] + theirs[m];
-                }
+                add(to, from, theirs, chunks.length(index) / sizeof(double));
                 from = to;
                 chunks.announce_taken(other, index);
             }
