@@ -15,6 +15,8 @@ public:
     // Throws `Interrupted` if `caller` is asked to stop while another call is under way.
     Turn(Communicator& comm, const char* operation, Caller* caller = nullptr)
         : comm_(comm), lock_(comm.calls_, std::defer_lock) {
+        // In a forked child the lock may be the watcher's for ever.
+        comm_.lifetime_.require_same_process(operation);
         if (comm_.owner_.load(std::memory_order_relaxed) == std::this_thread::get_id())
             throw comm::Error(comm::ErrorClass::invalid_communicator,
                               "a signal handler called the communicator whose call it interrupted",
