@@ -30,20 +30,26 @@ std::string_view read_file(const char* path, Text& text) noexcept {
 struct ProcessState {
     char letter = 0;
     std::uint64_t start = 0;
+    std::uint64_t stack = 0;
 };
 
-// Reads "pid (name) S ppid … starttime …"; the name may hold spaces and brackets, so the last ')' counts.
+// Reads "pid (name) S ppid … starttime … startstack …"; the name may hold spaces and brackets, so the last ')'
+// counts.
 bool parse_stat(std::string_view stat, ProcessState& state) noexcept {
     const std::size_t name_end = stat.rfind(')');
     if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) return false;
     stat.remove_prefix(name_end + 2);
     state.letter = stat.front();
-    for (int field = 3; field < 22; ++field) {
-        const std::size_t space = stat.find(' ');
-        if (space == std::string_view::npos) return false;
-        stat.remove_prefix(space + 1);
-    }
-    return std::from_chars(stat.data(), stat.data() + stat.size(), state.start).ec == std::errc{};
+    int field = 3;
+    const auto read = [&](int wanted, std::uint64_t& value) {
+        for (; field < wanted; ++field) {
+            const std::size_t space = stat.find(' ');
+            if (space == std::string_view::npos) return false;
+            stat.remove_prefix(space + 1);
+        }
+        return std::from_chars(stat.data(), stat.data() + stat.size(), value).ec == std::errc{};
+    };
+    return read(22, state.start) && read(28, state.stack);
 }
 
 bool process_state(std::int64_t pid, ProcessState& state) noexcept {
@@ -89,10 +95,9 @@ const Machine& this_machine() noexcept {
 }  // namespace
 
 Identity own_identity() noexcept {
-    Identity identity{::getpid(), 0, this_machine().pid_namespace, this_machine().boot};
     ProcessState state;
-    if (process_state(identity.pid, state)) identity.start = state.start;
-    return identity;
+    process_state(::getpid(), state);
+    return {::getpid(), state.start, this_machine().pid_namespace, this_machine().boot, state.stack};
 }
 
 Vitality vitality_of(const Identity& identity) noexcept {
@@ -102,6 +107,7 @@ Vitality vitality_of(const Identity& identity) noexcept {
     if (!process_state(identity.pid, state))  // no such entry, no /proc, or no descriptor left to open it with
         return exists_with_memory(identity.pid) ? Vitality::running : Vitality::dead;
     if (identity.start != 0 && state.start != identity.start) return Vitality::dead;
+    if (identity.stack != 0 && state.stack != 0 && state.stack != identity.stack) return Vitality::dead;
     switch (state.letter) {
         case 'Z':
         case 'X':

@@ -10,6 +10,9 @@ struct Identity {
     std::uint64_t start = 0;          // start time of the process, field 22 of /proc/<pid>/stat
     std::uint64_t pid_namespace = 0;  // pids mean something only inside one
     std::uint64_t boot = 0;           // and only until the machine restarts
+    // Where its stack began, field 28 of /proc/<pid>/stat: another program that the process has become (exec)
+    // keeps all of the above, but not this. 0 where it may not be read.
+    std::uint64_t stack = 0;
 
     friend bool operator==(const Identity&, const Identity&) = default;
 };
@@ -18,8 +21,8 @@ Identity own_identity() noexcept;
 
 enum class Vitality : std::uint8_t { running, stopped, dead };
 
-// Asks the kernel now. A zombie is dead: it will never write again. A process of another PID namespace
-// cannot be judged and counts as running.
+// Asks the kernel now. A zombie is dead, and so is a process that has become another program: neither will ever
+// write again. A process of another PID namespace cannot be judged and counts as running.
 // No descriptor is kept per peer: there is nothing that a forked child could inherit, and nothing to run out of.
 Vitality vitality_of(const Identity& identity) noexcept;
 

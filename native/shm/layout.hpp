@@ -67,11 +67,33 @@ struct alignas(cache_line) CallText {
     std::array<char, 248> text = {};
 };
 
-enum class RankState : std::uint32_t { absent, registering, attached, closed };
+enum class RankState : std::uint32_t { absent, attached, closed };
+
+// Who has taken a rank's place, in one word: from the moment it is taken there is somebody to watch and to name.
+// Linux has at most 2^22 pids; the start time is in hundredths of a second.
+class Claim {
+public:
+    Claim() = default;
+    explicit Claim(const Identity& identity) noexcept
+        : word_(static_cast<std::uint64_t>(identity.pid) | (identity.start << pid_bits)) {}
+
+    explicit operator bool() const noexcept { return word_ != 0; }
+    // The claimant, who lives where the creator of the segment does.
+    Identity identity(const Identity& creator) const noexcept {
+        const std::uint64_t pid = word_ & ((1ULL << pid_bits) - 1);
+        return {static_cast<std::int64_t>(pid), word_ >> pid_bits, creator.pid_namespace, creator.boot};
+    }
+
+private:
+    static constexpr int pid_bits = 22;
+
+    std::uint64_t word_ = 0;
+};
 
 struct RankRecord {
     alignas(cache_line) std::atomic<RankState> state = RankState::absent;
-    Identity identity;
+    std::atomic<Claim> claim = Claim{};
+    Identity identity;  // valid once attached
     CpuMask cpus;
     std::int32_t cgroup_cpus = 0;
     bool accepts_barriers = false;
@@ -94,6 +116,7 @@ struct FailureRecord {
     std::array<char, 256> fix = {};
 };
 
+// The creator keeps its place in all versions: whether it is dead decides what becomes of a name it left.
 struct Header {
     std::uint64_t magic = 0;
     std::uint32_t version = 0;
@@ -109,14 +132,16 @@ struct Header {
     std::array<char, 1024> note = {};  // the leader's words to all, valid between two steps of one call
 };
 
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free,
+static_assert(offsetof(Header, version) == 8 && offsetof(Header, creator) == 80);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free &&
+                  std::atomic<Claim>::is_always_lock_free,
               "a lock inside an atomic would belong to one process only");
 
 // The parts of a mapped segment.
 class Layout {
 public:
     static constexpr std::uint64_t magic = 0x4D4853'4552424F43ULL;  // "COBRESHM"
-    static constexpr std::uint32_t version = 3;
+    static constexpr std::uint32_t version = 4;
 
     static std::uint64_t bytes_for(std::uint64_t size, const Limits& limits) noexcept;
     // Writes the header into zero-filled memory of `bytes_for` bytes.

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "shm/barrier.hpp"
+#include "shm/brief_name.hpp"
 #include "shm/direct_read.hpp"
 #include "shm/futex.hpp"
 
@@ -36,39 +37,58 @@ using std::chrono::microseconds;
 std::string quoted(const std::string& name) { return "the segment '" + name + "'"; }
 std::string process(const Identity& identity) { return "pid " + std::to_string(identity.pid); }
 
+// Takes the name away. Two processes may try at once: the lock lets the second see that the name is new.
+void reclaim(const FileDescriptor& file, const std::string& name) noexcept {
+    if (::flock(file.get(), LOCK_EX) == 0) unlink_file(file, name);
+    ::flock(file.get(), LOCK_UN);
+}
+
+std::size_t size_of_own(const FileDescriptor& file, const std::string& name) {
+    struct stat info = {};
+    if (::fstat(file.get(), &info) != 0) refuse(quoted(name) + ": " + std::strerror(errno), "try again");
+    if (info.st_uid != ::geteuid())
+        refuse(quoted(name) + " belongs to user " + std::to_string(info.st_uid) + ", not to this one (" +
+                   std::to_string(::geteuid()) + ")",
+               "start all ranks as one user, or choose another COBRE_SHM_NAME");
+    return static_cast<std::size_t>(info.st_size);
+}
+
 // An existing file of the segment's name, judged before anything in it is believed.
 class Found {
 public:
     Found(FileDescriptor file, const std::string& name) : file_(std::move(file)) {
-        struct stat info = {};
-        if (::fstat(file_.get(), &info) != 0) refuse(quoted(name) + ": " + std::strerror(errno), "try again");
-        if (info.st_uid != ::geteuid())
-            refuse(quoted(name) + " belongs to user " + std::to_string(info.st_uid) + ", not to this one (" +
-                       std::to_string(::geteuid()) + ")",
-                   "start all ranks as one user, or choose another COBRE_SHM_NAME");
-        const auto bytes = static_cast<std::size_t>(info.st_size);
+        const std::size_t bytes = size_of_own(file_, name);
         if (bytes >= sizeof(Header)) memory_ = std::make_shared<Mapping>(file_, bytes);
         if (!memory_ || !*memory_ || header().magic != Layout::magic)
             refuse("/dev/shm" + name + " exists but is not a Cobre segment",
                    "choose another COBRE_SHM_NAME, or remove that file if it is yours");
-        if (header().version != Layout::version || header().record_bytes != sizeof(RankRecord) ||
-            header().total_bytes != bytes)
-            refuse(quoted(name) + " was made by another version of Cobre (layout " +
-                       std::to_string(header().version) + "." + std::to_string(header().record_bytes) + ", here " +
-                       std::to_string(Layout::version) + "." + std::to_string(sizeof(RankRecord)) + ")",
-                   "install one version of pycobre for all ranks");
     }
 
     Header& header() const noexcept { return *reinterpret_cast<Header*>(memory_->data()); }
-    bool is_orphaned() const noexcept { return vitality_of(header().creator) == Vitality::dead; }
+    bool is_of_this_version() const noexcept {
+        return header().version == Layout::version && header().record_bytes == sizeof(RankRecord);
+    }
+    Identity creator() const noexcept {
+        Identity identity = header().creator;
+        if (!is_of_this_version()) identity.stack = 0;  // earlier ones had none
+        return identity;
+    }
+    bool is_orphaned() const noexcept { return vitality_of(creator()) == Vitality::dead; }
+    std::string made_by() const {
+        return process(creator()) + (is_of_this_version() ? "" : ", of another version of Cobre") + ", alive";
+    }
+
+    // Before anything behind the creator is believed.
+    void require_layout(const std::string& name) const {
+        if (is_of_this_version() && header().total_bytes == memory_->size()) return;
+        refuse(quoted(name) + " was made by another version of Cobre (" + process(creator()) + ", layout " +
+                   std::to_string(header().version) + "." + std::to_string(header().record_bytes) + ", here " +
+                   std::to_string(Layout::version) + "." + std::to_string(sizeof(RankRecord)) + ")",
+               "install one version of pycobre for all ranks, or choose another COBRE_SHM_NAME");
+    }
+
     const FileDescriptor& file() const noexcept { return file_; }
     std::shared_ptr<Mapping> memory() const noexcept { return memory_; }
-
-    // Takes the name away. Two processes may try at once: the lock lets the second see that the name is new.
-    void reclaim(const std::string& name) const noexcept {
-        if (::flock(file_.get(), LOCK_EX) == 0) unlink_file(file_, name);
-        ::flock(file_.get(), LOCK_UN);
-    }
 
 private:
     FileDescriptor file_;
@@ -155,10 +175,10 @@ private:
         if (!existing) return;  // gone meanwhile
         const Found found(std::move(existing), meeting_.name);
         if (!found.is_orphaned())
-            refuse(quoted(meeting_.name) + " belongs to a group that is starting: its rank 0 is " +
-                       process(found.header().creator) + ", alive",
-                   "choose another COBRE_SHM_NAME, or end that process first");
-        found.reclaim(meeting_.name);
+            refuse(
+                quoted(meeting_.name) + " belongs to a group that is starting: its rank 0 is " + found.made_by(),
+                "choose another COBRE_SHM_NAME, or end that process first");
+        reclaim(found.file(), meeting_.name);
     }
 
     FileDescriptor open_existing() const {
@@ -176,8 +196,7 @@ private:
             if (FileDescriptor file = open_existing()) {
                 Found found(std::move(file), meeting_.name);
                 if (!found.is_orphaned()) return enter_found(found);
-                state =
-                    "was left by " + process(found.header().creator) + ", which is dead; rank 0 has not started";
+                state = "was left by " + process(found.creator()) + ", which is dead; rank 0 has not started";
             }
             if (std::chrono::duration<double>(Clock::now() - begin).count() > meeting_.timeout_s)
                 refuse(quoted(meeting_.name) + " " + state,
@@ -199,6 +218,7 @@ private:
     }
 
     std::shared_ptr<Mapping> enter_found(Found& found) {
+        found.require_layout(meeting_.name);
         if (found.header().limits.ring_bytes == 0) repeat_word(found.header());
         const auto size = static_cast<std::uint64_t>(meeting_.group.size);
         if (found.header().size != size)
@@ -226,15 +246,12 @@ void register_rank(const Layout& layout, comm::Group group) {
         refuse_for_all(header,
                        {who + " runs in another PID namespace than rank 0, so neither can see the other live",
                         "start all ranks in one container, or let the containers share PIDs"});
-    RankState expected = RankState::absent;
+    Claim first;
     // Relaxed: claiming orders nothing; the record is published by the release below.
-    if (!record.state.compare_exchange_strong(expected, RankState::registering, std::memory_order_relaxed)) {
-        const bool is_known = record.state.load(std::memory_order_acquire) != RankState::registering;
-        refuse_for_all(header, {who + " is registered twice: by " +
-                                    (is_known ? process(record.identity) : std::string("another process")) +
+    if (!record.claim.compare_exchange_strong(first, Claim(identity), std::memory_order_relaxed))
+        refuse_for_all(header, {who + " is registered twice: by " + process(first.identity(header.creator)) +
                                     " and by " + process(identity),
                                 "give every rank its own COBRE_SHM_RANK"});
-    }
     record.identity = identity;
     record.cpus = CpuMask::of_this_process();
     record.cgroup_cpus = cgroup_cpus();
@@ -246,23 +263,37 @@ void register_rank(const Layout& layout, comm::Group group) {
     futex_wake(header.attached, largest_group);
 }
 
-std::string absent_ranks(const Layout& layout) {
+// Who is, or is about to become, that rank; pid 0 while nobody is known to. Rank 0 made the segment.
+Identity candidate(const Layout& layout, std::size_t rank) noexcept {
+    const RankRecord& record = layout.records()[rank];
+    // Acquire pairs with the release in register_rank.
+    const RankState state = record.state.load(std::memory_order_acquire);
+    if (state == RankState::closed) return {};  // it may end
+    if (state == RankState::attached) return record.identity;
+    return rank == 0 ? layout.header().creator
+                     : record.claim.load(std::memory_order_relaxed).identity(layout.header().creator);
+}
+
+std::string missing_ranks(const Layout& layout) {
     std::string list;
-    for (std::size_t r = 0; r < layout.records().size(); ++r)
-        if (layout.records()[r].state.load(std::memory_order_relaxed) == RankState::absent)
-            list += (list.empty() ? "" : ", ") + std::to_string(r);
+    for (std::size_t r = 0; r < layout.records().size(); ++r) {
+        if (layout.records()[r].state.load(std::memory_order_relaxed) != RankState::absent) continue;
+        const Identity begun = candidate(layout, r);
+        list += (list.empty() ? "" : ", ") + std::to_string(r);
+        if (begun.pid == 0) continue;
+        const bool is_stopped = vitality_of(begun) == Vitality::stopped;
+        list += " (" + process(begun) + (is_stopped ? ", which is stopped)" : ", which has only begun)");
+    }
     return list;
 }
 
 void refuse_if_one_died(const Layout& layout) {
     for (std::size_t r = 0; r < layout.records().size(); ++r) {
-        const RankRecord& record = layout.records()[r];
-        // Acquire pairs with the release in register_rank.
-        if (record.state.load(std::memory_order_acquire) == RankState::attached &&
-            vitality_of(record.identity) == Vitality::dead)
-            refuse_for_all(layout.header(), {"rank " + std::to_string(r) + " (" + process(record.identity) +
-                                                 ") died during start-up",
-                                             "see its output for what ended it; then start all ranks again"});
+        const Identity one = candidate(layout, r);
+        if (one.pid != 0 && vitality_of(one) == Vitality::dead)
+            refuse_for_all(layout.header(),
+                           {"rank " + std::to_string(r) + " (" + process(one) + ") died during start-up",
+                            "see its output for what ended it; then start all ranks again"});
     }
 }
 
@@ -281,7 +312,7 @@ void await_all(const Layout& layout, const Meeting& meeting, Caller& caller) {
         refuse_if_one_died(layout);
         if (std::chrono::duration<double>(Clock::now() - begin).count() > meeting.timeout_s)
             refuse_for_all(header, {"of " + std::to_string(size) + " ranks these have not come to " +
-                                        quoted(meeting.name) + " in time: " + absent_ranks(layout),
+                                        quoted(meeting.name) + " in time: " + missing_ranks(layout),
                                     "start every rank with the same COBRE_SHM_NAME and COBRE_SHM_SIZE, or raise "
                                     "COBRE_SHM_CONNECT_TIMEOUT_MS"});
         if (caller.is_interrupted()) {
@@ -348,16 +379,18 @@ Creator creator_of(const std::string& name) {
     FileDescriptor file = open_file(name);
     if (!file)
         refuse("cannot open " + quoted(name) + ": " + std::strerror(errno), "look at it as the user who made it");
+    if (const Identity maker = maker_in(name); maker.pid != 0) {
+        size_of_own(file, name);
+        return {maker.pid, vitality_of(maker) != Vitality::dead};
+    }
     const Found found(std::move(file), name);
-    return {found.header().creator.pid, !found.is_orphaned()};
+    return {found.creator().pid, !found.is_orphaned()};
 }
 
 bool reclaim_orphan(const std::string& name) {
     FileDescriptor file = open_file(name);
-    if (!file) return false;
-    const Found found(std::move(file), name);
-    if (!found.is_orphaned()) return false;
-    found.reclaim(name);
+    if (!file || creator_of(name).is_alive) return false;
+    reclaim(file, name);
     return true;
 }
 

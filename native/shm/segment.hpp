@@ -31,15 +31,15 @@ std::shared_ptr<Mapping> make_private_segment(int size, const Limits& limits);
 // Registers this rank in the segment and waits for all others. Any failure is written down for them.
 void join(const Layout& layout, const Meeting& meeting, Caller& caller);
 
-// Who made the segment of that name, which still has it. Throws InitializationFailed for a file that is none of
-// ours.
+// Who made the segment or region of that name, which still has it. Throws InitializationFailed for a file that is
+// none of ours.
 struct Creator {
     std::int64_t pid = 0;
     bool is_alive = false;
 };
 Creator creator_of(const std::string& name);
 
-// Takes the name away from a segment whose creator is dead; whether it did.
+// Takes the name away from a segment or region whose creator is dead; whether it did.
 bool reclaim_orphan(const std::string& name);
 
 // Limits that the algorithms can work with, whatever was asked for, and that so many ranks find room for.

@@ -1,34 +1,15 @@
 // The collectives that hand out memory: regions, and the segment of a split communicator.
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
+#include "shm/brief_name.hpp"
 #include "shm/communicator.hpp"
 #include "shm/segment.hpp"
 
 namespace cobre::shm {
 
 namespace {
-
-// The name lives only until all ranks have opened it, however that ends.
-class BriefName {
-public:
-    BriefName(std::uint64_t nonce, std::uint64_t number) {
-        std::array<char, 64> text;
-        std::snprintf(text.data(), text.size(), "/cobre_comm_%016llx_%llu", static_cast<unsigned long long>(nonce),
-                      static_cast<unsigned long long>(number));
-        name_ = text.data();
-    }
-    ~BriefName() { unlink_name(name_); }
-    BriefName(const BriefName&) = delete;
-    BriefName& operator=(const BriefName&) = delete;
-
-    const std::string& get() const noexcept { return name_; }
-
-private:
-    std::string name_;
-};
 
 // Two strings, one after the other.
 void write_note(Header& header, const std::string& text, const std::string& fix) noexcept {
@@ -93,7 +74,7 @@ std::shared_ptr<Mapping> Communicator::share_memory(const Call& call, std::uint6
 // For ranks that may not look into the leader, or have no /proc.
 void Communicator::share_by_name(const Call& call, const FileDescriptor& file, std::shared_ptr<Mapping>& memory,
                                  std::uint64_t bytes, const char* purpose) {
-    const BriefName name(team_.header().nonce, shared_so_far_);
+    const BriefName name(team_.header().nonce, shared_so_far_, team_.record(0).identity);
     bool is_well = true;
     if (group().rank == 0) {
         const int error = link_file(file, name.get());

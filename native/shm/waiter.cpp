@@ -144,7 +144,8 @@ void Waiter::look_for_trouble(FunctionRef<bool()> ready, FunctionRef<bool(int)> 
         if (is_closed)
             fail({who + " has closed its communicator" + where,
                   "let every rank make the same calls before any closes"});
-        fail({who + " (pid " + std::to_string(record.identity.pid) + ") has died or exited" + where,
+        fail({who + " (pid " + std::to_string(record.identity.pid) +
+                  ") has died, exited or become another program" + where,
               "see the output of " + who + " for what ended it; then start all ranks again"});
     }
     if (const std::uint64_t read = read_by(awaits); read != seen_read_) {  // the timeout counts from here

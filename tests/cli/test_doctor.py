@@ -16,6 +16,7 @@ import pytest
 
 from cobre.comm import doctor
 from cobre.comm.backend import Finding
+from shm_ranks import AT_SYSTEM_CALL, Ranks
 
 MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
 SEGMENT = Path("/dev/shm/cobre_comm_doctor_test")
@@ -87,6 +88,42 @@ def test_the_segment_of_a_dead_creator_is_a_problem_until_it_is_cleaned(cobre, c
     done = cobre("doctor", "--clean", "--json", check=0)
     assert str(SEGMENT) in json.loads(done.stdout)["removed"]
     assert not SEGMENT.exists()
+
+
+# Ranks that may not look into each other give a region a name, and here the last to open it never does.
+NAMED_REGION = f"""
+{AT_SYSTEM_CALL}
+comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=60))
+if rank == victim:
+    at_system_call("openat", DENY, os.O_NOCTTY)
+    stop_when_trapped()
+    at_system_call("openat", TRAP, os.O_NOFOLLOW)
+comm.create_shared_region(1000)
+"""
+
+
+def test_the_region_of_dead_ranks_is_a_problem_until_it_is_cleaned(cobre):
+    with Ranks(2, NAMED_REGION) as ranks:
+        leader = ranks.ranks[0].process
+        end = time.monotonic() + 20
+        while not (found := list(SEGMENT.parent.glob(f"cobre_comm_region_*_{leader.pid}_*"))):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        [region] = found
+        done = cobre("doctor", "--clean", "--json")
+        [finding] = [each for each in findings_of(done) if region.name in each.text]
+        assert finding.level == "ok"
+        assert f"pid {leader.pid}, alive" in finding.text
+        assert region.exists()
+        for rank in ranks.ranks:
+            rank.process.send_signal(signal.SIGKILL)
+    done = cobre("doctor", "--json", check=1)
+    [finding] = [each for each in findings_of(done) if region.name in each.text]
+    assert (finding.level, finding.remedy) == ("problem", "cobre doctor --clean removes it")
+    assert f"pid {leader.pid}, dead" in finding.text
+    done = cobre("doctor", "--clean", "--json", check=0)
+    assert str(region) in json.loads(done.stdout)["removed"]
+    assert not region.exists()
 
 
 def test_a_file_that_is_no_segment_is_left_alone(cobre):

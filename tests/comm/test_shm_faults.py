@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
-from shm_ranks import Ranks, own_segments, run
+from shm_ranks import IS_BUSY, NOTICED_S, Ranks, own_segments, run
 
 TIMEOUT_S = 2.0
-# The promise, from the moment of the death on; more only where processes queue for the processors.
-IS_BUSY = os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0))
-NOTICED_S = 1.5 if IS_BUSY else 0.5
 
 CALLS = {
     "barrier": "comm.barrier()",
@@ -33,12 +28,17 @@ ENDS = {
     "clean exit": "sys.exit(0)",
     "exception": "raise RuntimeError('on purpose')",
     "segfault": "import ctypes; ctypes.string_at(0)",
+    "exec": "os.execv('/bin/cat', ['cat'])",
+    "exec of the same program": "os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:-3], '-1', '0', ''])",
     "close": "comm.close(); linger()",
 }
 
 
 def body(call, misfortune):
     return f"""
+if rank == -1:  # what a rank has become
+    linger()
+    os._exit(0)
 comm = ShmCommunicator.attach(config())
 region = comm.create_shared_region(10)
 comm.barrier()
@@ -88,6 +88,9 @@ def test_closing_waits_for_nobody(end):
     """Whatever another rank does meanwhile, a rank that closes is done at once and hears of nothing."""
     misfortune = ENDS.get(end, "os.kill(os.getpid(), signal.SIGSTOP)")
     closing = f"""
+if rank == -1:  # what a rank has become
+    linger()
+    os._exit(0)
 comm = ShmCommunicator.attach(config())
 region = comm.create_shared_region(10)
 view = region.as_slice()

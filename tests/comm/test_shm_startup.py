@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cobre.comm import InitializationFailed, ShmCommunicator, ShmConfig
-from shm_ranks import PRELUDE, Ranks, fresh_name, run
+from shm_ranks import AT_SYSTEM_CALL, NOTICED_S, PRELUDE, Ranks, fresh_name, run
 
 ATTACH = "attempt(lambda: ShmCommunicator.attach(config()))"
 FOLDER = Path("/dev/shm")
@@ -24,6 +24,19 @@ def assert_refused(rank, *words, within=3.0):
     assert all(word in rank.said[0]["text"] for word in words), rank.output
     assert "fix:" in rank.said[0]["text"], rank.output
     assert rank.said[0]["seconds"] < within, rank.output
+
+
+def wait_for(path):
+    deadline = time.monotonic() + 10
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def overwrite(path, offset, number):
+    with path.open("r+b") as file:
+        file.seek(offset)
+        file.write(number.to_bytes(4, "little"))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
@@ -44,9 +57,7 @@ def test_the_segment_belongs_to_this_user_alone_while_it_has_a_name():
     with Ranks(0, "") as ranks:
         ranks.add(0, 2, ATTACH)
         path = FOLDER / ranks.name[1:]
-        deadline = time.monotonic() + 10
-        while not path.exists() and time.monotonic() < deadline:
-            time.sleep(0.005)
+        wait_for(path)
         assert path.stat().st_mode & 0o777 == 0o600
         assert path.stat().st_blocks * 512 >= path.stat().st_size  # every page is there already
         ranks.add(1, 2, ATTACH)
@@ -89,6 +100,7 @@ ENDS = {
     "SIGKILL": ("threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()", "died"),
     "exit": ("threading.Timer(0.5, os._exit, (3,)).start()", "died"),
     "segfault": ("import ctypes; threading.Timer(0.5, ctypes.string_at, (0,)).start()", "died"),
+    "exec": ("threading.Timer(0.5, os.execv, ('/bin/cat', ['cat'])).start()", "died"),
     "exception": (
         "signal.signal(signal.SIGALRM, raise_it); signal.setitimer(signal.ITIMER_REAL, 0.5)",
         "interrupted",
@@ -115,6 +127,40 @@ if rank == {victim}:
     assert not (FOLDER / ranks.name[1:]).exists() or victim != 0
 
 
+def test_a_rank_that_dies_while_it_registers_is_named_at_once():
+    dying = f"""
+{AT_SYSTEM_CALL}
+if rank == 1:
+    at_system_call("membarrier", KILL)
+say(at=time.monotonic())
+{ATTACH}
+"""
+    with Ranks(3, dying) as ranks:
+        dead = ranks.finish()[1]
+        assert dead.exit_code == -signal.SIGSYS, dead.output
+        all_there = max(rank.said[0]["at"] for rank in ranks.ranks)
+        for rank in (ranks.ranks[0], ranks.ranks[2]):
+            told = rank.said[1]
+            assert told["error"] == "InitializationFailed", rank.output
+            assert f"rank 1 (pid {dead.process.pid}) died" in told["text"], rank.output
+            assert told["at"] - all_there < NOTICED_S, rank.output
+
+
+@pytest.mark.waits
+def test_a_rank_that_stops_while_it_registers_is_named_at_the_deadline():
+    stopping = f"""
+{AT_SYSTEM_CALL}
+if rank == 1:
+    stop_when_trapped()
+    at_system_call("membarrier", TRAP)
+{ATTACH}
+"""
+    with Ranks(3, stopping) as ranks:
+        ranks.finish(but=1)
+        for rank in (ranks.ranks[0], ranks.ranks[2]):
+            assert_refused(rank, f": 1 (pid {ranks.ranks[1].process.pid}, which is stopped)")
+
+
 @pytest.mark.waits
 def test_a_stopped_rank_ends_the_start_at_the_deadline():
     stopping = f"""
@@ -126,7 +172,16 @@ if rank == 1:
         assert_refused(ranks.finish(but=1)[0], ": 1")
 
 
-def test_a_dead_creators_segment_is_reclaimed():
+LAYOUTS = {
+    "this layout": None,
+    "another version": (8, 99),
+    "an earlier version": (8, 3),
+    "another record size": (12, 64),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_dead_creators_segment_is_reclaimed(layout):
     name = fresh_name()
     command = [
         sys.executable,
@@ -138,16 +193,16 @@ def test_a_dead_creators_segment_is_reclaimed():
     ]
     creator = subprocess.Popen(command)
     path = FOLDER / name[1:]
-    deadline = time.monotonic() + 10
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.005)
+    wait_for(path)
     creator.send_signal(signal.SIGKILL)
     # Not reaped yet: a zombie is dead, too.
     time.sleep(0.1)
     assert path.exists()
+    if LAYOUTS[layout]:
+        overwrite(path, *LAYOUTS[layout])
     ranks = run(2, ATTACH, name=name)
     creator.wait()
-    assert [rank.said[0]["error"] for rank in ranks] == [None, None]
+    assert [rank.said[0]["error"] for rank in ranks] == [None, None], ranks[0].output + ranks[1].output
     assert not path.exists()
 
 
@@ -155,9 +210,7 @@ def test_a_live_owner_of_the_name_is_left_alone():
     with Ranks(0, "") as ranks:
         ranks.add(0, 2, ATTACH)
         path = FOLDER / ranks.name[1:]
-        deadline = time.monotonic() + 10
-        while not path.exists() and time.monotonic() < deadline:
-            time.sleep(0.005)
+        wait_for(path)
         with pytest.raises(InitializationFailed, match="alive"):
             ShmCommunicator.attach(ShmConfig(name=ranks.name, rank=0, size=2, connect_timeout=1.0))
         ranks.add(1, 2, ATTACH)
@@ -192,18 +245,20 @@ def test_a_segment_of_another_user_is_refused(rank):
 
 
 @pytest.mark.waits
-def test_another_layout_version_is_refused():
+@pytest.mark.parametrize("layout", list(LAYOUTS)[1:])
+def test_another_layout_of_a_live_creator_is_refused(layout):
+    offset, number = LAYOUTS[layout]
     with Ranks(0, "") as ranks:
-        ranks.add(0, 2, ATTACH)
+        creator = ranks.add(0, 2, ATTACH)
         path = FOLDER / ranks.name[1:]
-        deadline = time.monotonic() + 10
-        while not path.exists() and time.monotonic() < deadline:
-            time.sleep(0.005)
-        with path.open("r+b") as file:
-            file.seek(8)
-            file.write((99).to_bytes(4, "little"))
+        wait_for(path)
+        overwrite(path, offset, number)
+        with pytest.raises(InitializationFailed, match="another version of Cobre, alive") as told:
+            ShmCommunicator.attach(ShmConfig(name=ranks.name, rank=0, size=2, connect_timeout=1.0))
+        assert f"pid {creator.process.pid}" in str(told.value)
+        assert "choose another COBRE_SHM_NAME" in str(told.value)
         ranks.add(1, 2, ATTACH)
-        assert_refused(ranks.finish()[1], "another version", "99")
+        assert_refused(ranks.finish()[1], "another version", str(number), "install one version")
 
 
 @pytest.mark.waits
