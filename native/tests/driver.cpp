@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -9,10 +10,12 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <random>
 #include <thread>
 #include <vector>
 
 #include "comm/arguments.hpp"
+#include "comm/copy.hpp"
 #include "comm/error.hpp"
 #include "comm/fold.hpp"
 #include "comm/local.hpp"
@@ -109,6 +112,100 @@ void check_folds(Report& report) {
     report.expect(true, "unaligned rows fold");
 }
 
+// Random bytes hold few NaNs: some more, each of its own, at both ends and here and there.
+void strew_nans(std::vector<std::byte>& row, const DType& dtype, std::mt19937_64& random) {
+    if (dtype.kind != Kind::floating && dtype.kind != Kind::complex) return;
+    const std::size_t width = dtype.kind == Kind::complex ? dtype.itemsize / 2 : dtype.itemsize;
+    const std::size_t items = row.size() / width;
+    const std::uint64_t nan = width == 2 ? 0x7C01U : width == 4 ? 0x7F800001U : 0x7FF0000000000001ULL;
+    for (const std::size_t at : {std::size_t{0}, items - 1, random() % items, random() % items}) {
+        const std::uint64_t bits = nan | (random() % 2 << (8 * width - 1)) | random() % 64;
+        if (random() % 2 == 0) std::memcpy(row.data() + at * width, &bits, width);
+    }
+}
+
+// Every way to fold gives the bytes that folding one element after the other gives, and writes nothing else: with
+// and without the cache, at every alignment, in place, through the vector unit and around NaNs.
+void check_fold_variants(Report& report, const DType& dtype, ReduceOp op) {
+    constexpr std::size_t margin = 64;
+    std::mt19937_64 random(dtype.itemsize + 100 * static_cast<unsigned>(dtype.kind));
+    bool is_same = true;
+    bool is_clean = true;
+    for (const std::size_t count : {1, 2, 7, 15, 16, 17, 31, 32, 33, 65, 257, 1025, 3001})
+        for (const std::size_t offset : {0, 1, 2, 4, 8, 16, 24, 31, 32, 40}) {
+            const std::size_t size = 2 + random() % 3;
+            const std::size_t bytes = count * dtype.itemsize;
+            std::vector<std::vector<std::byte>> rows(size, std::vector<std::byte>(bytes));
+            for (auto& row : rows) {
+                std::ranges::generate(row, [&] { return static_cast<std::byte>(random()); });
+                if (random() % 2 == 0) strew_nans(row, dtype, random);
+            }
+            std::vector<std::byte> wanted(bytes);
+            std::vector<const std::byte*> pointers(size);
+            for (std::size_t i = 0; i < bytes; i += dtype.itemsize) {
+                for (std::size_t r = 0; r < size; ++r) pointers[r] = rows[r].data() + i;
+                fold_in_rank_order(pointers, 1, dtype, op, wanted.data() + i);
+            }
+            for (const bool around_cache : {false, true})
+                for (std::size_t in_place = 0; in_place <= size; ++in_place) {  // `size`: not at all
+                    std::vector<std::byte> out(bytes + 2 * margin, std::byte{0xEE});
+                    std::byte* result = out.data() + offset;
+                    for (std::size_t r = 0; r < size; ++r) pointers[r] = rows[r].data();
+                    if (in_place < size) {
+                        std::ranges::copy(rows[in_place], result);
+                        pointers[in_place] = result;
+                    }
+                    fold_in_rank_order(pointers, count, dtype, op, result, around_cache);
+                    is_same &= std::equal(wanted.begin(), wanted.end(), result);
+                    const auto is_untouched = [](std::byte byte) { return byte == std::byte{0xEE}; };
+                    is_clean &= std::all_of(out.data(), result, is_untouched) &&
+                                std::all_of(result + bytes, out.data() + out.size(), is_untouched);
+                }
+        }
+    const std::string what = name_of(dtype) + ", operation " + std::to_string(static_cast<int>(op));
+    report.expect(is_same, (what + " folds to the same bytes however it is done").c_str());
+    report.expect(is_clean, (what + " is written to its place only").c_str());
+}
+
+void check_all_fold_variants(Report& report) {
+    std::vector<DType> dtypes = {{Kind::boolean, false, 1, 0},
+                                 {Kind::floating, false, 2, 0},
+                                 {Kind::floating, false, 4, 0},
+                                 {Kind::floating, false, 8, 0}};
+    for (const std::uint32_t itemsize : {1U, 2U, 4U, 8U})
+        for (const Kind kind : {Kind::signed_int, Kind::unsigned_int})
+            dtypes.push_back({kind, false, itemsize, 0});
+    for (const DType& dtype : dtypes)
+        for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max})
+            check_fold_variants(report, dtype, op);
+    check_fold_variants(report, {Kind::complex, false, 8, 0}, ReduceOp::sum);
+    check_fold_variants(report, {Kind::complex, false, 16, 0}, ReduceOp::sum);
+}
+
+void check_copies(Report& report) {
+    constexpr std::size_t margin = 128;
+    std::mt19937_64 random(1);
+    std::vector<std::byte> from(20'000);
+    std::ranges::generate(from, [&] { return static_cast<std::byte>(random()); });
+    bool is_right = true;
+    for (const std::size_t bytes : {0, 1, 63, 64, 65, 127, 2047, 2048, 2049, 2113, 4096, 10'001})
+        for (int trial = 0; trial < 50; ++trial) {
+            const std::size_t source = random() % 65, first = random() % 65, second = random() % 65;
+            std::vector<std::byte> wanted(bytes + margin, std::byte{0xEE});
+            std::vector<std::byte> one = wanted, other = wanted, also_wanted = wanted;
+            std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(source), bytes, wanted.data() + first);
+            std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(source), bytes, also_wanted.data() + second);
+            if (trial % 3 == 0) {
+                copy_to_both(one.data() + first, other.data() + second, from.data() + source, bytes);
+            } else {
+                copy_bytes(one.data() + first, from.data() + source, bytes, trial % 3 == 1);
+                copy_bytes(other.data() + second, from.data() + source, bytes, trial % 3 == 2);
+            }
+            is_right &= one == wanted && other == also_wanted;
+        }
+    report.expect(is_right, "every copy holds the same bytes, and nothing beside it is written");
+}
+
 // Ranks as threads folding the same rows, as they do over shared memory.
 void check_threads(Report& report) {
     const std::vector<std::vector<double>> rows(4, std::vector<double>(10'000, 0.1));
@@ -145,6 +242,8 @@ int main() {
     Report report;
     check_arguments(report);
     check_folds(report);
+    check_all_fold_variants(report);
+    check_copies(report);
     check_threads(report);
     check_fork(report);
     return report.finish();

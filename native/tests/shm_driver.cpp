@@ -3,6 +3,7 @@
 //
 //   shm_driver [rounds of random calls per group]
 #include <algorithm>
+#include <barrier>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -53,35 +54,21 @@ public:
         : communicator_(communicator), group_(communicator.group()), random_(seed) {}
 
     void gather(const comm::DType& dtype, std::size_t count, bool in_place) {
-        ++step_;
         std::vector<std::int64_t> counts;
-        std::vector<std::int64_t> displs;
-        std::int64_t end = 1;  // a gap in front and between
-        for (int r = 0; r < group_.size; ++r) {
+        for (int r = 0; r < group_.size; ++r)
             counts.push_back(static_cast<std::int64_t>(r % 3 == 2 ? 0 : count + static_cast<std::size_t>(r)));
-            displs.push_back(end);
-            end += counts.back() + 1;
-        }
-        Bytes recv(static_cast<std::size_t>(end) * dtype.itemsize, std::byte{0xEE});
-        Bytes expected = recv;
-        for (int r = 0; r < group_.size; ++r) {
-            const auto at = static_cast<std::size_t>(r);
-            const Bytes part = contribution(r, step_, static_cast<std::size_t>(counts[at]) * dtype.itemsize);
-            if (!part.empty())
-                std::memcpy(expected.data() + static_cast<std::size_t>(displs[at]) * dtype.itemsize, part.data(),
-                            part.size());
-        }
-        const auto me = static_cast<std::size_t>(group_.rank);
-        Bytes send = contribution(group_.rank, step_, static_cast<std::size_t>(counts[me]) * dtype.itemsize);
-        comm::Buffer from = over(send, dtype);
-        if (in_place) {
-            from.data = recv.data() + static_cast<std::size_t>(displs[me]) * dtype.itemsize;
-            if (!send.empty()) std::memcpy(from.data, send.data(), send.size());
-        }
-        communicator_.allgatherv(from, over(recv, dtype), {counts, displs}, quiet_);
-        if (recv != expected) give_up("allgatherv", group_.rank, group_.size, count);
+        gather_parts(dtype, counts, in_place);
     }
 
+    // One rank has much more to say than the others, of whom some have nothing.
+    void gather_unevenly(std::size_t count, int heavy) {
+        std::vector<std::int64_t> counts;
+        for (int r = 0; r < group_.size; ++r) {
+            const std::size_t few = r % 3 == 0 ? 0 : r % 3 == 1 ? 1 : count / 7;
+            counts.push_back(static_cast<std::int64_t>(r == heavy ? count : few));
+        }
+        gather_parts(dtypes[0], counts, heavy % 2 == 1);
+    }
     void reduce(const comm::DType& dtype, std::size_t count, comm::ReduceOp op, bool in_place) {
         ++step_;
         std::vector<Bytes> inputs;
@@ -144,6 +131,34 @@ public:
     }
 
 private:
+    void gather_parts(const comm::DType& dtype, const std::vector<std::int64_t>& counts, bool in_place) {
+        ++step_;
+        std::vector<std::int64_t> displs;
+        std::int64_t end = 1;  // a gap in front and between
+        for (const std::int64_t count : counts) {
+            displs.push_back(end);
+            end += count + 1;
+        }
+        Bytes recv(static_cast<std::size_t>(end) * dtype.itemsize, std::byte{0xEE});
+        Bytes expected = recv;
+        for (int r = 0; r < group_.size; ++r) {
+            const auto at = static_cast<std::size_t>(r);
+            const Bytes part = contribution(r, step_, static_cast<std::size_t>(counts[at]) * dtype.itemsize);
+            if (!part.empty())
+                std::memcpy(expected.data() + static_cast<std::size_t>(displs[at]) * dtype.itemsize, part.data(),
+                            part.size());
+        }
+        const auto me = static_cast<std::size_t>(group_.rank);
+        Bytes send = contribution(group_.rank, step_, static_cast<std::size_t>(counts[me]) * dtype.itemsize);
+        comm::Buffer from = over(send, dtype);
+        if (in_place) {
+            from.data = recv.data() + static_cast<std::size_t>(displs[me]) * dtype.itemsize;
+            if (!send.empty()) std::memcpy(from.data, send.data(), send.size());
+        }
+        communicator_.allgatherv(from, over(recv, dtype), {counts, displs}, quiet_);
+        if (recv != expected) give_up("allgatherv", group_.rank, group_.size, recv.size());
+    }
+
     void reduce_into(const comm::Buffer& whole, std::size_t count) {
         ++step_;
         std::vector<Bytes> inputs;
@@ -167,12 +182,23 @@ private:
     Quiet quiet_;
 };
 
+// How many cores the ranks believe they have: those of this machine, or one for each.
+enum class Cores { real, plenty };
+
 void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, const shm::Limits& limits,
-              int rounds) {
+              Cores cores, std::barrier<>& all_joined, int rounds) {
     Quiet quiet;
     shm::Meeting meeting;
     meeting.group = group;
-    shm::join(shm::Layout(segment->data()), meeting, quiet);
+    const shm::Layout layout(segment->data());
+    shm::join(layout, meeting, quiet);
+    if (cores == Cores::plenty) {
+        all_joined.arrive_and_wait();  // whoever still looked for others has found them
+        shm::RankRecord& record = layout.record(group.rank);
+        std::memset(static_cast<void*>(&record.cpus), 0xFF, sizeof record.cpus);
+        record.cgroup_cpus = shm::largest_group;
+        all_joined.arrive_and_wait();
+    }
     shm::Communicator communicator(segment, group, 60.0, quiet);
     Rank rank(communicator, static_cast<std::uint64_t>(group.size));
     const std::size_t chunk = limits.chunk_bytes;
@@ -185,7 +211,10 @@ void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, c
             rank.gather(dtypes[0], count, in_place);
             rank.reduce(dtypes[0], count, comm::ReduceOp::sum, in_place);
         }
-        for (int root = 0; root < group.size; ++root) rank.broadcast(dtypes[0], count, root);
+        for (int root = 0; root < group.size; ++root) {
+            rank.broadcast(dtypes[0], count, root);
+            rank.gather_unevenly(count, root);
+        }
         rank.share(count);
     }
     for (const comm::DType& dtype : dtypes) {
@@ -195,14 +224,15 @@ void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, c
     for (int i = 0; i < rounds; ++i) rank.random_call();
 }
 
-void run_group(int size, shm::Limits limits, int rounds) {
+void run_group(int size, shm::Limits limits, int rounds, Cores cores = Cores::real) {
     limits = shm::sane(limits, size);
     const auto segment = shm::make_private_segment(size, limits);
     std::vector<std::thread> threads;
+    std::barrier<> all_joined(size);
     for (int rank = 0; rank < size; ++rank)
         threads.emplace_back([&, rank] {
             try {
-                run_rank(segment, {rank, size}, limits, rounds);
+                run_rank(segment, {rank, size}, limits, cores, all_joined, rounds);
             } catch (const std::exception& error) {
                 std::fprintf(stderr, "rank %d of %d: %s\n", rank, size, error.what());
                 std::exit(1);
@@ -222,6 +252,9 @@ int main(int argc, char** argv) {
         run_group(size, {.chunk_bytes = 64, .ring_bytes = 64, .slice_bytes = 128, .vm_read_bytes = 4096}, rounds);
         run_group(size, {.chunk_bytes = 1000, .ring_bytes = 3000, .inline_bytes = 8, .slice_bytes = 1}, rounds);
         run_group(size, {}, rounds);
+        for (const std::uint64_t chunks : {4U, 16U})  // fewer and more than a writer likes to be ahead
+            run_group(size, {.chunk_bytes = 64, .ring_bytes = 64 * chunks, .slice_bytes = 128}, rounds,
+                      Cores::plenty);
     }
     return 0;
 }
