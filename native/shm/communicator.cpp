@@ -8,6 +8,8 @@
 #include "comm/copy.hpp"
 #include "comm/fold.hpp"
 #include "shm/direct_read.hpp"
+#include "shm/timed.hpp"
+#include "shm/trip.hpp"
 
 namespace cobre::shm {
 
@@ -17,18 +19,6 @@ constexpr std::uint64_t larger_than_caches = 16ULL << 20;
 
 // The same for an allreduce, in which inputs and rings want room in the caches as well.
 constexpr std::uint64_t sum_larger_than_caches = 4ULL << 20;
-
-// Up to this, one copy is as good as any other.
-constexpr std::uint64_t has_choice_above = 2048;
-
-// Up to this, looking at the clock in every call would cost more than it could save.
-constexpr std::uint64_t watched_above = 32 * 1024;
-
-// In so many calls, one tries another path. Where they are far apart it takes several times as long.
-std::uint32_t period_for(std::uint64_t bytes) noexcept {
-    if (bytes <= watched_above) return 256;
-    return bytes < (1U << 20) ? 64 : 32;
-}
 
 // What fold_directly reads of all ranks at a time: it stays in the second-level cache.
 constexpr std::uint64_t folded_at_once = 512 * 1024;
@@ -53,78 +43,6 @@ std::uint64_t fold_unit(const Limits& limits, const comm::DType& dtype) noexcept
 }
 
 }  // namespace
-
-// Enters a call into the statistics, however it ends.
-class Communicator::Timed {
-public:
-    Timed(Communicator& communicator, comm::Operation operation, std::uint64_t bytes)
-        : waiter_(communicator.team_.waiter()),
-          entry_(communicator.statistics_[operation]),
-          traced_(communicator.track_, entry_, operation),
-          is_timed_(bytes >= comm::timed_move_bytes) {
-        if (is_timed_) begin_ = Clock::now();
-        entry_.calls += 1;
-        entry_.bytes += bytes;
-    }
-    ~Timed() {
-        const double waited = waiter_.waited_s();
-        entry_.wait_s += waited;
-        if (is_timed_)
-            entry_.move_s += std::max(0.0, std::chrono::duration<double>(Clock::now() - begin_).count() - waited);
-    }
-    Timed(const Timed&) = delete;
-    Timed& operator=(const Timed&) = delete;
-
-private:
-    using Clock = std::chrono::steady_clock;
-
-    Waiter& waiter_;
-    comm::OperationStatistics& entry_;
-    comm::TraceScope traced_;  // a member: it ends after the destructor above has made its entry
-    bool is_timed_;
-    Clock::time_point begin_;
-};
-
-// The path of one call, and the time it takes there; nothing where there is no choice.
-class Communicator::Trip {
-public:
-    Trip(Communicator& communicator, Paths::Pattern pattern, std::uint64_t bytes) noexcept
-        : choice_(bytes > has_choice_above ? &communicator.paths_.of(pattern, bytes) : nullptr),
-          may_read_(communicator.may_read(bytes)),
-          period_(period_for(bytes)) {
-        if (choice_ == nullptr) return;
-        path_ = choice_->path();
-        is_timed_ = bytes > watched_above || choice_->is_looking(period_);
-        if (is_timed_) begin_ = Paths::Clock::now();
-    }
-    Path path() const noexcept { return path_; }
-    bool is_around_cache() const noexcept { return path_ == Path::rings_around_cache; }
-    Path next() const noexcept { return choice_ == nullptr ? Path::rings : choice_->next(may_read_, period_); }
-
-    // Between these two this rank waits for others, which says nothing about the path.
-    void pause() noexcept {
-        if (is_timed_) before_ = Paths::Clock::now() - begin_;
-    }
-    void go_on(const Team& team, int leader) noexcept {
-        if (choice_ == nullptr) return;
-        if ((team.flags(leader) & Call::is_inline) == 0) choice_->follow(team.offer(leader).next);
-        if (is_timed_) begin_ = Paths::Clock::now();
-    }
-    void arrive() noexcept {
-        if (choice_ == nullptr) return;
-        choice_->note(path_,
-                      is_timed_ ? before_ + (Paths::Clock::now() - begin_) : Paths::Clock::duration::zero());
-    }
-
-private:
-    Paths::Choice* choice_;
-    bool may_read_;
-    std::uint32_t period_;
-    bool is_timed_ = false;
-    Path path_ = Path::rings;
-    Paths::Clock::time_point begin_;
-    Paths::Clock::duration before_ = {};
-};
 
 Communicator::Communicator(std::shared_ptr<Mapping> segment, comm::Group group, double timeout_s, Caller& caller)
     : segment_(std::move(segment)),
@@ -153,7 +71,7 @@ void Communicator::close() noexcept {
 }
 
 void Communicator::barrier(Caller& caller) {
-    const Timed timed(*this, comm::Operation::barrier, 0);
+    const Timed timed(team_.waiter(), statistics_[comm::Operation::barrier], track_, comm::Operation::barrier, 0);
     const Call call = Call::barrier();
     team_.begin(call, caller);
     team_.publish(call, 0);
@@ -193,7 +111,8 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
     const auto total =
         static_cast<std::uint64_t>(std::accumulate(layout.counts.begin(), layout.counts.end(), std::int64_t{0})) *
         item;
-    const Timed timed(*this, comm::Operation::allgatherv, total);
+    const Timed timed(team_.waiter(), statistics_[comm::Operation::allgatherv], track_,
+                      comm::Operation::allgatherv, total);
     const Call call = Call::allgatherv(send, layout.counts);
     team_.begin(call, caller);
 
@@ -208,7 +127,7 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
         comm::copy_bytes(own.target, own.source, own.bytes);
         return;
     }
-    Trip trip(*this, Paths::Pattern::gather, total);
+    Trip trip(paths_, Paths::Pattern::gather, total, may_read(total));
     if (place == 0 && own.bytes <= team_.limits().inline_bytes) {
         copy_few(team_.my_payload(), own.source, own.bytes);
         team_.publish(call, Call::is_inline);
@@ -309,12 +228,13 @@ bool Communicator::read_lanes(const Call& call, bool around_cache) {
 void Communicator::broadcast(const comm::Buffer& buf, int root, Caller& caller) {
     const auto [me, size] = group();
     const std::uint64_t bytes = buf.bytes();
-    const Timed timed(*this, comm::Operation::broadcast, bytes);
+    const Timed timed(team_.waiter(), statistics_[comm::Operation::broadcast], track_, comm::Operation::broadcast,
+                      bytes);
     const Call call = Call::broadcast(buf, root);
     team_.begin(call, caller);
     const std::uint64_t place = regions_.place_of(buf.data, bytes);
     std::uint32_t flags = place != 0 ? Call::is_placed : 0;
-    Trip trip(*this, Paths::Pattern::broadcast, bytes);
+    Trip trip(paths_, Paths::Pattern::broadcast, bytes, may_read(bytes));
     Offer offer{place, address_of(buf.data), 0, 0, trip.next()};
 
     std::fill(lanes_.begin(), lanes_.end(), Lane{});
@@ -346,10 +266,11 @@ void Communicator::allreduce(const comm::Buffer& send, const comm::Buffer& recv,
                              Caller& caller) {
     const auto [me, size] = group();
     const std::uint64_t bytes = send.bytes();
-    const Timed timed(*this, comm::Operation::allreduce, bytes);
+    const Timed timed(team_.waiter(), statistics_[comm::Operation::allreduce], track_, comm::Operation::allreduce,
+                      bytes);
     const Call call = Call::allreduce(send, op);
     team_.begin(call, caller);
-    Trip trip(*this, Paths::Pattern::reduce, bytes);
+    Trip trip(paths_, Paths::Pattern::reduce, bytes, may_read(bytes));
     const Reduction reduction{send.data,
                               recv.data,
                               static_cast<std::uint64_t>(send.count),

@@ -47,9 +47,6 @@ public:
     const comm::Statistics& statistics() const noexcept { return statistics_; }
 
 private:
-    class Timed;
-    class Trip;
-
     std::uint64_t place_of(const comm::Buffer& recv, const comm::Layout& layout) const noexcept;
     bool all_at(std::uint64_t place) const noexcept;
     bool may_read(std::uint64_t bytes) const noexcept {
