@@ -201,7 +201,7 @@ def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
 
 
 def _leftovers() -> list[Leftover]:
-    """Segments that still have their name: of groups that are just meeting, or were killed before they had met."""
+    """Segments and regions that still have a name: of groups that are just meeting or making one, or were killed so."""
     found = []
     for path in sorted(DIRECTORY.glob(f"{PREFIX}*")):
         name = f"/{path.name}"
