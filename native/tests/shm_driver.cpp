@@ -212,7 +212,8 @@ void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, c
             rank.reduce(dtypes[0], count, comm::ReduceOp::sum, in_place);
         }
         for (int root = 0; root < group.size; ++root) rank.broadcast(dtypes[0], count, root);
-        for (const int heavy : {0, group.size - 1}) rank.gather_unevenly(count, heavy);
+        if (chunk <= 1000)  // as many chunks as elsewhere, sooner made
+            for (const int heavy : {0, group.size - 1}) rank.gather_unevenly(count, heavy);
         rank.share(count);
     }
     for (const comm::DType& dtype : dtypes) {
