@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "comm/copy.hpp"
 #include "comm/fold.hpp"
 #include "tcp/words.hpp"
 
@@ -23,18 +24,11 @@ constexpr std::size_t most_tried_blindly = 8;
 }  // namespace
 
 void OwnPart::place(std::size_t most) noexcept {
-    // In small bites: for long copies glibc turns to string instructions, which are many times slower on some
-    // processors when source and target are differently aligned within a page.
-    constexpr std::size_t bite = 1024;
-    std::size_t bytes = std::min(most, left_);
+    const std::size_t bytes = std::min(most, left_);
+    comm::copy_bytes(to_, from_, bytes, is_large_);
+    from_ += bytes;
+    to_ += bytes;
     left_ -= bytes;
-    while (bytes > 0) {
-        const std::size_t now = std::min(bite, bytes);
-        std::memcpy(to_, from_, now);
-        from_ += now;
-        to_ += now;
-        bytes -= now;
-    }
 }
 
 Folding::Folding(comm::Group group, std::span<const std::unique_ptr<Link>> links, const comm::Buffer& send,

@@ -46,14 +46,17 @@ class OwnPart {
 public:
     OwnPart() = default;
     OwnPart(const std::byte* from, std::byte* to, std::size_t bytes) noexcept
-        : from_(from), to_(to), left_(from == to ? 0 : bytes) {}
+        : from_(from), to_(to), left_(from == to ? 0 : bytes), is_large_(bytes >= larger_than_caches) {}
     bool is_placed() const noexcept { return left_ == 0; }
     void place(std::size_t most) noexcept;
 
 private:
+    static constexpr std::size_t larger_than_caches = 4 * 1024 * 1024;
+
     const std::byte* from_ = nullptr;
     std::byte* to_ = nullptr;
     std::size_t left_ = 0;
+    bool is_large_ = false;
 };
 
 // Folds what all ranks have sent so far, in rank order, out of the rings of their connections.
