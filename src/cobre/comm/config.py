@@ -6,6 +6,7 @@ Both refuse impossible values when they are made, all problems in one `Initializ
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -19,7 +20,9 @@ __all__ = [
     "ShmConfig",
     "TcpConfig",
     "encoded_secret",
+    "everywhere_for",
     "is_loopback",
+    "is_zero",
     "missing_if_begun",
     "shm_config_from",
     "tcp_config_from",
@@ -93,8 +96,8 @@ def tcp_config_from(environ: Mapping[str, str]) -> TcpConfig:
     bind_addr = read.text("COBRE_TCP_BIND_ADDR", needed=False)
     secret = read.text("COBRE_TCP_SECRET", needed=False)
     if rank == 0 and bind_addr is None and secret is not None:
-        # All addresses, once strangers cannot get in; IPv4 alone would never be found at a v6 address.
-        bind_addr = "::" if isinstance(host, str) and ":" in host else "0.0.0.0"  # noqa: S104
+        # All addresses, once strangers cannot get in.
+        bind_addr = everywhere_for(host) if isinstance(host, str) else None
     fields: dict[str, Any] = {
         "coordinator": host,
         "rank": rank,
@@ -142,6 +145,17 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def everywhere_for(coordinator: str) -> str | None:
+    """What stands for all addresses where a rank may look that was given this one.
+
+    ``None``: those of both families, for only the ranks' resolvers know which one a name is in.
+    """
+    try:
+        return "0.0.0.0" if ip_address(coordinator).version == 4 else "::"  # noqa: S104
+    except ValueError:
+        return None
+
+
 def encoded_secret(secret: str) -> bytes:
     """The key that both sides prove to know. A variable may hold any bytes: they come back as they were."""
     return secret.encode("utf-8", "surrogateescape")
@@ -175,7 +189,7 @@ class _Reader:
         if text is None:
             return _COMPLAINED_ABOUT if default is None else default
         try:
-            return int(_plain_digits(text))
+            return _whole_number(text)
         except ValueError:
             self.problems.append(f"{variable}={text!r} is not a whole number")
             return _COMPLAINED_ABOUT
@@ -185,7 +199,7 @@ class _Reader:
         if text is None:
             return default
         try:
-            value = float(_plain_digits(text)) * unit
+            value = _decimal_number(text) * unit
         except ValueError:
             value = math.nan
         if math.isfinite(value) and value > 0:
@@ -212,11 +226,28 @@ class _Reader:
         _refuse(self.backend, [*self.problems, *problems])
 
 
-def _plain_digits(text: str) -> str:
-    """``text``, unless it holds what Python reads as a number and nobody else does: ``1_0``, foreign digits."""
-    if not text.isascii() or "_" in text:
+def is_zero(text: str) -> bool:
+    """Whether a variable holds the whole number 0."""
+    try:
+        return _whole_number(text) == 0
+    except ValueError:
+        return False
+
+
+def _whole_number(text: str) -> int:
+    """Digits, and a minus so that the error can say what is below which limit.
+
+    Nothing else that Python reads as a number: ``+1``, `` 1``, ``1_0``, foreign digits.
+    """
+    if not re.fullmatch(r"-?[0-9]+", text):
         raise ValueError(text)
-    return text
+    return int(text)  # ValueError beyond some thousand digits
+
+
+def _decimal_number(text: str) -> float:
+    if not re.fullmatch(r"-?[0-9]*\.?[0-9]*([eE][-+]?[0-9]+)?", text):
+        raise ValueError(text)
+    return float(text)
 
 
 class _View:
@@ -312,7 +343,11 @@ def _split_port(text: str, problems: list[str]) -> tuple[Any, int | None]:
     host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not host.endswith("]")):
         return text.strip("[]"), None
-    if port.isascii() and port.isdigit() and host:
-        return host.strip("[]"), int(port)
+    try:
+        number = _whole_number(port)
+    except ValueError:
+        number = -1
+    if number >= 0 and host:
+        return host.strip("[]"), number
     problems.append(f"COBRE_TCP_COORDINATOR={text!r} is not host, host:port or [v6]:port")
     return _COMPLAINED_ABOUT, None
