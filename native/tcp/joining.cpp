@@ -64,7 +64,7 @@ bool Meeting::join_at_any(const std::vector<Endpoint>& endpoints, Met& met) {
             case Attempt::failed: break;
         }
     }
-    if (refusals == endpoints.size())
+    if (refusals > 0 && refusals == endpoints.size())
         fail("rank 0 is at no address of " + place_.host + ": " + troubles(),
              "give every rank the same COBRE_TCP_SECRET (or TcpConfig(secret=…)), and check COBRE_TCP_COORDINATOR "
              "and COBRE_TCP_PORT");
@@ -116,7 +116,7 @@ Meeting::Attempt Meeting::apply(const Endpoint& endpoint, Clock::time_point unti
     introduction.size = static_cast<std::uint32_t>(group_.size);
     introduction.host = host_identity();
     Applicant applicant(secret_, introduction);
-    if (is_only) until = deadline_ + verdict_time;
+    if (is_only) until = deadline_;  // nobody else to ask meanwhile
     for (;;) {
         wait_for(socket.get(), POLLIN, until);
         const std::span<std::byte> room = applicant.room();

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from cobre.comm import InitializationFailed, MissingConfiguration, ShmConfig, TcpConfig
-from cobre.comm.config import is_loopback, shm_config_from, tcp_config_from
+from cobre.comm.config import shm_config_from, tcp_config_from
+from cobre.comm.hosts import is_loopback
 from cobre.comm.limits import read_limits
 from cobre.comm.selection import get_backend
 
@@ -282,6 +283,18 @@ def test_rank_zero_behind_a_v6_address_listens_where_the_others_look():
 def test_hosts_that_no_resolver_could_be_asked_for_are_refused(field, host):
     with pytest.raises(InitializationFailed, match=f"{field}=.* is no host name"):
         TcpConfig(**{"coordinator": "localhost", "rank": 0, "size": 2, "secret": "s", field: host})
+
+
+@pytest.mark.parametrize(
+    "host", ["[::1", "::1]", "[[::1]]", "[127.0.0.1]", "[node7]", "no[de]7", "[]", "[::1]x"]
+)
+def test_brackets_hold_a_v6_address_or_nothing_at_all(host):
+    for field in ("coordinator", "bind_addr"):
+        with pytest.raises(InitializationFailed, match=f"{field}="):
+            TcpConfig(**{"coordinator": "localhost", "rank": 0, "size": 2, "secret": "s", field: host})
+    for text in (host, f"{host}:77"):
+        with pytest.raises(InitializationFailed, match="(?i)coordinator="):
+            tcp_config_from(TCP | {"COBRE_TCP_COORDINATOR": text, "COBRE_TCP_SECRET": "s"})
 
 
 def test_only_rank_zero_may_leave_the_port_to_the_kernel():

@@ -9,19 +9,17 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from numbers import Real
 from operator import index
 from typing import Any
 
+from cobre.comm.hosts import everywhere_for, host_problems, is_loopback, unbracketed
 from cobre.errors import InitializationFailed, MissingConfiguration
 
 __all__ = [
     "ShmConfig",
     "TcpConfig",
     "encoded_secret",
-    "everywhere_for",
-    "is_loopback",
     "is_zero",
     "missing_if_begun",
     "shm_config_from",
@@ -53,9 +51,9 @@ class TcpConfig:
         problems = _group_problems(self)
         lowest = 1 if not problems and self.rank > 0 else 0  # only who listens can take any port
         problems += _integer_problems("port", self.port, lowest, 65535)
-        problems += _host_problems("coordinator", self.coordinator)
+        problems += host_problems("coordinator", self.coordinator)
         if self.bind_addr is not None:
-            problems += _host_problems("bind_addr", self.bind_addr)
+            problems += host_problems("bind_addr", self.bind_addr)
         if self.secret is not None and not isinstance(self.secret, str):
             problems.append(f"secret is a {type(self.secret).__name__}, not a string")
         elif self.secret is not None and not _is_encodable(self.secret):
@@ -97,7 +95,7 @@ def tcp_config_from(environ: Mapping[str, str]) -> TcpConfig:
     secret = read.text("COBRE_TCP_SECRET", needed=False)
     if rank == 0 and bind_addr is None and secret is not None:
         # All addresses, once strangers cannot get in.
-        bind_addr = everywhere_for(host) if isinstance(host, str) else None
+        bind_addr = everywhere_for(unbracketed(host)) if isinstance(host, str) else None
     fields: dict[str, Any] = {
         "coordinator": host,
         "rank": rank,
@@ -108,11 +106,12 @@ def tcp_config_from(environ: Mapping[str, str]) -> TcpConfig:
         **read.timeouts("COBRE_TCP"),
     }
     problems = [*_group_problems(_View(fields)), *_integer_problems("port", fields["port"], 1, 65535)]
-    problems += _host_problems("coordinator", host)
+    if host is not _COMPLAINED_ABOUT:
+        problems += host_problems("coordinator", host)
     if bind_addr is not None:
-        problems += _host_problems("bind_addr", bind_addr)
+        problems += host_problems("bind_addr", bind_addr)
     read.refuse(problems)
-    return TcpConfig(**fields)
+    return TcpConfig(**{**fields, "coordinator": unbracketed(host)})
 
 
 def shm_config_from(environ: Mapping[str, str]) -> ShmConfig:
@@ -133,27 +132,6 @@ def missing_if_begun(prefix: str, needed: Sequence[str], environ: Mapping[str, s
     if not any(environ.get(name) for name in environ if name.startswith(prefix)):
         return ()
     return tuple(name for name in needed if not environ.get(name))
-
-
-def is_loopback(host: str) -> bool:
-    """Whether ``host`` is certainly this machine: a loopback address, or ``localhost``."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
-def everywhere_for(coordinator: str) -> str | None:
-    """What stands for all addresses where a rank may look that was given this one.
-
-    ``None``: those of both families, for only the ranks' resolvers know which one a name is in.
-    """
-    try:
-        return "0.0.0.0" if ip_address(coordinator).version == 4 else "::"  # noqa: S104
-    except ValueError:
-        return None
 
 
 def encoded_secret(secret: str) -> bytes:
@@ -320,34 +298,16 @@ def _addresses(config: TcpConfig) -> list[str]:
     return [config.coordinator, *([config.bind_addr] if config.bind_addr else [])]
 
 
-def _host_problems(name: str, host: Any) -> list[str]:
-    if host is _COMPLAINED_ABOUT:
-        return []
-    if not isinstance(host, str) or not host.strip() or not host.isprintable():
-        return [f"{name}={host!r} is no host name or address"]
-    if ":" in host and not _is_address(host):
-        return [f"{name}={host!r} is no host name or address; a port goes into port="]
-    return []
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text.strip("[]"))
-    except ValueError:
-        return False
-    return True
-
-
 def _split_port(text: str, problems: list[str]) -> tuple[Any, int | None]:
     """``host``, ``host:port``, ``[v6]:port`` or a bare v6 address."""
     host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not host.endswith("]")):
-        return text.strip("[]"), None
+        return text, None
     try:
         number = _whole_number(port)
     except ValueError:
         number = -1
     if number >= 0 and host:
-        return host.strip("[]"), number
+        return host, number
     problems.append(f"COBRE_TCP_COORDINATOR={text!r} is not host, host:port or [v6]:port")
     return _COMPLAINED_ABOUT, None

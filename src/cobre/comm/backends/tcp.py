@@ -16,11 +16,11 @@ from cobre.comm.backend import Backend, Detection, Nodes, RankCommand
 from cobre.comm.config import (
     TcpConfig,
     encoded_secret,
-    everywhere_for,
     is_zero,
     missing_if_begun,
     tcp_config_from,
 )
+from cobre.comm.hosts import everywhere_for, unbracketed
 from cobre.comm.limits import read_limits
 from cobre.comm.regions import HeapRegion, checked_request
 from cobre.errors import AllocationFailed
@@ -137,11 +137,11 @@ class _TunedConfig(TcpConfig):
 
 def _host(config: TcpConfig) -> str:
     """Where rank 0 listens (``""``: at every address), or where the others look for it."""
-    coordinator = config.coordinator.strip("[]")
+    coordinator = unbracketed(config.coordinator)
     if config.rank != 0:
         return coordinator
     if config.bind_addr:
-        return config.bind_addr.strip("[]")
+        return unbracketed(config.bind_addr)
     if config.secret:  # strangers cannot prove that they know it
         return everywhere_for(coordinator) or ""
     # Without a secret it is loopback; one of its other addresses (127.0.0.2) is where the others will look.
