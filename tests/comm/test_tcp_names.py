@@ -196,7 +196,7 @@ def test_the_connect_deadline_holds_while_the_resolver_is_silent(tmp_path, rank)
     assert "InitializationFailed: " in said, said
     assert "the resolver does not answer" in said, said
     assert "nowhere.test" in said, said
-    assert 0.6 < float(said.partition("took ")[2].split()[0]) < 1.5, said
+    assert 0.6 < float(said.partition("took ")[2].split()[0]) < 2.5, said
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -211,4 +211,4 @@ def test_ctrl_c_works_while_the_resolver_is_silent(tmp_path, rank):
         took = time.monotonic() - sent
         assert group.processes[rank].returncode == 0
     assert "interrupted after" in said, said
-    assert took < 1.5, said
+    assert took < 3, said  # the resolver would take 30 s
