@@ -42,6 +42,9 @@ public:
         meet(std::move(host), port, secret, timeout_s);
         return without_gil([&] { return meeting_->listen(); });
     }
+    std::vector<std::string> listening_at() const {
+        return meeting_ ? meeting_->listening_at() : std::vector<std::string>();
+    }
     void gather() {
         without_gil([&] { core_.start(meeting_->gather()); });
     }
@@ -137,7 +140,9 @@ void bind_tcp(nb::module_& m) {
         .def(nb::init<int, int, double, std::size_t, std::size_t, int>(), "rank"_a, "size"_a, "timeout"_a,
              "piece_bytes"_a, "window_bytes"_a, "keepalive_s"_a)
         .def("listen", &Tcp::listen, "host"_a, "port"_a, "secret"_a, "timeout"_a,
-             "Rank 0: begin to listen; returns the port.")
+             "Rank 0: begin to listen, at every address if host is empty; returns the port.")
+        .def_prop_ro("listening_at", &Tcp::listening_at,
+                     "Rank 0: addresses it listens at; empty when all are there.")
         .def("gather", &Tcp::gather, "Rank 0: wait until all are there.")
         .def("join", &Tcp::join, "host"_a, "port"_a, "secret"_a, "timeout"_a, "Other ranks: find rank 0.")
         .def("visitors", &Tcp::visitors, "Who was turned away and why, and how many more there were.")

@@ -22,7 +22,7 @@ namespace cobre::tcp {
 using Links = std::vector<std::unique_ptr<Link>>;
 
 struct Limits {
-    std::size_t piece_bytes = 512 * 1024;   // of payload in one frame
+    std::size_t piece_bytes = 1024 * 1024;  // of payload in one frame
     std::size_t window_bytes = 512 * 1024;  // of one rank's numbers that wait to be folded
     int keepalive_s = 10;                   // of silence before the kernel asks for a sign of life
 };

@@ -189,6 +189,7 @@ std::string Applicant::take(const Header& header, std::span<const std::byte> pay
         if (!are_equal(array_from<Digest>(payload), secret_->hub_proof(challenge_, nonce_)))
             return mislead("what listens there does not know the secret");
         state_ = State::proved;
+        is_with_rank_0_ = true;
         return {};
     }
     if (header.tag == Tag::ack && state_ == State::proved && payload.size() == 8) {

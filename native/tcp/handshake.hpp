@@ -113,6 +113,8 @@ public:
     std::string proceed();
 
     State state() const noexcept { return state_; }
+    // Whether the other side has proved that it is our rank 0, whatever it said afterwards.
+    bool is_with_rank_0() const noexcept { return is_with_rank_0_; }
     // Refused: rank 0's words. Misled: why it cannot be our rank 0.
     const Failure& failure() const noexcept { return failure_; }
     // How many ranks run on this machine, this one included.
@@ -129,6 +131,7 @@ private:
     bool has_challenge_ = false;
     Vestibule<header_bytes + longest_control_payload> vestibule_;
     State state_ = State::waiting;
+    bool is_with_rank_0_ = false;
     Failure failure_;
     std::uint32_t neighbours_ = 1;
 };

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "comm/error.hpp"
+#include "tcp/resolver.hpp"
 #include "tcp/socket.hpp"
 #include "tcp/words.hpp"
 
@@ -27,21 +28,13 @@ using std::chrono::milliseconds;
 constexpr milliseconds handshake_time{5000};
 // Beyond this the connection that has been silent longest makes room: ranks prove themselves in milliseconds.
 constexpr std::size_t most_candidates = 256;
-// How long a rank waits beyond its deadline for rank 0 to say who is missing.
-constexpr milliseconds verdict_time{2000};
-// What rank 0 holds beside its connections to the others: a listening socket, two bells and the standard streams,
-// less the connection to itself.
-constexpr rlim_t own_descriptors = 5;
+// What rank 0 holds beside its connections to the others and listening sockets: two bells and the standard
+// streams, less the connection to itself.
+constexpr rlim_t own_descriptors = 4;
+// How often the kernel may choose a port that turns out to be taken at another address.
+constexpr int most_port_choices = 16;
 // "For ever", in years that the clock can count.
 constexpr double longest_timeout_s = 1e9;
-constexpr milliseconds first_pause{5};
-constexpr milliseconds longest_pause{100};
-
-void send_small(const Descriptor& socket, const std::string& bytes) noexcept {
-    // A fresh connection takes a few hundred bytes at once; one that does not is gone or hostile.
-    if (!bytes.empty())
-        static_cast<void>(!::send(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
-}
 
 }  // namespace
 
@@ -64,26 +57,53 @@ void Meeting::fail(std::string what, std::string fix) const {
 }
 
 int Meeting::listen() {
+    std::vector<Endpoint> endpoints;
+    try {
+        endpoints = look_up(place_.host, place_.port, true, deadline_, caller_);
+    } catch (const std::runtime_error& error) {
+        fail("cannot listen at " + place_.host + ": " + error.what(),
+             "choose an address of this machine in COBRE_TCP_BIND_ADDR");
+    }
     rlimit files = {};
-    const auto needed = static_cast<rlim_t>(group_.size) + own_descriptors;
+    const auto needed = static_cast<rlim_t>(group_.size) + own_descriptors + endpoints.size();
     if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < needed)
         fail("a group of " + std::to_string(group_.size) + " ranks needs " + std::to_string(needed) +
                  " open files on rank 0, and " + std::to_string(files.rlim_cur) + " are allowed",
              "allow more open files where rank 0 starts (ulimit -n), or use fewer ranks");
     seats_.resize(static_cast<std::size_t>(group_.size));
-    try {
-        listener_ = listen_at(resolve(place_.host, place_.port, true).front());
-    } catch (const std::system_error& error) {
-        fail("cannot listen at " + place_.host + " port " + std::to_string(place_.port) + ": " +
-                 error.code().message(),
-             error.code().value() == EADDRINUSE
-                 ? "choose another COBRE_TCP_PORT on every rank, or end the program that listens there"
-                 : "choose an address of this machine in COBRE_TCP_BIND_ADDR, and a port above 1023");
-    } catch (const std::runtime_error& error) {
-        fail("cannot listen at " + place_.host + ": " + error.what(),
-             "choose an address of this machine in COBRE_TCP_BIND_ADDR");
+    int choices_left = most_port_choices;
+    while (!open_listeners(endpoints, --choices_left > 0)) continue;
+    return local_endpoint(listeners_.front()).port();
+}
+
+// False when the port that the kernel chose for the first address is taken at another, and `may_choose_again`.
+bool Meeting::open_listeners(std::vector<Endpoint> endpoints, bool may_choose_again) {
+    listeners_.clear();
+    int port = place_.port;
+    for (Endpoint& endpoint : endpoints) {
+        endpoint.set_port(port);
+        try {
+            listeners_.push_back(listen_at(endpoint, endpoints.size() > 1));
+            port = local_endpoint(listeners_.back()).port();
+        } catch (const std::system_error& error) {
+            const int code = error.code().value();
+            // A name may stand for other machines too, and a kernel may lack a family: one that works is enough.
+            const bool is_not_ours = code == EADDRNOTAVAIL || code == EAFNOSUPPORT;
+            if (is_not_ours && (!listeners_.empty() || &endpoint != &endpoints.back())) continue;
+            if (code == EADDRINUSE && place_.port == 0 && may_choose_again) return false;
+            fail("cannot listen at " + endpoint.text() + ": " + error.code().message(),
+                 code == EADDRINUSE
+                     ? "choose another COBRE_TCP_PORT on every rank, or end the program that listens there"
+                     : "choose an address of this machine in COBRE_TCP_BIND_ADDR, and a port above 1023");
+        }
     }
-    return local_endpoint(listener_).port();
+    return true;
+}
+
+std::vector<std::string> Meeting::listening_at() const {
+    std::vector<std::string> addresses;
+    for (const Descriptor& listener : listeners_) addresses.push_back(local_endpoint(listener).text());
+    return addresses;
 }
 
 Met Meeting::gather() {
@@ -92,7 +112,8 @@ Met Meeting::gather() {
     };
     std::vector<pollfd> polled;
     while (!is_complete()) {
-        polled.assign(1, {listener_.get(), POLLIN, 0});
+        polled.clear();
+        for (const Descriptor& listener : listeners_) polled.push_back({listener.get(), POLLIN, 0});
         Clock::time_point until = std::min(deadline_, Clock::now() + milliseconds(longest_sleep_ms));
         for (const Candidate& candidate : candidates_) {
             polled.push_back({candidate.socket.get(), POLLIN, 0});
@@ -104,9 +125,10 @@ Met Meeting::gather() {
         if (ready > 0) {
             // Back to front, because a candidate that is served leaves the list.
             for (std::size_t i = candidates_.size(); i-- > 0;)
-                if (polled[i + 1].revents != 0 && hear(candidates_[i]))
+                if (polled[listeners_.size() + i].revents != 0 && hear(candidates_[i]))
                     candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(i));
-            if (polled[0].revents != 0) admit_newcomers();
+            for (std::size_t i = 0; i < listeners_.size(); ++i)
+                if (polled[i].revents != 0) admit_newcomers(listeners_[i]);
             look_after_seats();
         }
         dismiss_overdue();
@@ -129,10 +151,10 @@ Met Meeting::gather() {
     return welcome();
 }
 
-void Meeting::admit_newcomers() {
+void Meeting::admit_newcomers(const Descriptor& listener) {
     for (int i = 0; i < 64; ++i) {
         Endpoint peer;
-        Descriptor socket = accept_from(listener_, peer, keepalive_s_);
+        Descriptor socket = accept_from(listener, peer, keepalive_s_);
         if (!socket) {
             if (errno != EMFILE && errno != ENFILE) return;
             has_lacked_descriptors_ = true;
@@ -211,7 +233,7 @@ void Meeting::look_after_seats() {
 }
 
 Met Meeting::welcome() {
-    listener_.reset();
+    listeners_.clear();
     for (const Candidate& candidate : candidates_) visitors_.add(candidate.address, "the group is complete");
     candidates_.clear();
     seats_[0].host = host_identity();
@@ -254,81 +276,6 @@ void Meeting::wait_for(int fd, short events, Clock::time_point until) {
         const int ready = ::poll(&polled, 1, slice);
         if (caller_.is_interrupted()) throw Interrupted{};
         if (ready > 0 || Clock::now() >= until) return;
-    }
-}
-
-Met Meeting::join() {
-    const std::string where = place_.host + " port " + std::to_string(place_.port);
-    milliseconds time = first_pause;
-    Met met;
-    do {
-        try {
-            for (const Endpoint& endpoint : resolve(place_.host, place_.port, false)) {
-                try {
-                    if (apply(begin_connecting(endpoint, keepalive_s_), met)) return met;
-                } catch (const std::system_error& error) {
-                    last_trouble_ = error.code().message();
-                }
-            }
-        } catch (const std::runtime_error& error) {  // the name may become known while we wait, as in a cluster
-            last_trouble_ = error.what();
-        }
-        pause(std::min(time, std::max(duration_cast<milliseconds>(deadline_ - Clock::now()), milliseconds(0))));
-        time = std::min(2 * time, longest_pause);
-    } while (Clock::now() < deadline_);
-    fail("no rank 0 at " + where + " within " + seconds_text(timeout_s_) + ": " + last_trouble_,
-         "start rank 0 there, check COBRE_TCP_COORDINATOR and COBRE_TCP_PORT and the firewall between, or allow "
-         "more "
-         "time: COBRE_TCP_CONNECT_TIMEOUT_MS or TcpConfig(connect_timeout=…)");
-}
-
-// False when another attempt may succeed.
-bool Meeting::apply(Descriptor socket, Met& met) {
-    wait_for(socket.get(), POLLOUT, std::min(deadline_, Clock::now() + milliseconds(3000)));
-    pollfd polled{socket.get(), POLLOUT, 0};
-    const int error = ::poll(&polled, 1, 0) > 0 ? connect_error(socket) : ETIMEDOUT;
-    if (error != 0 || is_connected_to_itself(socket)) {
-        last_trouble_ = error != 0 ? std::strerror(error) : "nothing listens there";
-        return false;
-    }
-    const std::string address = peer_endpoint(socket).text();
-    Introduction introduction;
-    introduction.rank = static_cast<std::uint32_t>(group_.rank);
-    introduction.size = static_cast<std::uint32_t>(group_.size);
-    introduction.host = host_identity();
-    Applicant applicant(secret_, introduction);
-    const Clock::time_point until = deadline_ + verdict_time;
-    for (;;) {
-        wait_for(socket.get(), POLLIN, until);
-        const std::span<std::byte> room = applicant.room();
-        const ssize_t count = ::recv(socket.get(), room.data(), room.size(), MSG_DONTWAIT);
-        if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
-            if (Clock::now() < until) continue;
-            fail("rank 0 at " + address +
-                     (applicant.state() == Applicant::State::proved
-                          ? " did not complete the group within "
-                          : " accepted the connection but did not answer within ") +
-                     seconds_text(timeout_s_),
-                 "see what keeps rank 0, or whether another program listens there");
-        }
-        if (count <= 0) {
-            last_trouble_ = "rank 0 closed the connection during the introduction";
-            return false;
-        }
-        applicant.received(static_cast<std::size_t>(count));
-        send_small(socket, applicant.proceed());
-        switch (applicant.state()) {
-            case Applicant::State::waiting:
-            case Applicant::State::proved: continue;
-            case Applicant::State::joined: break;
-            case Applicant::State::refused:
-                fail("rank 0 at " + address + " says no: " + applicant.failure().text, applicant.failure().fix);
-            case Applicant::State::misled:
-                fail(address + ": " + applicant.failure().text, applicant.failure().fix);
-        }
-        met.neighbours = static_cast<int>(applicant.neighbours());
-        met.links.push_back(std::make_unique<Link>(std::move(socket), 0, address));
-        return true;
     }
 }
 

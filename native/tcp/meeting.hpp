@@ -10,11 +10,12 @@
 #include "tcp/caller.hpp"
 #include "tcp/exchange.hpp"
 #include "tcp/handshake.hpp"
+#include "tcp/socket.hpp"
 
 namespace cobre::tcp {
 
 struct Place {
-    std::string host;  // rank 0: the address to listen at; others: where rank 0 is
+    std::string host;  // rank 0: where to listen, empty for every address; others: where rank 0 is
     int port = 0;
 };
 
@@ -54,6 +55,8 @@ public:
     // The other ranks.
     Met join();
 
+    // Rank 0, until all are there: its addresses, "127.0.0.1:29500".
+    std::vector<std::string> listening_at() const;
     const Visitors& visitors() const noexcept { return visitors_; }
 
 private:
@@ -71,15 +74,24 @@ private:
         std::uint64_t host = 0;
         bool has_left = false;  // who sat here last
     };
+    enum class Attempt : std::uint8_t { joined, failed, refused };
+    struct Trouble {
+        std::string address;
+        std::string reason;
+    };
 
-    void admit_newcomers();
+    bool open_listeners(std::vector<Endpoint> endpoints, bool may_choose_again);
+    void admit_newcomers(const Descriptor& listener);
     bool hear(Candidate& candidate);
     void dismiss_overdue();
     void look_after_seats();
     Met welcome();
     void send_to_seated(const std::string& bytes) noexcept;
     std::string absent() const;
-    bool apply(Descriptor socket, Met& met);
+    bool join_at_any(const std::vector<Endpoint>& endpoints, Met& met);
+    Attempt apply(const Endpoint& endpoint, Clock::time_point until, bool is_only, Met& met);
+    void note_trouble(const std::string& address, std::string reason, bool is_hasty);
+    std::string troubles() const;
     void wait_for(int fd, short events, Clock::time_point until);
     void pause(std::chrono::milliseconds time) { wait_for(-1, 0, Clock::now() + time); }
     [[noreturn]] void fail(std::string what, std::string fix) const;
@@ -92,11 +104,12 @@ private:
     Clock::time_point deadline_;
     Caller& caller_;
     Visitors visitors_;
-    Descriptor listener_;
+    std::vector<Descriptor> listeners_;
     std::vector<Candidate> candidates_;
     std::vector<Seat> seats_;  // by rank, on rank 0
     bool has_lacked_descriptors_ = false;
-    std::string last_trouble_ = "nothing listens there";
+    std::vector<Trouble> troubles_;  // of the addresses that a worker tried, in that order
+    std::string lookup_trouble_;
 };
 
 }  // namespace cobre::tcp

@@ -8,8 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <memory>
-#include <stdexcept>
 #include <string_view>
 #include <system_error>
 
@@ -89,28 +87,20 @@ int Endpoint::port() const noexcept {
     return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
-std::vector<Endpoint> resolve(const std::string& host, int port, bool to_listen) {
-    addrinfo hints = {};
-    hints.ai_family = AF_UNSPEC;
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_NUMERICSERV | (to_listen ? AI_PASSIVE : 0);
-    addrinfo* found = nullptr;
-    const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-    if (error != 0) throw std::runtime_error(error == EAI_SYSTEM ? std::strerror(errno) : ::gai_strerror(error));
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(found, ::freeaddrinfo);
-    std::vector<Endpoint> endpoints;
-    for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
-        Endpoint endpoint;
-        endpoint.length = entry->ai_addrlen;
-        std::memcpy(&endpoint.address, entry->ai_addr, entry->ai_addrlen);
-        endpoints.push_back(endpoint);
-    }
-    return endpoints;
+void Endpoint::set_port(int port) noexcept {
+    const auto number = htons(static_cast<std::uint16_t>(port));
+    if (address.ss_family == AF_INET6) reinterpret_cast<sockaddr_in6*>(&address)->sin6_port = number;
+    else reinterpret_cast<sockaddr_in*>(&address)->sin_port = number;
 }
 
-Descriptor listen_at(const Endpoint& endpoint) {
+bool Endpoint::operator==(const Endpoint& other) const noexcept {
+    return length == other.length && std::memcmp(&address, &other.address, length) == 0;
+}
+
+Descriptor listen_at(const Endpoint& endpoint, bool one_family) {
     Descriptor socket = make_socket(endpoint.address.ss_family);
     set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);  // a restart must not wait for old connections to expire
+    if (endpoint.address.ss_family == AF_INET6 && one_family) set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY, 1);
     if (::bind(socket.get(), endpoint.get(), endpoint.length) != 0)
         throw std::system_error(errno, std::generic_category(), "bind");
     if (::listen(socket.get(), SOMAXCONN) != 0) throw std::system_error(errno, std::generic_category(), "listen");
@@ -137,6 +127,11 @@ Descriptor accept_from(const Descriptor& listener, Endpoint& peer, int keepalive
     return socket;
 }
 
+void send_small(const Descriptor& socket, const std::string& bytes) noexcept {
+    if (!bytes.empty())
+        static_cast<void>(!::send(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
 int connect_error(const Descriptor& socket) noexcept {
     int error = 0;
     socklen_t length = sizeof error;
@@ -161,9 +156,7 @@ Endpoint peer_endpoint(const Descriptor& socket) {
 }
 
 bool is_connected_to_itself(const Descriptor& socket) noexcept {
-    const Endpoint here = local_endpoint(socket);
-    const Endpoint there = peer_endpoint(socket);
-    return here.length == there.length && std::memcmp(&here.address, &there.address, here.length) == 0;
+    return local_endpoint(socket) == peer_endpoint(socket);
 }
 
 }  // namespace cobre::tcp

@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 
 #include <string>
-#include <vector>
 
 #include "tcp/descriptor.hpp"
 
@@ -19,19 +18,21 @@ struct Endpoint {
     // "127.0.0.1:29500", "[::1]:29500"
     std::string text() const;
     int port() const noexcept;
+    void set_port(int port) noexcept;
+    bool operator==(const Endpoint& other) const noexcept;
 };
 
-// What a name or address stands for, best first. Throws std::runtime_error with the resolver's words.
-std::vector<Endpoint> resolve(const std::string& host, int port, bool to_listen);
-
-// Throws std::system_error when the kernel refuses.
-Descriptor listen_at(const Endpoint& endpoint);
+// Throws std::system_error when the kernel refuses. `one_family`: at `::` take no IPv4 connections.
+Descriptor listen_at(const Endpoint& endpoint, bool one_family);
 // A connection under way: writable once it stands or has failed. Throws std::system_error when it fails at once.
 // After `keepalive_s` seconds of silence the kernel begins to ask whether the other machine is still there, and
 // gives it up after as many more without an answer (5 at least).
 Descriptor begin_connecting(const Endpoint& endpoint, int keepalive_s);
 // The next connection that waits at the door, and whose; empty with errno set when there is none.
 Descriptor accept_from(const Descriptor& listener, Endpoint& peer, int keepalive_s) noexcept;
+
+// For a fresh connection, which takes a few hundred bytes at once; one that does not is gone or hostile.
+void send_small(const Descriptor& socket, const std::string& bytes) noexcept;
 
 // 0, or why `begin_connecting` did not succeed.
 int connect_error(const Descriptor& socket) noexcept;

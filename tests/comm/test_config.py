@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from cobre.comm import InitializationFailed, MissingConfiguration, ShmConfig, TcpConfig
-from cobre.comm.config import is_loopback, shm_config_from, tcp_config_from
+from cobre.comm.config import shm_config_from, tcp_config_from
+from cobre.comm.hosts import is_loopback
 from cobre.comm.limits import read_limits
+from cobre.comm.selection import get_backend
 
 SHM = {"COBRE_SHM_NAME": "/run", "COBRE_SHM_RANK": "1", "COBRE_SHM_SIZE": "4"}
 TCP = {"COBRE_TCP_COORDINATOR": "127.0.0.1", "COBRE_TCP_RANK": "1", "COBRE_TCP_SIZE": "4"}
@@ -152,12 +154,78 @@ def test_the_coordinator_may_carry_a_port_which_then_wins(text, host, port):
     [("COBRE_TCP_PORT", "0"), ("COBRE_TCP_PORT", "70000"), ("COBRE_TCP_PORT", "http"), ("COBRE_TCP_RANK", "4"),
      ("COBRE_TCP_COORDINATOR", "127.0.0.1:"), ("COBRE_TCP_COORDINATOR", ":77"), ("COBRE_TCP_TIMEOUT_SECS", "inf"),
      ("COBRE_TCP_CONNECT_TIMEOUT_MS", "soon"), ("COBRE_TCP_SIZE", "1_0"), ("COBRE_TCP_SIZE", "\u0668"),
-     ("COBRE_TCP_TIMEOUT_SECS", "1_0"), ("COBRE_TCP_SIZE", "1000000000000"), ("COBRE_TCP_RANK", "9" * 5000)],
+     ("COBRE_TCP_TIMEOUT_SECS", "1_0"), ("COBRE_TCP_SIZE", "1000000000000"), ("COBRE_TCP_RANK", "9" * 5000),
+     ("COBRE_TCP_COORDINATOR", "127.0.0.1:" + "9" * 5000), ("COBRE_TCP_TIMEOUT_SECS", "."),
+     ("COBRE_TCP_TIMEOUT_SECS", "infinity")],
 )  # fmt: skip
 def test_malformed_tcp_variables_are_refused(variable, value):
     with pytest.raises(InitializationFailed) as caught:
         tcp_config_from(TCP | {variable: value})
     assert value.strip(":") in str(caught.value)
+
+
+WHOLE_NUMBERS = {
+    "COBRE_TCP_RANK": lambda text: tcp_config_from(TCP | {"COBRE_TCP_RANK": text}).rank,
+    "COBRE_TCP_SIZE": lambda text: (
+        tcp_config_from(TCP | {"COBRE_TCP_SIZE": text, "COBRE_TCP_RANK": "0"}).size
+    ),
+    "COBRE_TCP_PORT": lambda text: tcp_config_from(TCP | {"COBRE_TCP_PORT": text}).port,
+    "COBRE_TCP_COORDINATOR": lambda text: (
+        tcp_config_from(TCP | {"COBRE_TCP_COORDINATOR": f"[::1]:{text}"}).port
+    ),
+    "COBRE_SHM_RANK": lambda text: shm_config_from(SHM | {"COBRE_SHM_RANK": text}).rank,
+    "COBRE_SHM_SIZE": lambda text: (
+        shm_config_from(SHM | {"COBRE_SHM_SIZE": text, "COBRE_SHM_RANK": "0"}).size
+    ),
+    "COBRE_COMM_LIMITS": lambda text: read_limits("x", {"a": 9}, {"COBRE_COMM_LIMITS": f"a={text}"})["a"],
+}
+
+
+@pytest.mark.parametrize("variable", WHOLE_NUMBERS)
+def test_leading_zeros_change_no_whole_number(variable):
+    assert [WHOLE_NUMBERS[variable](text) for text in ("2", "02", "0002")] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("text", ["+2", "2_0", "2.0", "0x2", "2e0", "-2", "\u0662", "2 2"])
+@pytest.mark.parametrize("variable", WHOLE_NUMBERS)
+def test_whole_numbers_are_digits_in_every_variable(variable, text):
+    with pytest.raises(InitializationFailed):
+        WHOLE_NUMBERS[variable](text)
+
+
+@pytest.mark.parametrize("text", [" 2", "2 ", "2\n"], ids=repr)
+@pytest.mark.parametrize(
+    "variable", sorted(WHOLE_NUMBERS.keys() - {"COBRE_COMM_LIMITS"})
+)  # a list, which may hold spaces
+def test_spaces_belong_to_no_whole_number(variable, text):
+    with pytest.raises(InitializationFailed):
+        WHOLE_NUMBERS[variable](text)
+
+
+@pytest.mark.parametrize("number", ["+3", " 3", "3 ", "1_0", "nan", "0x3", "-"])
+@pytest.mark.parametrize("variable", ["COBRE_TCP_TIMEOUT_SECS", "COBRE_TCP_CONNECT_TIMEOUT_MS"])
+def test_times_are_plain_decimals(variable, number):
+    with pytest.raises(InitializationFailed, match=variable):
+        tcp_config_from(TCP | {variable: number})
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("2", 2), ("02.50", 2.5), (".5", 0.5), ("2.", 2), ("1e2", 100)]
+)
+def test_times_may_have_fractions(text, seconds):
+    assert tcp_config_from(TCP | {"COBRE_TCP_TIMEOUT_SECS": text}).timeout == seconds
+
+
+@pytest.mark.parametrize(
+    ("rank", "fits"), [("0", True), ("00", True), ("+0", False), (" 0", False), ("1", False)]
+)
+def test_rank_zero_is_recognised_as_it_is_read(rank, fits):
+    assert get_backend("tcp").detect({"COBRE_TCP_RANK": rank, "COBRE_TCP_SIZE": "2"}).fits is fits
+
+
+def test_rank_zero_behind_a_name_and_a_secret_listens_at_both_families():
+    environ = {"COBRE_TCP_COORDINATOR": "node7", "COBRE_TCP_RANK": "0", "COBRE_TCP_SIZE": "2"}
+    assert tcp_config_from({**environ, "COBRE_TCP_SECRET": "s"}).bind_addr is None
 
 
 def test_a_host_that_is_none_is_listed_beside_everything_else():
@@ -215,6 +283,18 @@ def test_rank_zero_behind_a_v6_address_listens_where_the_others_look():
 def test_hosts_that_no_resolver_could_be_asked_for_are_refused(field, host):
     with pytest.raises(InitializationFailed, match=f"{field}=.* is no host name"):
         TcpConfig(**{"coordinator": "localhost", "rank": 0, "size": 2, "secret": "s", field: host})
+
+
+@pytest.mark.parametrize(
+    "host", ["[::1", "::1]", "[[::1]]", "[127.0.0.1]", "[node7]", "no[de]7", "[]", "[::1]x"]
+)
+def test_brackets_hold_a_v6_address_or_nothing_at_all(host):
+    for field in ("coordinator", "bind_addr"):
+        with pytest.raises(InitializationFailed, match=f"{field}="):
+            TcpConfig(**{"coordinator": "localhost", "rank": 0, "size": 2, "secret": "s", field: host})
+    for text in (host, f"{host}:77"):
+        with pytest.raises(InitializationFailed, match="(?i)coordinator="):
+            tcp_config_from(TCP | {"COBRE_TCP_COORDINATOR": text, "COBRE_TCP_SECRET": "s"})
 
 
 def test_only_rank_zero_may_leave_the_port_to_the_kernel():

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from cobre.comm import TcpCommunicator
+from cobre.comm import InitializationFailed, TcpCommunicator, TcpConfig
 from cobre.comm.config import tcp_config_from
 from comm.tcp_ranks import barrier_on, close_all, free_port, group_of, open_all
 
@@ -47,3 +47,37 @@ def test_the_environment_means_the_same(host, bind, secret):
         **secret,
     }
     meet([tcp_config_from({**shared, "COBRE_TCP_RANK": str(rank)}) for rank in range(2)])
+
+
+def test_rank_0_says_where_it_listens_and_port_zero_is_the_same_at_every_address(caplog):
+    caplog.set_level("INFO", "cobre.comm")
+    seen = []
+    config = TcpConfig("localhost", 0, 2, port=0, connect_timeout=0.2)
+    with pytest.raises(InitializationFailed):
+        TcpCommunicator.connect(config, on_listening=seen.append)
+    expected = [f"{host}:{seen[0]}" for host in ("127.0.0.1", "[::1]" if socket.has_ipv6 else "")]
+    assert all(address in caplog.text for address in expected if not address.startswith(":")), caplog.text
+
+
+def test_a_port_taken_at_one_address_of_the_name_is_an_error_that_names_it():
+    if not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    port = free_port()
+    with (
+        socket.create_server(("::1", port), family=socket.AF_INET6),
+        pytest.raises(
+            InitializationFailed, match=rf"cannot listen at \[::1\]:{port}: Address already in use"
+        ),
+    ):
+        TcpCommunicator.connect(TcpConfig("localhost", 0, 2, port=port))
+
+
+def test_both_families_work_in_one_group():
+    if not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    port = free_port()
+    hosts = ["localhost", "127.0.0.1", "::1"]
+    comms = open_all([group_of(3, host, port=port, secret="s")[rank] for rank, host in enumerate(hosts)])
+    assert all(isinstance(comm, TcpCommunicator) for comm in comms), comms
+    barrier_on(comms)
+    close_all(comms)

@@ -124,6 +124,15 @@ def test_another_program_behind_the_port_is_recognised():
             TcpCommunicator.connect(config)
 
 
+def test_whoever_listens_and_says_nothing_holds_a_worker_no_longer_than_its_deadline():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        config = TcpConfig("127.0.0.1", 1, 2, port=server.getsockname()[1], connect_timeout=0.5)
+        started = time.monotonic()
+        with pytest.raises(InitializationFailed, match=r"did not answer within 0\.5 s"):
+            TcpCommunicator.connect(config)
+        assert time.monotonic() - started < 1.5
+
+
 def test_leaving_loopback_needs_a_secret_on_every_rank():
     for settings in ({"rank": 0, "bind_addr": "0.0.0.0"}, {"rank": 1}):
         with pytest.raises(MissingConfiguration, match="COBRE_TCP_SECRET"):

@@ -6,20 +6,21 @@ Both refuse impossible values when they are made, all problems in one `Initializ
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from numbers import Real
 from operator import index
 from typing import Any
 
+from cobre.comm.hosts import everywhere_for, host_problems, is_loopback, unbracketed
 from cobre.errors import InitializationFailed, MissingConfiguration
 
 __all__ = [
     "ShmConfig",
     "TcpConfig",
     "encoded_secret",
-    "is_loopback",
+    "is_zero",
     "missing_if_begun",
     "shm_config_from",
     "tcp_config_from",
@@ -50,9 +51,9 @@ class TcpConfig:
         problems = _group_problems(self)
         lowest = 1 if not problems and self.rank > 0 else 0  # only who listens can take any port
         problems += _integer_problems("port", self.port, lowest, 65535)
-        problems += _host_problems("coordinator", self.coordinator)
+        problems += host_problems("coordinator", self.coordinator)
         if self.bind_addr is not None:
-            problems += _host_problems("bind_addr", self.bind_addr)
+            problems += host_problems("bind_addr", self.bind_addr)
         if self.secret is not None and not isinstance(self.secret, str):
             problems.append(f"secret is a {type(self.secret).__name__}, not a string")
         elif self.secret is not None and not _is_encodable(self.secret):
@@ -93,8 +94,8 @@ def tcp_config_from(environ: Mapping[str, str]) -> TcpConfig:
     bind_addr = read.text("COBRE_TCP_BIND_ADDR", needed=False)
     secret = read.text("COBRE_TCP_SECRET", needed=False)
     if rank == 0 and bind_addr is None and secret is not None:
-        # All addresses, once strangers cannot get in; IPv4 alone would never be found at a v6 address.
-        bind_addr = "::" if isinstance(host, str) and ":" in host else "0.0.0.0"  # noqa: S104
+        # All addresses, once strangers cannot get in.
+        bind_addr = everywhere_for(unbracketed(host)) if isinstance(host, str) else None
     fields: dict[str, Any] = {
         "coordinator": host,
         "rank": rank,
@@ -105,11 +106,12 @@ def tcp_config_from(environ: Mapping[str, str]) -> TcpConfig:
         **read.timeouts("COBRE_TCP"),
     }
     problems = [*_group_problems(_View(fields)), *_integer_problems("port", fields["port"], 1, 65535)]
-    problems += _host_problems("coordinator", host)
+    if host is not _COMPLAINED_ABOUT:
+        problems += host_problems("coordinator", host)
     if bind_addr is not None:
-        problems += _host_problems("bind_addr", bind_addr)
+        problems += host_problems("bind_addr", bind_addr)
     read.refuse(problems)
-    return TcpConfig(**fields)
+    return TcpConfig(**{**fields, "coordinator": unbracketed(host)})
 
 
 def shm_config_from(environ: Mapping[str, str]) -> ShmConfig:
@@ -130,16 +132,6 @@ def missing_if_begun(prefix: str, needed: Sequence[str], environ: Mapping[str, s
     if not any(environ.get(name) for name in environ if name.startswith(prefix)):
         return ()
     return tuple(name for name in needed if not environ.get(name))
-
-
-def is_loopback(host: str) -> bool:
-    """Whether ``host`` is certainly this machine: a loopback address, or ``localhost``."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def encoded_secret(secret: str) -> bytes:
@@ -175,7 +167,7 @@ class _Reader:
         if text is None:
             return _COMPLAINED_ABOUT if default is None else default
         try:
-            return int(_plain_digits(text))
+            return _whole_number(text)
         except ValueError:
             self.problems.append(f"{variable}={text!r} is not a whole number")
             return _COMPLAINED_ABOUT
@@ -185,7 +177,7 @@ class _Reader:
         if text is None:
             return default
         try:
-            value = float(_plain_digits(text)) * unit
+            value = _decimal_number(text) * unit
         except ValueError:
             value = math.nan
         if math.isfinite(value) and value > 0:
@@ -212,11 +204,28 @@ class _Reader:
         _refuse(self.backend, [*self.problems, *problems])
 
 
-def _plain_digits(text: str) -> str:
-    """``text``, unless it holds what Python reads as a number and nobody else does: ``1_0``, foreign digits."""
-    if not text.isascii() or "_" in text:
+def is_zero(text: str) -> bool:
+    """Whether a variable holds the whole number 0."""
+    try:
+        return _whole_number(text) == 0
+    except ValueError:
+        return False
+
+
+def _whole_number(text: str) -> int:
+    """Digits, and a minus so that the error can say what is below which limit.
+
+    Nothing else that Python reads as a number: ``+1``, `` 1``, ``1_0``, foreign digits.
+    """
+    if not re.fullmatch(r"-?[0-9]+", text):
         raise ValueError(text)
-    return text
+    return int(text)  # ValueError beyond some thousand digits
+
+
+def _decimal_number(text: str) -> float:
+    if not re.fullmatch(r"-?[0-9]*\.?[0-9]*([eE][-+]?[0-9]+)?", text):
+        raise ValueError(text)
+    return float(text)
 
 
 class _View:
@@ -289,30 +298,16 @@ def _addresses(config: TcpConfig) -> list[str]:
     return [config.coordinator, *([config.bind_addr] if config.bind_addr else [])]
 
 
-def _host_problems(name: str, host: Any) -> list[str]:
-    if host is _COMPLAINED_ABOUT:
-        return []
-    if not isinstance(host, str) or not host.strip() or not host.isprintable():
-        return [f"{name}={host!r} is no host name or address"]
-    if ":" in host and not _is_address(host):
-        return [f"{name}={host!r} is no host name or address; a port goes into port="]
-    return []
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text.strip("[]"))
-    except ValueError:
-        return False
-    return True
-
-
 def _split_port(text: str, problems: list[str]) -> tuple[Any, int | None]:
     """``host``, ``host:port``, ``[v6]:port`` or a bare v6 address."""
     host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not host.endswith("]")):
-        return text.strip("[]"), None
-    if port.isascii() and port.isdigit() and host:
-        return host.strip("[]"), int(port)
+        return text, None
+    try:
+        number = _whole_number(port)
+    except ValueError:
+        number = -1
+    if number >= 0 and host:
+        return host, number
     problems.append(f"COBRE_TCP_COORDINATOR={text!r} is not host, host:port or [v6]:port")
     return _COMPLAINED_ABOUT, None

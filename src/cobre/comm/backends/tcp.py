@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cobre._native import comm as _core
 from cobre.comm.backend import Backend, Detection, Nodes, RankCommand
-from cobre.comm.config import TcpConfig, encoded_secret, missing_if_begun, tcp_config_from
+from cobre.comm.config import (
+    TcpConfig,
+    encoded_secret,
+    is_zero,
+    missing_if_begun,
+    tcp_config_from,
+)
+from cobre.comm.hosts import everywhere_for, unbracketed
 from cobre.comm.limits import read_limits
 from cobre.comm.regions import HeapRegion, checked_request
 from cobre.errors import AllocationFailed
@@ -25,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKEND", "TcpCommunicator"]
 
-LIMITS = {"piece_bytes": 512 * 1024, "window_bytes": 512 * 1024, "keepalive_s": 10}
+LIMITS = {"piece_bytes": 1024 * 1024, "window_bytes": 512 * 1024, "keepalive_s": 10}
 
 _log = logging.getLogger("cobre.comm")
 
@@ -56,7 +63,7 @@ class TcpCommunicator(_core.TcpCommunicator):
         try:
             if config.rank == 0:
                 comm.port = comm.listen(*meeting_at)
-                _log.info("rank 0 listens at %s port %d", meeting_at[0], comm.port)
+                _log.info("rank 0 listens at %s", ", ".join(comm.listening_at))
                 if on_listening is not None:
                     on_listening(comm.port)
                 comm.gather()
@@ -129,22 +136,22 @@ class _TunedConfig(TcpConfig):
 
 
 def _host(config: TcpConfig) -> str:
-    """Where rank 0 listens, or where the others look for it."""
-    coordinator = config.coordinator.strip("[]")
+    """Where rank 0 listens (``""``: at every address), or where the others look for it."""
+    coordinator = unbracketed(config.coordinator)
     if config.rank != 0:
         return coordinator
     if config.bind_addr:
-        return config.bind_addr.strip("[]")
+        return unbracketed(config.bind_addr)
     if config.secret:  # strangers cannot prove that they know it
-        return "::" if ":" in coordinator else "0.0.0.0"  # noqa: S104
+        return everywhere_for(coordinator) or ""
     # Without a secret it is loopback; one of its other addresses (127.0.0.2) is where the others will look.
-    return "127.0.0.1" if coordinator.lower() == "localhost" else coordinator
+    return coordinator
 
 
 def _detect(environ: Mapping[str, str]) -> Detection:
     if environ.get("COBRE_TCP_COORDINATOR"):
         return Detection(fits=True)
-    is_first = environ.get("COBRE_TCP_RANK", "").strip() == "0"
+    is_first = is_zero(environ.get("COBRE_TCP_RANK", ""))
     if is_first and environ.get("COBRE_TCP_SIZE"):
         return Detection(fits=True)
     needed: tuple[str, ...] = ("COBRE_TCP_RANK", "COBRE_TCP_SIZE")

@@ -1,0 +1,56 @@
+"""Hosts as users write them: names, addresses of both families, v6 addresses in brackets."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import Any
+
+__all__ = ["everywhere_for", "host_problems", "is_loopback", "unbracketed"]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether ``host`` is certainly this machine: a loopback address, or ``localhost``."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(unbracketed(host)).is_loopback
+    except ValueError:
+        return False
+
+
+def unbracketed(host: str) -> str:
+    """The v6 address in ``[…]``, and anything else as it is."""
+    return host[1:-1] if host.startswith("[") and host.endswith("]") else host
+
+
+def everywhere_for(coordinator: str) -> str | None:
+    """What stands for all addresses where a rank may look that was given this one.
+
+    ``None``: those of both families, for only the ranks' resolvers know which one a name is in.
+    """
+    try:
+        return "0.0.0.0" if ip_address(coordinator).version == 4 else "::"  # noqa: S104
+    except ValueError:
+        return None
+
+
+def host_problems(name: str, host: Any) -> list[str]:
+    """What is wrong with ``host``, called ``name``."""
+    if not isinstance(host, str) or not host.strip() or not host.isprintable():
+        return [f"{name}={host!r} is no host name or address"]
+    if "[" in host or "]" in host:
+        inner = unbracketed(host)
+        return (
+            [] if ":" in inner and _is_address(inner) else [f"{name}={host!r} is no v6 address in brackets"]
+        )
+    if ":" in host and not _is_address(host):
+        return [f"{name}={host!r} is no host name or address; a port goes into port="]
+    return []
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
