@@ -60,13 +60,13 @@ class Bare:
             library.unlink()
             library.parent.rmdir()
 
-    def _move(self, sends: dict[int, int], receives: dict[int, int], piece: int) -> Bound:
-        return Bound(self._library, self._sockets, sends, receives, piece, self._yields)
+    def _move(self, sends: dict[int, int], receives: dict[int, int], piece: int, own: int = 0) -> Bound:
+        return Bound(self._library, self._sockets, sends, receives, (piece, self._yields), own)
 
-    def swap(self, n_bytes: int) -> list[Bound]:
-        """Every rank's bytes to every other rank, for each size of pieces."""
+    def swap(self, n_bytes: int, *, own: int = 0) -> list[Bound]:
+        """Every rank's bytes to every other rank, ``own`` of them also to its own result, for each size of pieces."""
         each = dict.fromkeys(self._sockets, n_bytes)
-        return [self._move(each, each, piece) for piece in PIECES]
+        return [self._move(each, each, piece, own) for piece in PIECES]
 
     def spread(self, n_bytes: int) -> list[Bound]:
         """Rank 0's bytes to every other rank."""
@@ -84,7 +84,7 @@ class Bare:
 class Bound:
     """So many bytes to and from each rank; ``times(n)`` moves them n times without returning to Python."""
 
-    def __init__(self, library, sockets, sends, receives, piece, yields) -> None:
+    def __init__(self, library, sockets, sends, receives, manner, own) -> None:
         self._out = np.ones(max(sends.values(), default=0), np.uint8)
         self._into = {rank: np.zeros(n_bytes, np.uint8) for rank, n_bytes in receives.items()}
         self._flows = (_Flow * len(sockets))()
@@ -98,7 +98,11 @@ class Bound:
                 receives.get(rank, 0),
             )
             self._flows[place] = row
-        self._library, self._settings = library, (len(sockets), ctypes.c_size_t(piece), int(yields))
+        self._own = np.zeros(own, np.uint8)
+        piece, yields = manner
+        addresses = [ctypes.c_void_p(array.ctypes.data) for array in (self._own, self._out)]
+        self._settings = (len(sockets), ctypes.c_size_t(piece), int(yields), *addresses, ctypes.c_size_t(own))
+        self._library = library
 
     def times(self, rounds: int) -> None:
         self._library.move_all(self._flows, *self._settings, rounds)

@@ -105,7 +105,7 @@ def operations(comm, peer, bare):
         send, recv = np.full(count, peer.rank + 1.0), np.zeros(count * peer.size)
         counts, displs = [count] * peer.size, [count * rank for rank in range(peer.size)]
         ours = partial(comm.allgatherv, send, recv, counts, displs)
-        least = bare.swap(FRAMES_BYTES + 8 * count)[: 1 if n_bytes < 1000 else None]
+        least = bare.swap(FRAMES_BYTES + 8 * count, own=8 * count)[: 1 if n_bytes < 1000 else None]
         yield name, calls, samples, ours, peer.gather(send, recv, counts), *least
     for name, n_bytes, calls, samples in (
         ("broadcast 10 KB", 10_000, 20, 300),

@@ -61,7 +61,7 @@ def finish(real, second):
 @pytest.mark.parametrize(("size", "foreign"), [(2, 1), (2, 0), (3, 1), (3, 2), (4, 2)])
 def test_a_second_implementation_takes_part_in_every_step(size, foreign, cut):
     real, second = groups(size, foreign, cut)
-    count = 301 if cut < 10 else 70_021  # across the 512 KiB at which the first one cuts
+    count = 301 if cut < 10 else 140_021  # across the 1 MiB at which the first one cuts
     counts = [count + rank if rank != 2 else 0 for rank in range(size)]
     parts = [np.arange(n, dtype="f8") + 10 * rank for rank, n in enumerate(counts)]
     numbers = [np.linspace(0, 1, count) * (rank + 1) ** 3 for rank in range(size)]
