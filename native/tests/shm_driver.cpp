@@ -204,7 +204,11 @@ void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, c
     const std::size_t chunk = limits.chunk_bytes;
     std::vector<std::size_t> lengths = {1, 2, 5, 6, 7, 97};
     const std::size_t ring = limits.ring_bytes;
-    for (const std::size_t bytes : {chunk, ring, std::min(3 * ring, ring + 4 * chunk)})
+    // Rings of megabytes between many ranks fill up like small ones, but it takes minutes to make up their
+    // contents.
+    const bool fills_rings = ring <= (1U << 20) || group.size <= 4;
+    for (const std::size_t bytes :
+         {chunk, fills_rings ? ring : 2 * chunk, fills_rings ? std::min(3 * ring, ring + 4 * chunk) : 5 * chunk})
         for (const std::size_t count : {bytes / 8 - 1, bytes / 8, bytes / 8 + 1}) lengths.push_back(count);
     for (const std::size_t count : lengths) {
         for (const bool in_place : {false, true}) {
