@@ -238,7 +238,7 @@ void Exchange::look_for_trouble(Caller& caller) {
     if (group_.rank != 0 && spent_s < timeout_s_ + grace_s) return;
     const std::string whom = missing();
     throw Broken{{"after " + seconds_text(timeout_s_) + " " + me() + " still waits in " + call_->describe() +
-                      " for " + (whom.empty() ? "its data to be taken" : whom),
+                      " for " + (whom.empty() ? slow_takers() + " to take its data" : whom),
                   "see what keeps it, or allow more time: COBRE_TCP_TIMEOUT_SECS or TcpConfig(timeout=…)"}};
 }
 
@@ -286,6 +286,14 @@ void Exchange::disagree() {
     if (!differs) said += "; they differ in their lists of counts, in the fields of their records, or in the step";
     throw Broken{
         {said, "let every rank make the same calls in the same order, with one dtype, size, root and operation"}};
+}
+
+// Who has given all that this step needs, but not taken what it is to get.
+std::string Exchange::slow_takers() const {
+    std::vector<int> ranks;
+    for (const auto& link : links_)
+        if (!link->is_sent()) ranks.push_back(link->rank());
+    return names_of(ranks);
 }
 
 std::string Exchange::missing() const {

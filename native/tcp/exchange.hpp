@@ -107,6 +107,7 @@ private:
     void hear_the_rest();
     [[noreturn]] void disagree();
     std::string missing() const;
+    std::string slow_takers() const;
     std::string me() const { return "rank " + std::to_string(group_.rank); }
 
     comm::Group group_;
