@@ -56,7 +56,57 @@ void move_once(std::vector<Flow> flows, std::size_t piece, bool yields) {
     }
 }
 
+// Rank 0 of a star: receives `bytes` from each of its connections and passes them on to all others as they come,
+// its own first. `result` has a part for every rank, its own filled in.
+void relay_once(const int* fds, std::size_t count, char* result, std::size_t bytes, std::size_t piece) {
+    constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    std::vector<std::size_t> got(count + 1, 0);
+    std::vector<std::size_t> sent(count, 0);
+    got[0] = bytes;
+    int looks = most_looks;
+    for (bool is_over = false; !is_over;) {
+        is_over = true;
+        bool has_moved = false;
+        for (std::size_t i = 0; i < count; ++i) {
+            if (sent[i] < count * bytes) {
+                const std::size_t nth = sent[i] / bytes;
+                const std::size_t part = nth <= i ? nth : nth + 1;  // nobody is sent its own
+                const std::size_t offset = sent[i] % bytes;
+                const std::size_t wanted = std::min(piece, bytes - offset);
+                const ssize_t moved = got[part] - offset < wanted
+                                          ? 0
+                                          : ::send(fds[i], result + part * bytes + offset, wanted, flags);
+                if (moved > 0) {
+                    sent[i] += static_cast<std::size_t>(moved);
+                    has_moved = true;
+                }
+            }
+            std::size_t& here = got[i + 1];
+            if (here < bytes) {
+                const ssize_t moved =
+                    ::recv(fds[i], result + (i + 1) * bytes + here, std::min(piece, bytes - here), flags);
+                if (moved == 0) return;
+                if (moved > 0) {
+                    here += static_cast<std::size_t>(moved);
+                    has_moved = true;
+                }
+            }
+            is_over = is_over && here == bytes && sent[i] == count * bytes;
+        }
+        if (has_moved) looks = 0;
+        else if (++looks > most_looks) ::sched_yield();
+    }
+}
+
 }  // namespace
+
+extern "C" void relay_all(const int* fds, int count, char* result, const char* own, std::size_t bytes,
+                          std::size_t piece, int rounds) {
+    for (int round = 0; round < rounds; ++round) {
+        std::memcpy(result, own, bytes);
+        relay_once(fds, static_cast<std::size_t>(count), result, bytes, piece);
+    }
+}
 
 // `rounds` times the same, and one copy of this rank's own bytes, where the result wants them, too. `yields`:
 // offers the processor as soon as nothing moves.

@@ -60,13 +60,24 @@ class Bare:
             library.unlink()
             library.parent.rmdir()
 
-    def _move(self, sends: dict[int, int], receives: dict[int, int], piece: int, own: int = 0) -> Bound:
-        return Bound(self._library, self._sockets, sends, receives, (piece, self._yields), own)
+    def _move(self, sends, receives, piece: int, own: int = 0, only: list[int] | None = None) -> Bound:
+        sockets = {rank: self._sockets[rank] for rank in (self._sockets if only is None else only)}
+        return Bound(self._library, sockets, sends, receives, (piece, self._yields), own)
 
     def swap(self, n_bytes: int, *, own: int = 0) -> list[Bound]:
         """Every rank's bytes to every other rank, ``own`` of them also to its own result, for each size of pieces."""
         each = dict.fromkeys(self._sockets, n_bytes)
         return [self._move(each, each, piece, own) for piece in PIECES]
+
+    def relay(self, n_bytes: int) -> list[Bound | Relay]:
+        """The same through rank 0, as ours goes: what a star costs, whoever builds it."""
+        if self._rank == 0:
+            return [Relay(self._library, self._sockets, n_bytes, piece) for piece in PIECES]
+        others = (self._size - 1) * n_bytes
+        moves = [self._move({0: n_bytes}, {0: others}, piece, n_bytes, only=[0]) for piece in PIECES]
+        for move in moves:
+            move.is_star = True
+        return moves
 
     def spread(self, n_bytes: int) -> list[Bound]:
         """Rank 0's bytes to every other rank."""
@@ -83,6 +94,8 @@ class Bare:
 
 class Bound:
     """So many bytes to and from each rank; ``times(n)`` moves them n times without returning to Python."""
+
+    is_star = False
 
     def __init__(self, library, sockets, sends, receives, manner, own) -> None:
         self._out = np.ones(max(sends.values(), default=0), np.uint8)
@@ -106,6 +119,24 @@ class Bound:
 
     def times(self, rounds: int) -> None:
         self._library.move_all(self._flows, *self._settings, rounds)
+
+
+class Relay:
+    """Rank 0 of a star."""
+
+    is_star = True
+
+    def __init__(self, library, sockets, n_bytes, piece) -> None:
+        fds = [sockets[rank].fileno() for rank in sorted(sockets)]
+        self._fds = (ctypes.c_int * len(fds))(*fds)
+        self._own = np.ones(n_bytes, np.uint8)
+        self._result = np.zeros((len(fds) + 1) * n_bytes, np.uint8)
+        addresses = [ctypes.c_void_p(array.ctypes.data) for array in (self._result, self._own)]
+        self._settings = (len(fds), *addresses, ctypes.c_size_t(n_bytes), ctypes.c_size_t(piece))
+        self._library = library
+
+    def times(self, rounds: int) -> None:
+        self._library.relay_all(self._fds, *self._settings, rounds)
 
 
 class PingPong:

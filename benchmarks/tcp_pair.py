@@ -78,8 +78,14 @@ def main(peer, scale: float, only: str) -> None:
             if only and not any(word in name for word in only.split(",")):
                 continue
             medians = measure(comm, peer, calls, max(6, int(samples * scale)), contenders)
+            stars = [median for median, call in zip(medians, contenders, strict=True) if _is_star(call)]
+            others = [median for median, call in zip(medians, contenders, strict=True) if not _is_star(call)]
             if peer.rank == 0:
-                print(json.dumps({"op": name, "medians_us": medians}), flush=True)
+                print(json.dumps({"op": name, "medians_us": others, "stars_us": stars}), flush=True)
+
+
+def _is_star(call) -> bool:
+    return getattr(call, "is_star", False)
 
 
 def operations(comm, peer, bare):
@@ -106,7 +112,8 @@ def operations(comm, peer, bare):
         counts, displs = [count] * peer.size, [count * rank for rank in range(peer.size)]
         ours = partial(comm.allgatherv, send, recv, counts, displs)
         least = bare.swap(FRAMES_BYTES + 8 * count, own=8 * count)[: 1 if n_bytes < 1000 else None]
-        yield name, calls, samples, ours, peer.gather(send, recv, counts), *least
+        star = bare.relay(8 * count) if peer.size > 2 and n_bytes > 1000 else []
+        yield name, calls, samples, ours, peer.gather(send, recv, counts), *least, *star
     for name, n_bytes, calls, samples in (
         ("broadcast 10 KB", 10_000, 20, 300),
         ("broadcast 20 MB", 20_000_000, 1, 60),

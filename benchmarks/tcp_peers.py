@@ -111,6 +111,10 @@ def beside(
         figures[f"{operation}: ours beside {name}"] = ours
         figures[f"{operation}: {name}"] = peer
         figures[f"{operation}: ratio to {name}"] = ours / peer
+        if row["stars_us"]:
+            star = min(row["stars_us"])
+            figures[f"{operation}: bare star, beside {name}"] = star
+            figures[f"{operation}: ratio to bare star, beside {name}"] = ours / star
         if bare:
             figures[f"{operation}: bare, beside {name}"] = min(bare)
             figures[f"{operation}: ratio to bare, beside {name}"] = ours / min(bare)

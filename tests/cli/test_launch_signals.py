@@ -11,8 +11,8 @@ from launches import MEET, start, wait_for_end
 WAITS = (
     MEET
     + """
-print('up', os.getpid(), flush=True)
 try:
+    print('up', os.getpid(), flush=True)
     if comm.rank == 0: time.sleep(60)
     comm.barrier()
 except KeyboardInterrupt:
