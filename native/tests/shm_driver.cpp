@@ -206,7 +206,7 @@ void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, c
     const std::size_t ring = limits.ring_bytes;
     // Rings of megabytes between many ranks fill up like small ones, but it takes minutes to make up their
     // contents.
-    const bool fills_rings = ring <= (1U << 20) || group.size <= 4;
+    const bool fills_rings = ring <= (1U << 20) || group.size <= 2;
     for (const std::size_t bytes :
          {chunk, fills_rings ? ring : 2 * chunk, fills_rings ? std::min(3 * ring, ring + 4 * chunk) : 5 * chunk})
         for (const std::size_t count : {bytes / 8 - 1, bytes / 8, bytes / 8 + 1}) lengths.push_back(count);
