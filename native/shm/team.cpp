@@ -34,8 +34,8 @@ Team::Team(const Layout& layout, comm::Group group, double timeout_s, const comm
         cpus.add(record.cpus);
         quota = std::min(quota, record.cgroup_cpus);
     }
-    usable_cpus_ = std::min(cpus.count(), quota);
-    waiter_.set_patience(Patience::for_group(group.size, usable_cpus_, have_barriers));
+    is_crowded_ = group.size > std::min(cpus.count(), quota);
+    waiter_.set_patience(Patience::for_group(is_crowded_, have_barriers));
 }
 
 void Team::begin(const Call& call, Caller& caller) {

@@ -35,7 +35,7 @@ public:
     Header& header() const noexcept { return layout_.header(); }
     RankRecord& record(int rank) const noexcept { return layout_.record(rank); }
     // More ranks than cores.
-    bool is_crowded() const noexcept { return group_.size > usable_cpus_; }
+    bool is_crowded() const noexcept { return is_crowded_; }
 
     // Opens the first step of a call. Throws the failure of an earlier one.
     void begin(const Call& call, Caller& caller);
@@ -100,7 +100,7 @@ private:
     std::uint64_t sequence_ = 0;
     std::vector<Ring> rings_;
     std::uint64_t free_until_ = 0;  // my ring may be written up to this position
-    int usable_cpus_ = 1;
+    bool is_crowded_ = true;
 };
 
 }  // namespace cobre::shm

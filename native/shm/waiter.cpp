@@ -34,9 +34,9 @@ std::string seconds_text(double seconds) {
 
 }  // namespace
 
-Patience Patience::for_group(int size, int usable_cpus, bool have_barriers) noexcept {
+Patience Patience::for_group(bool is_crowded, bool have_barriers) noexcept {
     // Longer spinning hurts even when cores suffice: two ranks may sit on one core until the kernel moves one.
-    return size <= usable_cpus ? Patience{200, 200, false, !have_barriers} : Patience{0, 20, true, true};
+    return is_crowded ? Patience{0, 20, true, true} : Patience{200, 200, false, !have_barriers};
 }
 
 // Every core has to switch between its ranks once per collective, and each further switch is lost time. So the

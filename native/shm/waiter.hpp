@@ -40,7 +40,7 @@ struct Patience {
 
     // Spinning pays only while nobody spins on the core that the awaited rank needs. With cores for all, few sleep
     // and many publish; otherwise it is the other way round, which decides who pays for the barrier.
-    static Patience for_group(int size, int usable_cpus, bool have_barriers) noexcept;
+    static Patience for_group(bool is_crowded, bool have_barriers) noexcept;
 };
 
 class Waiter {

@@ -78,16 +78,20 @@ def test_the_segment_of_a_live_creator_is_left_alone(cobre, creator):
     assert SEGMENT.exists()
 
 
+def assert_reported_and_removed(cobre, path, pid):
+    done = cobre("doctor", "--json", check=1)
+    [finding] = [each for each in findings_of(done) if path.name in each.text]
+    assert (finding.level, finding.remedy) == ("problem", "cobre doctor --clean removes it")
+    assert f"pid {pid}, dead" in finding.text
+    done = cobre("doctor", "--clean", "--json", check=0)
+    assert str(path) in json.loads(done.stdout)["removed"]
+    assert not path.exists()
+
+
 def test_the_segment_of_a_dead_creator_is_a_problem_until_it_is_cleaned(cobre, creator):
     creator.send_signal(signal.SIGKILL)
     creator.wait()
-    done = cobre("doctor", "--json", check=1)
-    [finding] = [each for each in findings_of(done) if SEGMENT.name in each.text]
-    assert (finding.level, finding.remedy) == ("problem", "cobre doctor --clean removes it")
-    assert f"pid {creator.pid}, dead" in finding.text
-    done = cobre("doctor", "--clean", "--json", check=0)
-    assert str(SEGMENT) in json.loads(done.stdout)["removed"]
-    assert not SEGMENT.exists()
+    assert_reported_and_removed(cobre, SEGMENT, creator.pid)
 
 
 # Ranks that may not look into each other give a region a name, and here the last to open it never does.
@@ -117,13 +121,7 @@ def test_the_region_of_dead_ranks_is_a_problem_until_it_is_cleaned(cobre):
         assert region.exists()
         for rank in ranks.ranks:
             rank.process.send_signal(signal.SIGKILL)
-    done = cobre("doctor", "--json", check=1)
-    [finding] = [each for each in findings_of(done) if region.name in each.text]
-    assert (finding.level, finding.remedy) == ("problem", "cobre doctor --clean removes it")
-    assert f"pid {leader.pid}, dead" in finding.text
-    done = cobre("doctor", "--clean", "--json", check=0)
-    assert str(region) in json.loads(done.stdout)["removed"]
-    assert not region.exists()
+    assert_reported_and_removed(cobre, region, leader.pid)
 
 
 def test_a_file_that_is_no_segment_is_left_alone(cobre):

@@ -36,6 +36,11 @@ def wait_for_word(seconds=30):
     end = time.monotonic() + seconds
     while not os.path.exists(sys.argv[0] + ".word") and time.monotonic() < end:
         time.sleep(0.01)
+
+comm = None
+def start():
+    global comm
+    comm = create_communicator()
 """
 PREAMBLE = (
     TOOLS

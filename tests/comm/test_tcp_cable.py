@@ -23,10 +23,6 @@ SECONDS = re.compile(r"\[(\d+\.\d+) s\]")
 START = (
     TOOLS
     + """
-comm = None
-def start():
-    global comm
-    comm = create_communicator()
 say("starting")
 failure_of(start)
 if comm is not None:

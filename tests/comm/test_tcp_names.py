@@ -20,10 +20,6 @@ SEVERAL = "".join(f"{address} {NAME}\n" for address in (STRANGERS[0], OURS, STRA
 START = (
     TOOLS
     + """
-comm = None
-def start():
-    global comm
-    comm = create_communicator()
 say("starting")
 started = time.monotonic()
 try:

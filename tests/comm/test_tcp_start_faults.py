@@ -12,10 +12,6 @@ from comm.tcp_ranks import TOOLS, Ranks, free_port
 
 pytestmark = pytest.mark.waits
 PROGRAM = """
-comm = None
-def start():
-    global comm
-    comm = create_communicator()
 def leave(*_): sys.exit(3)
 def stumble(*_): raise ValueError("mine")
 signal.signal(signal.SIGUSR1, leave)
