@@ -7,7 +7,6 @@ import os
 import subprocess
 import textwrap
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,26 +44,15 @@ def python_of(library: str) -> str:
 def run(*command: object, **environ: str) -> subprocess.CompletedProcess[str]:
     """The finished command, stdout and stderr in one. Ranks that wait give way: they are more than the cores."""
     sweep()
-    return unless_stillborn(
-        lambda: subprocess.run(
-            [str(word) for word in command],
-            env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **environ},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=DEADLINE_S,
-            check=False,
-        )
+    return subprocess.run(
+        [str(word) for word in command],
+        env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
     )
-
-
-def unless_stillborn(
-    attempt: Callable[[], subprocess.CompletedProcess[str]],
-) -> subprocess.CompletedProcess[str]:
-    """What ``attempt`` gives; tried once more if Open MPI's own mpiexec did not come up, which it rarely does not."""
-    done = attempt()
-    said = (done.stdout or "") + (done.stderr or "")
-    return attempt() if "listener thread failed to start" in said else done
 
 
 def sweep() -> None:

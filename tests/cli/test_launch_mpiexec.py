@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from launches import MEET, start, wait_for_end
-from mpi_ranks import LIBRARIES, python_of, sweep, unless_stillborn
+from mpi_ranks import LIBRARIES, python_of, sweep
 
 
 @pytest.fixture(params=LIBRARIES)
@@ -20,15 +20,13 @@ def mpi_python(request):
 
 
 def launch(python, *arguments, **variables):
-    return unless_stillborn(
-        lambda: subprocess.run(
-            [python, "-m", "cobre", "launch", "--backend", "mpi", *map(str, arguments)],
-            env={**os.environ, **variables},
-            capture_output=True,
-            text=True,
-            timeout=50,
-            check=False,
-        )
+    return subprocess.run(
+        [python, "-m", "cobre", "launch", "--backend", "mpi", *map(str, arguments)],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
     )
 
 

@@ -62,6 +62,8 @@ class Trial:
 
     def __init__(self, kind: str, backend: str, folder: Path, python: str = sys.executable) -> None:
         self._mark = f"COBRE_KILL_TRIAL={uuid.uuid4().hex}".encode()
+        self.temporary = folder / "temporary"
+        self.temporary.mkdir(exist_ok=True)
         program = folder / "program.py"
         program.write_text(LAUNCHED if kind == "launch" else PARENT)
         start = ["-m", "cobre", "launch", "-n", str(SIZE), "--backend", backend, str(program)]
@@ -69,7 +71,7 @@ class Trial:
         name, _, value = self._mark.decode().partition("=")
         self.root = subprocess.Popen(
             [python, *command],
-            env={**os.environ, name: value},
+            env={**os.environ, "TMPDIR": str(self.temporary), name: value},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -151,7 +153,9 @@ def one_trial(trial: Trial, kind: str, victim: str, choice: random.Random) -> No
         if time.monotonic() >= end:
             killed = kill_one(trial, victim, running, choice)
         time.sleep(0.01)
-        assert time.monotonic() < end + ENDED_WITHIN_S, "there was nothing to kill"
+        has_ended = killed is None and trial.root.poll() is not None
+        assert not has_ended, f"ended by itself: {trial.root.communicate()[1]}"
+        assert time.monotonic() < end + ENDED_WITHIN_S, f"there was nothing to kill: {running}"
     if victim == "guard":
         wait_until(lambda: trial.guard(), "the guard has no successor")
         os.kill(trial.root.pid, signal.SIGKILL)  # the successor must do what the first would have done
@@ -159,6 +163,7 @@ def one_trial(trial: Trial, kind: str, victim: str, choice: random.Random) -> No
     when = f"{victim} killed after {delay:.2f} s"
     wait_until(lambda: not trial.environments(), f"{when}; still running: {trial.environments()}")
     wait_until(lambda: not any(map(Path.exists, names)), f"{when}; left {names}")
+    wait_until(lambda: not any(trial.temporary.iterdir()), f"{when}; left {[*trial.temporary.iterdir()]}")
     for port in ports:
         with socket.socket() as probe:
             assert probe.connect_ex(("127.0.0.1", port)) != 0, f"port {port} is still open"

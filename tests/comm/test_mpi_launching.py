@@ -76,9 +76,27 @@ class TestCommand:
             "COBRE_COMM_BACKEND": "mpi",
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            mpiexec.SESSIONS: command.leaves[0],
         }
         monkeypatch.setattr(mpiexec.os, "geteuid", lambda: 1000)
-        assert mpiexec_command(["prog"], 1, {}).env == {"COBRE_COMM_BACKEND": "mpi"}
+        assert mpiexec_command(["prog"], 1, {}).env.keys() == {"COBRE_COMM_BACKEND", mpiexec.SESSIONS}
+
+    def test_every_open_mpi_job_keeps_its_files_in_a_directory_of_its_own(self):
+        one, other = (mpiexec_command(["prog"], 2, {}) for _ in range(2))
+        assert one.leaves != other.leaves
+
+    @pytest.mark.parametrize(
+        ("environ", "options"),
+        [
+            ({"PRTE_MCA_prte_tmpdir_base": "/scratch"}, ()),
+            ({}, ("--prtemca", "prte_tmpdir_base", "/scratch")),
+        ],
+    )
+    def test_unless_the_user_says_where(self, environ, options):
+        # Open MPI refuses two directions.
+        command = mpiexec_command(["prog"], 2, environ, options)
+        assert command.leaves == ()
+        assert mpiexec.SESSIONS not in command.env
 
     def test_inside_a_job_the_network_is_not_switched_off(self):
         assert "sm,self" in mpiexec_command(["prog"], 2, {}).argv

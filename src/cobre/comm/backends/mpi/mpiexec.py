@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +28,9 @@ print(MPI.get_vendor()[0])
 print(min(paths, key=len, default=""))
 """
 PROBE_S = 60.0
+SESSIONS = "PRTE_MCA_prte_local_tmpdir_base"
+"""Where Open MPI's mpiexec keeps its own files, on the machine it runs on."""
+
 ALLOCATIONS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE", "FLUX_JOB_ID", "COBALT_JOBID")
 """Inside a job of a scheduler mpiexec may place ranks on several machines."""
 
@@ -51,6 +56,7 @@ def mpiexec_command(
     library = find_library()
     command = [str(find_mpiexec(library, environ)), "-n", str(size)]
     variables = {"COBRE_COMM_BACKEND": "mpi"}
+    leaves: tuple[str, ...] = ()
     if library.is_open_mpi:
         command += ["--oversubscribe", "--bind-to", "none"]
         if not any(environ.get(name) for name in ALLOCATIONS):
@@ -60,7 +66,12 @@ def mpiexec_command(
             command += ["--mca", "mpi_yield_when_idle", "1"]
         if os.geteuid() == 0:
             variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return RankCommand((*command, *options, *argv), variables, None)
+        if not any("tmpdir_base" in word for word in (*environ, *options)):
+            # Else they are in a directory named after its process id. One that was killed leaves it, and the next
+            # mpiexec with that id does not start: "The PMIx server's listener thread failed to start".
+            leaves = (f"{tempfile.gettempdir()}/cobre-mpiexec-{secrets.token_hex(8)}",)
+            variables[SESSIONS] = leaves[0]
+    return RankCommand((*command, *options, *argv), variables, None, leaves)
 
 
 def find_library() -> Library:
