@@ -90,7 +90,7 @@ fmt: setup       ## format Python and C++
 
 soak: setup $(MPI_READY) ## long runs: hundreds of random kills on shm, tcp and each MPI; a million collectives on shm
 	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
-	COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm/test_shm_soak.py
+	COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm/test_shm_soak.py tests/comm/test_launched_faults.py
 
 bench: setup     ## measure the collectives, call overhead, import time and a large opening tree on this machine
 	$(BIN)/cobre bench

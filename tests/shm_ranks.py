@@ -50,7 +50,10 @@ def attempt(call, *arguments):
 AT_SYSTEM_CALL = """
 import ctypes, errno, platform, struct
 KILL, TRAP, DENY, ALLOW = 0x80000000, 0x00030000, 0x00050000 | errno.EACCES, 0x7FFF0000
-NUMBERS = {"x86_64": {"membarrier": 324, "openat": 257}, "aarch64": {"membarrier": 283, "openat": 56}}
+NUMBERS = {
+    "x86_64": {"membarrier": 324, "openat": 257, "process_vm_readv": 310},
+    "aarch64": {"membarrier": 283, "openat": 56, "process_vm_readv": 270},
+}
 
 def at_system_call(name, action, flags=None):
     # From now on `action` instead of that call; with `flags` (of openat), only where it has one of them.

@@ -15,16 +15,20 @@ public:
     CallUnderWay(const CallUnderWay&) = delete;
     CallUnderWay& operator=(const CallUnderWay&) = delete;
 
-    // What a daemon thread holds that Python's end finds inside a call stays for ever. That is no mistake in the
+    // What a daemon thread holds when Python ends, inside a call or not, stays for ever. That is no mistake in the
     // bindings, and nanobind must not tell the user so.
     static void settle_at_exit() {
         nanobind::module_::import_("atexit").attr("register")(nanobind::cpp_function([] {
             Gil::begin_end();
-            if (count > 0) nanobind::set_leak_warnings(false);
+            if (count > 0 || have_other_threads()) nanobind::set_leak_warnings(false);
         }));
     }
 
 private:
+    static bool have_other_threads() noexcept {
+        return PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get())) != nullptr;
+    }
+
     inline static int count = 0;
 };
 

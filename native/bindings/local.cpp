@@ -50,7 +50,6 @@ public:
 
     nb::dict stats() {
         core_.lifetime().require_same_process("stats");
-        const CallLock lock(calls_);
         return as_dict(core_.statistics());
     }
 

@@ -95,22 +95,16 @@ class Shm {
 public:
     Shm(const std::string& name, int rank, int size, double connect_timeout, double timeout,
         const shm::Limits& limits, shm::Room room) {
-        const shm::Meeting meeting{name, {rank, size}, connect_timeout, shm::sane(limits, size), std::move(room)};
-        with_gil_lent([&](shm::Caller& caller) {
-            core_ =
-                std::make_unique<shm::Communicator>(shm::meet(meeting, caller), meeting.group, timeout, caller);
-        });
+        const shm::Meeting meeting{
+            name, {rank, size}, shm::Deadline(connect_timeout), shm::sane(limits, size), std::move(room)};
+        with_gil_lent([&](shm::Caller& caller) { core_ = shm::Communicator::start(meeting, timeout, caller); });
     }
 
     // The communicator of the same ranks that `split_local` returns.
     Shm(Shm& parent, const shm::Room& room) {
         parent.core().lifetime().require_usable("split_local");
         const CallLock lock(parent.calls_);
-        with_gil_lent([&](shm::Caller& caller) {
-            const double timeout = parent.core().timeout_s();
-            core_ = std::make_unique<shm::Communicator>(parent.core().split(room, timeout, caller),
-                                                        parent.core().group(), timeout, caller);
-        });
+        with_gil_lent([&](shm::Caller& caller) { core_ = parent.core().split(room, caller); });
     }
 
     int rank() const { return core_->group().rank; }
@@ -163,7 +157,6 @@ public:
 
     nb::dict stats() {
         core().lifetime().require_same_process("stats");
-        const CallLock lock(calls_);
         return as_dict(core().statistics());
     }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,14 +13,36 @@ enum class Operation : std::uint8_t { allgatherv, allreduce, broadcast, barrier 
 
 constexpr std::array<const char*, 4> operation_names = {"allgatherv", "allreduce", "broadcast", "barrier"};
 
-struct OperationStatistics {
-    std::uint64_t calls = 0;
-    std::uint64_t bytes = 0;  // of the result that this rank holds afterwards
-    double wait_s = 0.0;      // waiting for other ranks
-    double move_s = 0.0;      // copying and folding
+// A sum that one thread at a time adds to, at the price of a plain one, and that any may read meanwhile.
+template <class Number>
+class Tally {
+public:
+    Tally() = default;
+    Tally(const Tally& other) noexcept : sum_(other.get()) {}
+    Tally& operator=(const Tally& other) noexcept {
+        sum_.store(other.get(), std::memory_order_relaxed);
+        return *this;
+    }
+    ~Tally() = default;
+
+    Number get() const noexcept { return sum_.load(std::memory_order_relaxed); }
+    Tally& operator+=(Number more) noexcept {
+        sum_.store(get() + more, std::memory_order_relaxed);
+        return *this;
+    }
+
+private:
+    std::atomic<Number> sum_ = 0;
 };
 
-// Not synchronised: whoever serialises the calls serialises this, too.
+struct OperationStatistics {
+    Tally<std::uint64_t> calls;
+    Tally<std::uint64_t> bytes;  // of the result that this rank holds afterwards
+    Tally<double> wait_s;        // waiting for other ranks
+    Tally<double> move_s;        // copying and folding
+};
+
+// Whoever serialises the calls serialises what is added; who reads during a call sees some of its sums.
 class Statistics {
 public:
     OperationStatistics& operator[](Operation operation) noexcept {

@@ -171,8 +171,8 @@ void TraceScope::begin(Operation operation) noexcept {
 
 void TraceScope::end() noexcept {
     record_.duration_s = static_cast<float>(static_cast<double>(monotonic_ns() - record_.begin_ns) * 1e-9);
-    record_.wait_s = static_cast<float>(entry_.wait_s - before_.wait_s);
-    record_.bytes = entry_.bytes - before_.bytes;
+    record_.wait_s = static_cast<float>(entry_.wait_s.get() - before_.wait_s.get());
+    record_.bytes = entry_.bytes.get() - before_.bytes.get();
     if (std::uncaught_exceptions() > exceptions_) record_.operation |= TraceRecord::failed;
     track_->add(record_);
 }

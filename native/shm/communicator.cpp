@@ -44,23 +44,6 @@ std::uint64_t fold_unit(const Limits& limits, const comm::DType& dtype) noexcept
 
 }  // namespace
 
-Communicator::Communicator(std::shared_ptr<Mapping> segment, comm::Group group, double timeout_s, Caller& caller)
-    : segment_(std::move(segment)),
-      team_(Layout(segment_->data()), group, timeout_s, lifetime_),
-      timeout_s_(timeout_s),
-      lanes_(at(group.size)),
-      rows_(at(group.size)),
-      track_(group, "shm") {
-    const Call call = Call::attach();
-    team_.begin(call, caller);
-    bool can_read_all = true;
-    for (int rank = 0; rank < group.size && can_read_all; ++rank)
-        can_read_all = can_read(team_.record(rank).identity, team_.record(rank).probe_address);
-    team_.publish(call, can_read_all ? Call::is_ready : 0);
-    team_.agree(call);
-    may_read_ = team_.all_have(Call::is_ready);
-}
-
 void Communicator::close() noexcept {
     if (lifetime_.is_closed()) return;
     lifetime_.close();

@@ -13,14 +13,20 @@
 #include "shm/file.hpp"
 #include "shm/region.hpp"
 #include "shm/resource.hpp"
+#include "shm/segment.hpp"
 #include "shm/team.hpp"
 
 namespace cobre::shm {
 
 class Communicator {
 public:
-    // `segment` has all ranks registered. Collective: finds out what the ranks may do with each other.
-    Communicator(std::shared_ptr<Mapping> segment, comm::Group group, double timeout_s, Caller& caller);
+    // Meets the other ranks. Throws comm::Error: InitializationFailed, or AllocationFailed without room.
+    static std::unique_ptr<Communicator> start(const Meeting& meeting, double timeout_s, Caller& caller);
+
+    // `segment` has all ranks registered. Collective: finds out what the ranks may do with each other, as part of
+    // `call` and within its limit.
+    Communicator(std::shared_ptr<Mapping> segment, comm::Group group, double timeout_s, const Call& call,
+                 const TimeLimit& for_call, Caller& caller);
     ~Communicator() { close(); }
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
@@ -35,18 +41,18 @@ public:
     // `room` is what this rank's machine allows; the leader's counts. AllocationFailed on all ranks or on none.
     Region create_region(std::uint64_t count, const comm::DType& dtype, const Room& room, Caller& caller);
     void fence(std::uint64_t region, Caller& caller);
-    // A segment of the same ranks, each registered in it.
-    std::shared_ptr<Mapping> split(const Room& room, double connect_timeout_s, Caller& caller);
+    // Another communicator of the same ranks.
+    std::unique_ptr<Communicator> split(const Room& room, Caller& caller);
 
     // From any thread; a collective that waits elsewhere in this process fails. Never waits.
     void close() noexcept;
 
     comm::Group group() const noexcept { return team_.group(); }
-    double timeout_s() const noexcept { return timeout_s_; }
     comm::Lifetime& lifetime() noexcept { return lifetime_; }
     const comm::Statistics& statistics() const noexcept { return statistics_; }
 
 private:
+    Failure interruption(const Call& call) const;
     std::uint64_t place_of(const comm::Buffer& recv, const comm::Layout& layout) const noexcept;
     bool all_at(std::uint64_t place) const noexcept;
     bool may_read(std::uint64_t bytes) const noexcept {

@@ -13,11 +13,15 @@
 #include <cerrno>
 #include <cstring>
 
+#include "shm/deadline.hpp"
+
 namespace cobre::shm {
 
 namespace {
 
 constexpr const char* directory = "/dev/shm";
+
+constexpr double look_every_s = 0.02;  // whether a signal has come; it takes the GIL
 
 std::string path_of(const std::string& name) { return directory + name; }
 
@@ -93,13 +97,21 @@ FileDescriptor create_reserved_file(std::uint64_t bytes, const Room& room, const
     }
     ::fchmod(file.get(), 0600);  // whatever the umask says
     const Interleaved interleaved;
-    // In steps, so that a signal neither starts it all over again nor waits for the end of it.
-    constexpr std::uint64_t step = 64ULL << 20;
+    // In steps, so that a signal does not wait for the end of it. Kernels whose reservation a signal interrupts
+    // take back what it had done: then smaller steps are made, which end before the next signal of a timer.
+    constexpr std::uint64_t longest_step = 8ULL << 20;
+    constexpr std::uint64_t shortest_step = 4096;
+    std::uint64_t step = longest_step;
+    Deadline until_look(look_every_s);
     for (std::uint64_t done = 0; done < bytes;) {
         const std::uint64_t part = std::min(step, bytes - done);
         const int error = ::posix_fallocate(file.get(), static_cast<off_t>(done), static_cast<off_t>(part));
         if (error == 0) done += part;
-        if (error == EINTR && caller.is_interrupted()) throw Interrupted{};
+        step = error == EINTR ? std::max(step / 2, shortest_step) : std::min(step * 2, longest_step);
+        if (error == EINTR || until_look.is_over()) {
+            if (caller.is_interrupted()) throw Interrupted{};
+            until_look = Deadline(look_every_s);
+        }
         if (error == ENOSPC) refuse_for_size(bytes, done, purpose);
         if (error != 0 && error != EINTR)
             refuse(bytes,
@@ -122,6 +134,27 @@ FileDescriptor open_file(const std::string& name) noexcept {
 FileDescriptor open_file_of(std::int64_t pid, int number) noexcept {
     const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(number);
     return FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+}
+
+namespace {
+
+struct flock whole_file() noexcept {
+    struct flock range = {};
+    range.l_type = F_WRLCK;
+    range.l_whence = SEEK_SET;
+    return range;
+}
+
+}  // namespace
+
+void hold(const FileDescriptor& file) noexcept {
+    struct flock range = whole_file();
+    ::fcntl(file.get(), F_OFD_SETLK, &range);
+}
+
+bool is_held(const FileDescriptor& file) noexcept {
+    struct flock range = whole_file();
+    return ::fcntl(file.get(), F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
 }
 
 bool is_named(const FileDescriptor& file, const std::string& name) noexcept {

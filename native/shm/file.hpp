@@ -36,6 +36,11 @@ FileDescriptor open_file(const std::string& name) noexcept;
 // Opens what another process of this user has open under that number.
 FileDescriptor open_file_of(std::int64_t pid, int number) noexcept;
 
+// Keeps a lock on the file while it is open here, or in a child forked meanwhile.
+void hold(const FileDescriptor& file) noexcept;
+// Whether another process does; true also where the system cannot tell.
+bool is_held(const FileDescriptor& file) noexcept;
+
 // Takes the name away if it still belongs to this file.
 void unlink_file(const FileDescriptor& file, const std::string& name) noexcept;
 

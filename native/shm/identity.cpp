@@ -100,9 +100,13 @@ Identity own_identity() noexcept {
     return {::getpid(), state.start, this_machine().pid_namespace, this_machine().boot, state.stack};
 }
 
+bool is_in_this_namespace(const Identity& identity) noexcept {
+    return identity.pid_namespace == this_machine().pid_namespace;
+}
+
 Vitality vitality_of(const Identity& identity) noexcept {
     if (identity.boot != this_machine().boot) return Vitality::dead;
-    if (identity.pid_namespace != this_machine().pid_namespace) return Vitality::running;
+    if (!is_in_this_namespace(identity)) return Vitality::running;  // not to be seen from here
     ProcessState state;
     if (!process_state(identity.pid, state))  // no such entry, no /proc, or no descriptor left to open it with
         return exists_with_memory(identity.pid) ? Vitality::running : Vitality::dead;

@@ -19,6 +19,9 @@ struct Identity {
 
 Identity own_identity() noexcept;
 
+// Whether its pid means that process here, too.
+bool is_in_this_namespace(const Identity& identity) noexcept;
+
 enum class Vitality : std::uint8_t { running, stopped, dead };
 
 // Asks the kernel now. A zombie is dead, and so is a process that has become another program: neither will ever

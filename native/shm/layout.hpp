@@ -141,7 +141,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std
 class Layout {
 public:
     static constexpr std::uint64_t magic = 0x4D4853'4552424F43ULL;  // "COBRESHM"
-    static constexpr std::uint32_t version = 4;
+    static constexpr std::uint32_t version = 5;
 
     static std::uint64_t bytes_for(std::uint64_t size, const Limits& limits) noexcept;
     // Writes the header into zero-filled memory of `bytes_for` bytes.

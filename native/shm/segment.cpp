@@ -11,10 +11,9 @@
 #include <cstring>
 #include <thread>
 
-#include "shm/barrier.hpp"
 #include "shm/brief_name.hpp"
-#include "shm/direct_read.hpp"
 #include "shm/futex.hpp"
+#include "shm/registration.hpp"
 
 namespace cobre::shm {
 
@@ -22,20 +21,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
-
-[[noreturn]] void refuse(std::string text, std::string fix) {
-    throw comm::Error(comm::ErrorClass::initialization_failed, "shm", 0, 0, std::move(text), std::move(fix));
-}
-
-[[noreturn]] void refuse_for_all(Header& header, const Failure& failure) {
-    record_failure(header, 0, failure);
-    futex_wake(header.attached, largest_group);
-    Failure first = recorded_failure(header);
-    refuse(std::move(first.text), std::move(first.fix));
-}
-
-std::string quoted(const std::string& name) { return "the segment '" + name + "'"; }
-std::string process(const Identity& identity) { return "pid " + std::to_string(identity.pid); }
 
 // Takes the name away. Two processes may try at once: the lock lets the second see that the name is new.
 void reclaim(const FileDescriptor& file, const std::string& name) noexcept {
@@ -45,11 +30,11 @@ void reclaim(const FileDescriptor& file, const std::string& name) noexcept {
 
 std::size_t size_of_own(const FileDescriptor& file, const std::string& name) {
     struct stat info = {};
-    if (::fstat(file.get(), &info) != 0) refuse(quoted(name) + ": " + std::strerror(errno), "try again");
+    if (::fstat(file.get(), &info) != 0) refuse_start(quoted(name) + ": " + std::strerror(errno), "try again");
     if (info.st_uid != ::geteuid())
-        refuse(quoted(name) + " belongs to user " + std::to_string(info.st_uid) + ", not to this one (" +
-                   std::to_string(::geteuid()) + ")",
-               "start all ranks as one user, or choose another COBRE_SHM_NAME");
+        refuse_start(quoted(name) + " belongs to user " + std::to_string(info.st_uid) + ", not to this one (" +
+                         std::to_string(::geteuid()) + ")",
+                     "start all ranks as one user, or choose another COBRE_SHM_NAME");
     return static_cast<std::size_t>(info.st_size);
 }
 
@@ -60,8 +45,8 @@ public:
         const std::size_t bytes = size_of_own(file_, name);
         if (bytes >= sizeof(Header)) memory_ = std::make_shared<Mapping>(file_, bytes);
         if (!memory_ || !*memory_ || header().magic != Layout::magic)
-            refuse("/dev/shm" + name + " exists but is not a Cobre segment",
-                   "choose another COBRE_SHM_NAME, or remove that file if it is yours");
+            refuse_start("/dev/shm" + name + " exists but is not a Cobre segment",
+                         "choose another COBRE_SHM_NAME, or remove that file if it is yours");
     }
 
     Header& header() const noexcept { return *reinterpret_cast<Header*>(memory_->data()); }
@@ -73,21 +58,28 @@ public:
         if (!is_of_this_version()) identity.stack = 0;  // earlier ones had none
         return identity;
     }
-    bool is_orphaned() const noexcept { return vitality_of(creator()) == Vitality::dead; }
+    // Of a process in another PID namespace only the lock tells, which earlier versions did not take.
+    bool is_orphaned() const noexcept {
+        if (vitality_of(creator()) == Vitality::dead) return true;
+        return is_of_this_version() && !is_in_this_namespace(creator()) && !is_held(file_);
+    }
     std::string made_by() const {
-        return process(creator()) + (is_of_this_version() ? "" : ", of another version of Cobre") + ", alive";
+        return process_text(creator()) + (is_of_this_version() ? "" : ", of another version of Cobre") +
+               (is_in_this_namespace(creator()) ? ", alive" : ", in another container or PID namespace");
     }
 
     // Before anything behind the creator is believed.
     void require_layout(const std::string& name) const {
         if (is_of_this_version() && header().total_bytes == memory_->size()) return;
-        refuse(quoted(name) + " was made by another version of Cobre (" + process(creator()) + ", layout " +
-                   std::to_string(header().version) + "." + std::to_string(header().record_bytes) + ", here " +
-                   std::to_string(Layout::version) + "." + std::to_string(sizeof(RankRecord)) + ")",
-               "install one version of pycobre for all ranks, or choose another COBRE_SHM_NAME");
+        refuse_start(quoted(name) + " was made by another version of Cobre (" + process_text(creator()) +
+                         ", layout " + std::to_string(header().version) + "." +
+                         std::to_string(header().record_bytes) + ", here " + std::to_string(Layout::version) +
+                         "." + std::to_string(sizeof(RankRecord)) + ")",
+                     "install one version of pycobre for all ranks, or choose another COBRE_SHM_NAME");
     }
 
     const FileDescriptor& file() const noexcept { return file_; }
+    FileDescriptor release_file() noexcept { return std::move(file_); }
     std::shared_ptr<Mapping> memory() const noexcept { return memory_; }
 
 private:
@@ -103,10 +95,11 @@ public:
         std::shared_ptr<Mapping> memory = meeting_.group.rank == 0 ? create() : find();
         const Layout layout(memory->data());
         try {
-            join(layout, meeting_, caller_);
+            register_rank(layout, meeting_.group);
+            await_all(layout, meeting_.name, meeting_.group, meeting_.deadline, caller_);
         } catch (...) {
-            const bool is_orphaned = vitality_of(layout.header().creator) == Vitality::dead;
-            if (meeting_.group.rank == 0 || is_orphaned) unlink_file(file_, meeting_.name);
+            if (meeting_.group.rank == 0) unlink_file(file_, meeting_.name);
+            else if (vitality_of(layout.header().creator) == Vitality::dead) reclaim(file_, meeting_.name);
             throw;
         }
         unlink_file(file_, meeting_.name);  // every rank does, so that it is gone when any of them goes on
@@ -124,14 +117,16 @@ private:
             throw;
         }
         auto memory = std::make_shared<Mapping>(file_, bytes);
-        if (!*memory) refuse(std::string("cannot map the segment: ") + std::strerror(errno), "raise ulimit -v");
+        if (!*memory)
+            refuse_start(std::string("cannot map the segment: ") + std::strerror(errno), "raise ulimit -v");
         Layout::initialise(memory->data(), size, meeting_.limits, fresh_nonce());
+        hold(file_);
         for (;;) {
             const int error = link_file(file_, meeting_.name);
             if (error == 0) return memory;
             if (error != EEXIST)
-                refuse("cannot create " + quoted(meeting_.name) + ": " + std::strerror(error),
-                       "let this user write to /dev/shm, or choose another COBRE_SHM_NAME");
+                refuse_start("cannot create " + quoted(meeting_.name) + ": " + std::strerror(error),
+                             "let this user write to /dev/shm, or choose another COBRE_SHM_NAME");
             reclaim_or_refuse();
         }
     }
@@ -153,13 +148,14 @@ private:
         Layout::initialise(memory.data(), size, bare, needed);
         Header& header = Layout(memory.data()).header();
         record_failure(header, 0, failure);
+        hold(file_);
         if (link_file(file_, meeting_.name) != 0) return;
         // Who comes later than this sees no segment, as if rank 0 had never started.
-        const auto deadline = Clock::now() + std::chrono::duration<double>(std::min(meeting_.timeout_s, 2.0));
+        const Deadline deadline(std::min(meeting_.deadline.left_s(), 2.0));
         for (;;) {
             // Acquire is not needed: that they have come is all that counts.
             const std::uint32_t come = header.attached.load(std::memory_order_relaxed);
-            if (come + 1 >= size || Clock::now() > deadline) break;
+            if (come + 1 >= size || deadline.is_over()) break;
             caller_.let_go();
             futex_wait(header.attached, come, microseconds{20'000});
             if (caller_.is_interrupted()) {
@@ -175,7 +171,7 @@ private:
         if (!existing) return;  // gone meanwhile
         const Found found(std::move(existing), meeting_.name);
         if (!found.is_orphaned())
-            refuse(
+            refuse_start(
                 quoted(meeting_.name) + " belongs to a group that is starting: its rank 0 is " + found.made_by(),
                 "choose another COBRE_SHM_NAME, or end that process first");
         reclaim(found.file(), meeting_.name);
@@ -184,24 +180,23 @@ private:
     FileDescriptor open_existing() const {
         FileDescriptor file = open_file(meeting_.name);
         if (!file && errno != ENOENT)
-            refuse("cannot open " + quoted(meeting_.name) + ": " + std::strerror(errno),
-                   "start all ranks as one user, or choose another COBRE_SHM_NAME");
+            refuse_start("cannot open " + quoted(meeting_.name) + ": " + std::strerror(errno),
+                         "start all ranks as one user, or choose another COBRE_SHM_NAME");
         return file;
     }
 
     std::shared_ptr<Mapping> find() {
-        const auto begin = Clock::now();
         std::string state = "does not exist: rank 0 has not started";
         for (microseconds pause{200};; pause = std::min(2 * pause, microseconds{5000})) {
             if (FileDescriptor file = open_existing()) {
                 Found found(std::move(file), meeting_.name);
                 if (!found.is_orphaned()) return enter_found(found);
-                state = "was left by " + process(found.creator()) + ", which is dead; rank 0 has not started";
+                state = "was left by " + process_text(found.creator()) + ", which is dead; rank 0 has not started";
             }
-            if (std::chrono::duration<double>(Clock::now() - begin).count() > meeting_.timeout_s)
-                refuse(quoted(meeting_.name) + " " + state,
-                       "start rank 0, give all ranks the same COBRE_SHM_NAME, or raise "
-                       "COBRE_SHM_CONNECT_TIMEOUT_MS; see rank 0's output if it failed");
+            if (meeting_.deadline.is_over())
+                refuse_start(quoted(meeting_.name) + " " + state,
+                             "start rank 0, give all ranks the same COBRE_SHM_NAME, or raise "
+                             "COBRE_SHM_CONNECT_TIMEOUT_MS; see rank 0's output if it failed");
             caller_.let_go();
             std::this_thread::sleep_for(pause);
             if (caller_.is_interrupted()) throw Interrupted{};
@@ -227,7 +222,7 @@ private:
                                                 " but rank 0 with size " + std::to_string(found.header().size),
                                             "give every rank the same COBRE_SHM_SIZE"});
         std::shared_ptr<Mapping> memory = found.memory();
-        file_ = FileDescriptor(::dup(found.file().get()));
+        file_ = found.release_file();
         return memory;
     }
 
@@ -236,117 +231,23 @@ private:
     FileDescriptor file_;
 };
 
-// Claims the rank's record. Whoever comes second is refused, and all with it: one of the two is misconfigured.
-void register_rank(const Layout& layout, comm::Group group) {
-    Header& header = layout.header();
-    RankRecord& record = layout.record(group.rank);
-    const Identity identity = own_identity();
-    const std::string who = "rank " + std::to_string(group.rank);
-    if (identity.pid_namespace != header.creator.pid_namespace)
-        refuse_for_all(header,
-                       {who + " runs in another PID namespace than rank 0, so neither can see the other live",
-                        "start all ranks in one container, or let the containers share PIDs"});
-    Claim first;
-    // Relaxed: claiming orders nothing; the record is published by the release below.
-    if (!record.claim.compare_exchange_strong(first, Claim(identity), std::memory_order_relaxed))
-        refuse_for_all(header, {who + " is registered twice: by " + process(first.identity(header.creator)) +
-                                    " and by " + process(identity),
-                                "give every rank its own COBRE_SHM_RANK"});
-    record.identity = identity;
-    record.cpus = CpuMask::of_this_process();
-    record.cgroup_cpus = cgroup_cpus();
-    record.accepts_barriers = accept_barriers();
-    record.probe_address = probe_address();
-    // Release pairs with the acquire in await_all: who counts us may read our record.
-    record.state.store(RankState::attached, std::memory_order_release);
-    header.attached.fetch_add(1, std::memory_order_release);
-    futex_wake(header.attached, largest_group);
-}
-
-// Who is, or is about to become, that rank; pid 0 while nobody is known to. Rank 0 made the segment.
-Identity candidate(const Layout& layout, std::size_t rank) noexcept {
-    const RankRecord& record = layout.records()[rank];
-    // Acquire pairs with the release in register_rank.
-    const RankState state = record.state.load(std::memory_order_acquire);
-    if (state == RankState::closed) return {};  // it may end
-    if (state == RankState::attached) return record.identity;
-    return rank == 0 ? layout.header().creator
-                     : record.claim.load(std::memory_order_relaxed).identity(layout.header().creator);
-}
-
-std::string missing_ranks(const Layout& layout) {
-    std::string list;
-    for (std::size_t r = 0; r < layout.records().size(); ++r) {
-        if (layout.records()[r].state.load(std::memory_order_relaxed) != RankState::absent) continue;
-        const Identity begun = candidate(layout, r);
-        list += (list.empty() ? "" : ", ") + std::to_string(r);
-        if (begun.pid == 0) continue;
-        const bool is_stopped = vitality_of(begun) == Vitality::stopped;
-        list += " (" + process(begun) + (is_stopped ? ", which is stopped)" : ", which has only begun)");
-    }
-    return list;
-}
-
-void refuse_if_one_died(const Layout& layout) {
-    for (std::size_t r = 0; r < layout.records().size(); ++r) {
-        const Identity one = candidate(layout, r);
-        if (one.pid != 0 && vitality_of(one) == Vitality::dead)
-            refuse_for_all(layout.header(),
-                           {"rank " + std::to_string(r) + " (" + process(one) + ") died during start-up",
-                            "see its output for what ended it; then start all ranks again"});
-    }
-}
-
-void await_all(const Layout& layout, const Meeting& meeting, Caller& caller) {
-    Header& header = layout.header();
-    const auto size = static_cast<std::uint32_t>(meeting.group.size);
-    const auto begin = Clock::now();
-    for (;;) {
-        if (has_failed(header, 0)) refuse_for_all(header, {});
-        // Acquire pairs with the release in register_rank.
-        const std::uint32_t attached = header.attached.load(std::memory_order_acquire);
-        if (attached == size) return;
-        caller.let_go();
-        futex_wait(header.attached, attached, microseconds{20'000});
-        if (header.attached.load(std::memory_order_acquire) == size) continue;
-        refuse_if_one_died(layout);
-        if (std::chrono::duration<double>(Clock::now() - begin).count() > meeting.timeout_s)
-            refuse_for_all(header, {"of " + std::to_string(size) + " ranks these have not come to " +
-                                        quoted(meeting.name) + " in time: " + missing_ranks(layout),
-                                    "start every rank with the same COBRE_SHM_NAME and COBRE_SHM_SIZE, or raise "
-                                    "COBRE_SHM_CONNECT_TIMEOUT_MS"});
-        if (caller.is_interrupted()) {
-            record_failure(
-                header, 0,
-                {"rank " + std::to_string(meeting.group.rank) + " was interrupted by a signal during start-up",
-                 "start all ranks again"});
-            throw Interrupted{};
-        }
-    }
-}
-
 }  // namespace
-
-void join(const Layout& layout, const Meeting& meeting, Caller& caller) {
-    register_rank(layout, meeting.group);
-    await_all(layout, meeting, caller);
-}
 
 std::shared_ptr<Mapping> meet(const Meeting& meeting, Caller& caller) {
     if (meeting.group.size > largest_group)
-        refuse(std::to_string(meeting.group.size) + " ranks are more than one machine runs; the most is " +
-                   std::to_string(largest_group),
-               "start fewer ranks, or use tcp or mpi over several machines");
+        refuse_start(std::to_string(meeting.group.size) + " ranks are more than one machine runs; the most is " +
+                         std::to_string(largest_group),
+                     "start fewer ranks, or use tcp or mpi over several machines");
     if (meeting.group.size > 1) return Entrance(meeting, caller).enter();
     std::shared_ptr<Mapping> memory = make_private_segment(1, meeting.limits);
-    join(Layout(memory->data()), meeting, caller);
+    register_rank(Layout(memory->data()), meeting.group);
     return memory;
 }
 
 std::shared_ptr<Mapping> make_private_segment(int size, const Limits& limits) {
     const auto ranks = static_cast<std::uint64_t>(size);
     auto memory = std::make_shared<Mapping>(Layout::bytes_for(ranks, limits));
-    if (!*memory) refuse(std::string("cannot map the segment: ") + std::strerror(errno), "raise ulimit -v");
+    if (!*memory) refuse_start(std::string("cannot map the segment: ") + std::strerror(errno), "raise ulimit -v");
     Layout::initialise(memory->data(), ranks, limits, fresh_nonce());
     return memory;
 }
@@ -378,7 +279,8 @@ std::uint64_t fresh_nonce() {
 Creator creator_of(const std::string& name) {
     FileDescriptor file = open_file(name);
     if (!file)
-        refuse("cannot open " + quoted(name) + ": " + std::strerror(errno), "look at it as the user who made it");
+        refuse_start("cannot open " + quoted(name) + ": " + std::strerror(errno),
+                     "look at it as the user who made it");
     if (const Identity maker = maker_in(name); maker.pid != 0) {
         size_of_own(file, name);
         return {maker.pid, vitality_of(maker) != Vitality::dead};

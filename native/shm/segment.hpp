@@ -6,6 +6,7 @@
 #include <string>
 
 #include "comm/arguments.hpp"
+#include "shm/deadline.hpp"
 #include "shm/file.hpp"
 #include "shm/layout.hpp"
 #include "shm/resource.hpp"
@@ -16,7 +17,7 @@ namespace cobre::shm {
 struct Meeting {
     std::string name;  // begins with '/'
     comm::Group group;
-    double timeout_s = 30.0;
+    Deadline deadline;
     Limits limits;  // rank 0's hold
     Room room;
 };
@@ -27,9 +28,6 @@ std::shared_ptr<Mapping> meet(const Meeting& meeting, Caller& caller);
 
 // An initialised segment in memory of this process alone.
 std::shared_ptr<Mapping> make_private_segment(int size, const Limits& limits);
-
-// Registers this rank in the segment and waits for all others. Any failure is written down for them.
-void join(const Layout& layout, const Meeting& meeting, Caller& caller);
 
 // Who made the segment or region of that name, which still has it. Throws InitializationFailed for a file that is
 // none of ours.

@@ -1,4 +1,4 @@
-// The collectives that hand out memory: regions, and the segment of a split communicator.
+// The collectives that hand out memory: regions, and the segment for a split communicator.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -25,6 +25,11 @@ void write_note(Header& header, const std::string& text, const std::string& fix)
 }
 
 }  // namespace
+
+Failure Communicator::interruption(const Call& call) const {
+    return {"rank " + std::to_string(group().rank) + " was interrupted by a signal in " + call.describe(),
+            "start all ranks again"};
+}
 
 // The others open the leader's file where the kernel lists it, so that it never has a name that could be left.
 std::shared_ptr<Mapping> Communicator::share_memory(const Call& call, std::uint64_t bytes, const Room& room,
@@ -55,8 +60,7 @@ std::shared_ptr<Mapping> Communicator::share_memory(const Call& call, std::uint6
             is_well = false;
             write_note(team_.header(), error.message(), error.fix());
         } catch (const Interrupted&) {
-            team_.waiter().record(
-                {"rank 0 was interrupted by a signal in " + call.describe(), "start all ranks again"});
+            team_.waiter().record(interruption(call));
             throw;
         }
     }
@@ -122,15 +126,6 @@ void Communicator::fence(std::uint64_t region, Caller& caller) {
     team_.begin(call, caller);
     team_.publish(call, 0);
     team_.agree(call);
-}
-
-std::shared_ptr<Mapping> Communicator::split(const Room& room, double connect_timeout_s, Caller& caller) {
-    const Meeting meeting{"(of split_local)", group(), connect_timeout_s, team_.limits(), room};
-    const std::uint64_t bytes = Layout::bytes_for(static_cast<std::uint64_t>(group().size), team_.limits());
-    std::shared_ptr<Mapping> memory =
-        share_memory(Call::split_local(), bytes, room, "the segment of split_local()", true, caller);
-    join(Layout(memory->data()), meeting, caller);
-    return memory;
 }
 
 }  // namespace cobre::shm

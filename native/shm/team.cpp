@@ -19,11 +19,11 @@ void prepare_to_write(const void* line) noexcept {
 
 }  // namespace
 
-Team::Team(const Layout& layout, comm::Group group, double timeout_s, const comm::Lifetime& lifetime)
+Team::Team(const Layout& layout, comm::Group group, const TimeLimit& limit, const comm::Lifetime& lifetime)
     : layout_(layout),
       group_(group),
       limits_(layout.header().limits),
-      waiter_(layout, group, timeout_s, lifetime),
+      waiter_(layout, group, limit, lifetime),
       rings_(static_cast<std::size_t>(group.size), Ring(limits_.ring_bytes)),
       free_until_(limits_.ring_bytes) {
     CpuMask cpus;

@@ -27,7 +27,7 @@ static_assert(sizeof(Offer) <= slot_payload);
 
 class Team {
 public:
-    Team(const Layout& layout, comm::Group group, double timeout_s, const comm::Lifetime& lifetime);
+    Team(const Layout& layout, comm::Group group, const TimeLimit& limit, const comm::Lifetime& lifetime);
 
     comm::Group group() const noexcept { return group_; }
     const Limits& limits() const noexcept { return limits_; }

@@ -148,25 +148,25 @@ void Waiter::look_for_trouble(FunctionRef<bool()> ready, FunctionRef<bool(int)> 
                   ") has died, exited or become another program" + where,
               "see the output of " + who + " for what ended it; then start all ranks again"});
     }
-    if (const std::uint64_t read = read_by(awaits); read != seen_read_) {  // the timeout counts from here
+    if (const std::uint64_t read = read_by_others(); read != seen_read_) {  // the timeout counts from here
         seen_read_ = read;
         counting_since_ = Clock::now();
     }
-    if (std::chrono::duration<double>(Clock::now() - counting_since_).count() > timeout_s_)
-        fail({"after " + seconds_text(timeout_s_) + " " + me + " still waits in " + call_text() + " for " +
+    if (std::chrono::duration<double>(Clock::now() - counting_since_).count() > limit_.seconds)
+        fail({"after " + seconds_text(limit_.seconds) + " " + me + " still waits in " + call_text() + " for " +
                   missing(awaits),
-              "see what keeps it, or allow more time: COBRE_SHM_TIMEOUT_SECS or ShmConfig(timeout=…)"});
+              limit_.fix});
     if (caller_->is_interrupted()) {
         record({me + " was interrupted by a signal in " + call_text(), "start all ranks again"});
         throw Interrupted{};
     }
 }
 
-std::uint64_t Waiter::read_by(FunctionRef<bool(int)> awaits) const noexcept {
+// Also by those who are not awaited any more: otherwise each that comes would look like progress of the rest.
+std::uint64_t Waiter::read_by_others() const noexcept {
     std::uint64_t pieces = 0;
     for (int rank = 0; rank < group_.size; ++rank)
-        if (rank != group_.rank && awaits(rank))
-            pieces += layout_.record(rank).read.position.load(std::memory_order_relaxed);
+        if (rank != group_.rank) pieces += layout_.record(rank).read.position.load(std::memory_order_relaxed);
     return pieces;
 }
 

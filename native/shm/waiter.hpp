@@ -30,6 +30,21 @@ protected:
     ~Caller() = default;
 };
 
+// How long a call waits without anything having moved, and what to do about it.
+struct TimeLimit {
+    double seconds = 0.0;
+    const char* fix = "";
+
+    static TimeLimit of_call(double seconds) noexcept {
+        return {seconds, "see what keeps it, or allow more time: COBRE_SHM_TIMEOUT_SECS or ShmConfig(timeout=…)"};
+    }
+    static TimeLimit of_start(double seconds) noexcept {
+        return {seconds,
+                "see what keeps it, or allow more time: COBRE_SHM_CONNECT_TIMEOUT_MS or "
+                "ShmConfig(connect_timeout=…)"};
+    }
+};
+
 struct Patience {
     int spins = 0;
     int yields = 0;
@@ -45,9 +60,11 @@ struct Patience {
 
 class Waiter {
 public:
-    Waiter(const Layout& layout, comm::Group group, double timeout_s, const comm::Lifetime& lifetime) noexcept
-        : layout_(layout), group_(group), timeout_s_(timeout_s), lifetime_(lifetime) {}
+    Waiter(const Layout& layout, comm::Group group, const TimeLimit& limit,
+           const comm::Lifetime& lifetime) noexcept
+        : layout_(layout), group_(group), limit_(limit), lifetime_(lifetime) {}
 
+    void set_limit(const TimeLimit& limit) noexcept { limit_ = limit; }
     void set_patience(Patience patience) noexcept { patience_ = patience; }
 
     // Every call begins with this; `call` and `caller` must outlive it.
@@ -83,6 +100,7 @@ public:
     // After publishing something: wakes those who sleep for it. One load while nobody sleeps.
     void wake() noexcept {
         if (patience_.publishers_fence) std::atomic_thread_fence(std::memory_order_seq_cst);
+        else std::atomic_signal_fence(std::memory_order_seq_cst);  // nor may the compiler look first
         // Acquire pairs with the increment in `sleep`: whom each sleeper sleeps for comes before it.
         if (layout_.header().sleepers.load(std::memory_order_acquire) != 0) [[unlikely]]
             wake_sleepers(false);
@@ -126,12 +144,12 @@ private:
     void sleep(FunctionRef<bool()> ready, std::uint32_t asleep_for, std::chrono::microseconds slice) noexcept;
     void look_for_trouble(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits);
     void wake_sleepers(bool all) noexcept;
-    std::uint64_t read_by(FunctionRef<bool(int)> awaits) const noexcept;
+    std::uint64_t read_by_others() const noexcept;
     std::string missing(FunctionRef<bool(int)> awaits) const;
 
     Layout layout_;
     comm::Group group_;
-    double timeout_s_;
+    TimeLimit limit_;
     const comm::Lifetime& lifetime_;
     Patience patience_;
     std::uint64_t sequence_ = 0;
@@ -139,7 +157,7 @@ private:
     Caller* caller_ = nullptr;
     bool is_counting_ = false;
     Clock::time_point counting_since_;
-    std::uint64_t seen_read_ = 0;  // by those who are awaited, when last looked at
+    std::uint64_t seen_read_ = 0;  // by others, when last looked at
     double waited_s_ = 0.0;
 };
 

@@ -185,17 +185,11 @@ int Communicator::agree_on_region(std::uint64_t count, const comm::DType& dtype,
 
 void Communicator::count(Operation operation, std::size_t bytes, const comm::Stopwatch& watch) {
     const double spent_s = watch.seconds();
-    const std::lock_guard guard(counting_);
     comm::OperationStatistics& entry = statistics_[operation];
     entry.calls += 1;
     entry.bytes += bytes;
     entry.wait_s += exchange_.waited_s();
     entry.move_s += std::max(0.0, spent_s - exchange_.waited_s());
-}
-
-comm::Statistics Communicator::statistics() const {
-    const std::lock_guard guard(counting_);
-    return statistics_;
 }
 
 void Communicator::close() noexcept {

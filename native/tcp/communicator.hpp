@@ -45,7 +45,7 @@ public:
 
     comm::Group group() const noexcept { return group_; }
     comm::Lifetime& lifetime() noexcept { return lifetime_; }
-    comm::Statistics statistics() const;
+    const comm::Statistics& statistics() const noexcept { return statistics_; }
 
 private:
     struct Remembered {
@@ -91,7 +91,6 @@ private:
     bool is_watched_ = false;
     bool is_busy_ = false;
     bool is_leaving_ = false;
-    mutable std::mutex counting_;
     comm::Statistics statistics_;
     comm::Track track_;
     std::unique_ptr<std::thread> watcher_;

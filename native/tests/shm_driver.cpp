@@ -14,6 +14,7 @@
 
 #include "comm/fold.hpp"
 #include "shm/communicator.hpp"
+#include "shm/registration.hpp"
 #include "shm/segment.hpp"
 
 namespace {
@@ -188,10 +189,9 @@ enum class Cores { real, plenty };
 void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, const shm::Limits& limits,
               Cores cores, std::barrier<>& all_joined, int rounds) {
     Quiet quiet;
-    shm::Meeting meeting;
-    meeting.group = group;
     const shm::Layout layout(segment->data());
-    shm::join(layout, meeting, quiet);
+    shm::register_rank(layout, group);
+    shm::await_all(layout, "of the driver", group, shm::Deadline(60.0), quiet);
     if (cores == Cores::plenty) {
         all_joined.arrive_and_wait();  // whoever still looked for others has found them
         shm::RankRecord& record = layout.record(group.rank);
@@ -199,7 +199,8 @@ void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, c
         record.cgroup_cpus = shm::largest_group;
         all_joined.arrive_and_wait();
     }
-    shm::Communicator communicator(segment, group, 60.0, quiet);
+    shm::Communicator communicator(segment, group, 60.0, shm::Call::attach(), shm::TimeLimit::of_call(60.0),
+                                   quiet);
     Rank rank(communicator, static_cast<std::uint64_t>(group.size));
     const std::size_t chunk = limits.chunk_bytes;
     std::vector<std::size_t> lengths = {1, 2, 5, 6, 7, 97};

@@ -94,6 +94,19 @@ def test_the_segment_of_a_dead_creator_is_a_problem_until_it_is_cleaned(cobre, c
     assert_reported_and_removed(cobre, SEGMENT, creator.pid)
 
 
+def test_a_segment_whose_group_chose_the_name_is_found_too(cobre):
+    with Ranks(0, "") as ranks:
+        creator = ranks.add(0, 2, "ShmCommunicator.attach(config(connect_timeout=60))").process
+        path = SEGMENT.with_name(ranks.name[1:])
+        end = time.monotonic() + 20
+        while not path.exists():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        creator.send_signal(signal.SIGKILL)
+        creator.wait()
+        assert_reported_and_removed(cobre, path, creator.pid)
+
+
 # Ranks that may not look into each other give a region a name, and here the last to open it never does.
 NAMED_REGION = f"""
 {AT_SYSTEM_CALL}

@@ -148,6 +148,23 @@ sys.exit(os.waitstatus_to_exitcode(status))
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
 
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_daemon_thread_that_outlives_the_program_is_no_leak_of_ours(is_closed):
+    program = f"""
+import threading, time
+from cobre.comm import LocalCommunicator
+comm = LocalCommunicator()
+def watch():
+    while True:
+        time.sleep(0.01)
+threading.Thread(target=watch, daemon=True).start()
+if {is_closed}:
+    comm.close()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_the_split_is_one_of_its_own(comm):
     with comm.split_local() as node:
         assert (node.rank, node.size) == (0, 1)

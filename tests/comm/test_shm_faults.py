@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shm_ranks import IS_BUSY, NOTICED_S, Ranks, own_segments, run
+from shm_ranks import AT_SYSTEM_CALL, IS_BUSY, NOTICED_S, Ranks, own_segments, run
 
 TIMEOUT_S = 2.0
 
@@ -74,6 +74,7 @@ def test_a_rank_that_is_gone_is_named_at_once(call, end):
     assert not own_segments()
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("call", CALLS)
 def test_a_stopped_rank_is_waited_for_until_the_timeout(call):
     with Ranks(3, body(CALLS[call], "os.kill(os.getpid(), signal.SIGSTOP)")) as ranks:
@@ -81,6 +82,47 @@ def test_a_stopped_rank_is_waited_for_until_the_timeout(call):
         assert_all_told(survivors, 2, "stopped", within=TIMEOUT_S + NOTICED_S)
         assert max(rank.said[0]["seconds"] for rank in survivors) > 0.9 * TIMEOUT_S
     assert not own_segments(ranks.name)
+
+
+@pytest.mark.waits
+@pytest.mark.parametrize("fate", ["KILL", "TRAP"])
+@pytest.mark.parametrize("point", ["membarrier", "process_vm_readv"])
+def test_a_rank_that_gets_stuck_within_a_split_is_named_and_the_parent_remembers_it(point, fate):
+    """While it registers in the new segment, or after that."""
+    stuck = f"""
+{AT_SYSTEM_CALL}
+comm = ShmCommunicator.attach(config())
+comm.barrier()
+if rank == victim:
+    stop_when_trapped()
+    at_system_call("{point}", {fate})
+attempt(comm.split_local)
+attempt(comm.barrier)
+"""
+    with Ranks(3, stuck) as ranks:
+        survivors = ranks.finish(but=2)[:-1]
+        word = "died" if fate == "KILL" else "stopped"
+        assert_all_told(survivors, 2, "split_local()", word, within=TIMEOUT_S + NOTICED_S)
+
+
+@pytest.mark.waits
+def test_the_timeout_does_not_start_again_when_another_rank_comes():
+    late = """
+comm = ShmCommunicator.attach(config())
+n = 200_000
+for _ in range(12):  # of all paths, also the one on which ranks say how far they have read
+    comm.allgatherv(np.ones(n), np.empty(size * n), [n] * size, range(0, size * n, n))
+if rank == victim:
+    linger()
+if rank == 1:
+    time.sleep(1.5)
+attempt(comm.barrier)
+"""
+    with Ranks(3, late) as ranks:
+        first = ranks.finish(but=2)[0].said[0]
+        assert "rank 2" in first["text"], first
+        assert "rank 1 (pid" not in first["text"].partition("for")[2], first
+        assert first["seconds"] < 1.5 + 0.8 * TIMEOUT_S, first
 
 
 @pytest.mark.parametrize("end", [*ENDS, "SIGSTOP"])

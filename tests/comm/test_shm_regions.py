@@ -216,3 +216,42 @@ say(before=before, after=held())
     )
     for rank in ranks:
         assert rank.said[0]["before"] == rank.said[0]["after"], rank.output
+
+
+@pytest.mark.skipif(shutil.disk_usage("/dev/shm").free < 2 << 30, reason="needs a /dev/shm of 2 GiB")
+def test_a_signal_is_answered_while_a_region_is_reserved():
+    ranks = run(
+        2,
+        """
+comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=20))
+def handler(number, frame):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, handler)
+comm.barrier()
+try:
+    if rank == 0:
+        signal.setitimer(signal.ITIMER_REAL, 0.03)
+    attempt(lambda: comm.create_shared_region(1 << 30, "u1"))
+except KeyboardInterrupt:
+    attempt(comm.barrier)
+""",
+    )
+    for rank in ranks:  # while it is, not afterwards: then rank 1 would have its region
+        assert rank.said[0]["error"] == "CollectiveFailed", rank.output
+        assert "rank 0 was interrupted by a signal in create_shared_region" in rank.said[0]["text"], (
+            rank.output
+        )
+
+
+def test_a_timer_shorter_than_a_reservation_does_not_keep_it_from_its_end():
+    [rank] = run(
+        1,
+        """
+comm = ShmCommunicator.attach(config())
+signal.signal(signal.SIGALRM, lambda number, frame: None)
+signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+attempt(lambda: comm.create_shared_region(32 << 20, "u1"))
+signal.setitimer(signal.ITIMER_REAL, 0)
+""",
+    )
+    assert rank.said[0]["error"] is None, rank.output

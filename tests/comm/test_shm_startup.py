@@ -127,11 +127,16 @@ if rank == {victim}:
     assert not (FOLDER / ranks.name[1:]).exists() or victim != 0
 
 
-def test_a_rank_that_dies_while_it_registers_is_named_at_once():
+# What a rank asks the kernel while it registers, and what once all have: whose memory it may read.
+POINTS = {"registering": "membarrier", "settling": "process_vm_readv"}
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_rank_that_dies_while_it_registers_or_afterwards_is_named_at_once(point):
     dying = f"""
 {AT_SYSTEM_CALL}
 if rank == 1:
-    at_system_call("membarrier", KILL)
+    at_system_call("{POINTS[point]}", KILL)
 say(at=time.monotonic())
 {ATTACH}
 """
@@ -142,7 +147,8 @@ say(at=time.monotonic())
         for rank in (ranks.ranks[0], ranks.ranks[2]):
             told = rank.said[1]
             assert told["error"] == "InitializationFailed", rank.output
-            assert f"rank 1 (pid {dead.process.pid}) died" in told["text"], rank.output
+            assert f"rank 1 (pid {dead.process.pid})" in told["text"], rank.output
+            assert "died" in told["text"], rank.output
             assert told["at"] - all_there < NOTICED_S, rank.output
 
 
@@ -159,6 +165,46 @@ if rank == 1:
         ranks.finish(but=1)
         for rank in (ranks.ranks[0], ranks.ranks[2]):
             assert_refused(rank, f": 1 (pid {ranks.ranks[1].process.pid}, which is stopped)")
+
+
+@pytest.mark.waits
+@pytest.mark.parametrize("timeout", [0.5, 30.0])
+def test_a_rank_that_stops_once_it_has_registered_is_named_at_the_deadline(timeout):
+    stopping = f"""
+if rank == 1:
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGSTOP)).start()
+attempt(lambda: ShmCommunicator.attach(config(timeout={timeout})))
+"""
+    with Ranks(0, "") as ranks:
+        ranks.add(0, 3, stopping)
+        stopped = ranks.add(1, 3, stopping)
+        end = time.monotonic() + 10
+        while "T (stopped)" not in Path(f"/proc/{stopped.process.pid}/status").read_text():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        ranks.add(2, 3, stopping)
+        ranks.finish(but=1)
+        for rank in (ranks.ranks[0], ranks.ranks[2]):
+            assert_refused(rank, f"rank 1 (pid {stopped.process.pid}, which is stopped)", "CONNECT_TIMEOUT")
+
+
+@pytest.mark.waits
+def test_no_child_of_a_rank_that_waits_inherits_the_segment():
+    looking = """
+def look():
+    for number in os.listdir("/proc/self/fd"):
+        if os.path.realpath(f"/proc/self/fd/{number}").startswith("/dev/shm/"):
+            say(inheritable=os.get_inheritable(int(number)))
+threading.Timer(0.5, look).start()
+ShmCommunicator.attach(config(connect_timeout=20))
+"""
+    with Ranks(0, "") as ranks:
+        ranks.add(0, 3, looking)
+        ranks.add(1, 3, looking)
+        time.sleep(1.5)
+        ranks.add(2, 3, looking)
+        for rank in ranks.finish()[:2]:
+            assert rank.said == [{"inheritable": False}], rank.output
 
 
 @pytest.mark.waits
@@ -204,6 +250,27 @@ def test_a_dead_creators_segment_is_reclaimed(layout):
     creator.wait()
     assert [rank.said[0]["error"] for rank in ranks] == [None, None], ranks[0].output + ranks[1].output
     assert not path.exists()
+
+
+IN_ANOTHER_NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+MAY_MAKE_NAMESPACES = subprocess.run([*IN_ANOTHER_NAMESPACE, "true"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not MAY_MAKE_NAMESPACES, reason="needs a PID namespace of its own: root, and unshare")
+def test_a_creator_in_another_pid_namespace_is_left_alone_while_it_lives_and_reclaimed_when_it_is_dead():
+    with Ranks(0, "") as ranks:
+        waiting = "ShmCommunicator.attach(config(connect_timeout=30))"
+        creator = ranks.add(0, 2, waiting, prefix=IN_ANOTHER_NAMESPACE)
+        path = FOLDER / ranks.name[1:]
+        wait_for(path)
+        with pytest.raises(InitializationFailed, match="in another container or PID namespace"):
+            ShmCommunicator.attach(ShmConfig(name=ranks.name, rank=0, size=2, connect_timeout=1.0))
+        creator.process.kill()
+        creator.process.wait()
+        assert path.exists()
+        both = run(2, ATTACH, name=ranks.name)
+        assert [rank.said[0]["error"] for rank in both] == [None, None], both[0].output + both[1].output
+        assert not path.exists()
 
 
 def test_a_live_owner_of_the_name_is_left_alone():

@@ -95,3 +95,25 @@ else:
         said = group.wait()
         statuses = [group.processes[rank].returncode for rank in range(2)]
     assert (said[1], statuses) == ("the end\n", [0, 0])
+
+
+@pytest.mark.parametrize("backend", ["tcp", "shm"])
+def test_who_watches_need_not_wait_for_the_call_under_way(tmp_path, backend):
+    program = """
+import threading
+if rank == 0:
+    wait_for_word()
+    comm.barrier()
+else:
+    thread = threading.Thread(target=comm.barrier)
+    thread.start()
+    time.sleep(0.3)
+    comm.stats()
+    say(f"waiting {thread.is_alive()}")
+    thread.join()
+say(comm.stats()["barrier"]["calls"])
+"""
+    with pair(program, backend, tmp_path) as group:
+        group.wait_for(1, "waiting True")  # and rank 0 has not called yet
+        group.give_word()
+        assert group.wait() == ["1\n", "waiting True\n1\n"]

@@ -35,6 +35,7 @@ LIMITS = {
 
 DIRECTORY = Path("/dev/shm")  # noqa: S108 - where POSIX shared memory lives, no temporary file
 PREFIX = "cobre_comm_"
+MAGIC = b"COBRESHM"  # the first bytes of a segment
 MIB = 1 << 20
 SMALLEST_ROOM = 16 * MIB  # a group of a few dozen ranks
 
@@ -200,10 +201,25 @@ def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
     ]
 
 
+def _candidates() -> list[Path]:
+    """What has a name of ours, and what else in the folder is a segment of this user: its group chose the name."""
+    return [path for path in sorted(DIRECTORY.iterdir()) if path.name.startswith(PREFIX) or _is_segment(path)]
+
+
+def _is_segment(path: Path) -> bool:
+    try:
+        if not path.is_file() or path.stat().st_uid != os.geteuid():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:  # gone meanwhile, or closed to its own user
+        return False
+
+
 def _leftovers() -> list[Leftover]:
     """Segments and regions that still have a name: of groups that are just meeting or making one, or were killed so."""
     found = []
-    for path in sorted(DIRECTORY.glob(f"{PREFIX}*")):
+    for path in _candidates():
         name = f"/{path.name}"
         try:
             pid, is_alive = _core.creator_of_segment(name)

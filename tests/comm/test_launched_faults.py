@@ -1,0 +1,103 @@
+"""The same misfortunes as in test_shm_faults and test_tcp_faults, of ranks that ``cobre launch`` has started.
+
+Every call meets one of them here; with COBRE_TEST_SOAK=1 every call meets each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from shm_ranks import NOTICED_S
+
+TIMEOUT_S = 2.0
+LATE_S = (
+    1.0 + NOTICED_S
+)  # a worker's grace for a rank 0 that is about to say who is missing, and busy processors
+SIZE, VICTIM = 3, 2
+
+PROGRAM = """
+import json, os, signal, sys, time
+import numpy as np
+from cobre.comm import CollectiveFailed, create_communicator
+
+comm = create_communicator()
+rank, size, victim = comm.rank, comm.size, comm.size - 1
+region = comm.create_shared_region(10)
+comm.barrier()
+said = []
+
+def attempt(call):
+    begin = time.monotonic()
+    try:
+        call()
+    except CollectiveFailed as error:
+        said.append([str(error), time.monotonic() - begin])
+
+if rank == victim:
+    MISFORTUNE
+attempt(lambda: CALL)
+attempt(comm.barrier)
+with open(f"{sys.argv[0]}.{rank}", "w") as file:
+    json.dump(said, file)
+sys.exit(7)
+"""
+
+CALLS = {
+    "barrier": "comm.barrier()",
+    "allgatherv": "comm.allgatherv(np.ones(3), np.empty(3 * size), [3] * size, range(0, 3 * size, 3))",
+    "allgatherv of 8 MB": "comm.allgatherv(np.ones(10**6), np.empty(size * 10**6), [10**6] * size, "
+    "range(0, size * 10**6, 10**6))",
+    "allreduce": "comm.allreduce(np.ones(4), np.empty(4), 'sum')",
+    "allreduce of 8 MB": "comm.allreduce(np.ones(10**6), np.empty(10**6), 'sum')",
+    "broadcast": "comm.broadcast(np.ones(4), 0)",
+    "broadcast of 8 MB": "comm.broadcast(np.ones(10**6), victim)",
+    "create_shared_region": "comm.create_shared_region(1000)",
+    "fence": "region.fence()",
+    "split_local": "comm.split_local()",
+}
+MISFORTUNES = {
+    "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
+    "SIGSTOP": "os.kill(os.getpid(), signal.SIGSTOP)",
+    "exit": "os._exit(3)",
+    "exception": "raise RuntimeError('on purpose')",
+    "disagreement": "attempt(lambda: comm.allreduce(np.ones(7, 'f4'), np.empty(7, 'f4'), 'max'))",
+}
+STATUS = {"SIGKILL": 137, "SIGSTOP": 7, "exit": 3, "exception": 1, "disagreement": 7}
+
+
+def meetings():
+    for place, call in enumerate(CALLS):
+        for turn, misfortune in enumerate(MISFORTUNES):
+            if "COBRE_TEST_SOAK" in os.environ or turn == place % len(MISFORTUNES):
+                yield "shm", call, misfortune
+                if call != "fence":  # with a region in the memory of each rank, it waits for nobody
+                    yield "tcp", call, misfortune
+
+
+@pytest.mark.waits
+@pytest.mark.parametrize(("backend", "call", "misfortune"), sorted(meetings()))
+def test_whoever_is_left_names_the_rank_and_the_launcher_ends(tmp_path, backend, call, misfortune):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.replace("MISFORTUNE", MISFORTUNES[misfortune]).replace("CALL", CALLS[call]))
+    timeouts = {f"COBRE_{name}_TIMEOUT_SECS": str(TIMEOUT_S) for name in ("SHM", "TCP")}
+    launch = ["launch", "-n", str(SIZE), "--backend", backend, "--grace", "1", "--timeout", "40"]
+    done = subprocess.run(
+        [sys.executable, "-m", "cobre", *launch, str(program)],
+        env={**os.environ, **timeouts},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == STATUS[misfortune], done.stderr
+    in_time = LATE_S + (TIMEOUT_S if misfortune == "SIGSTOP" else 0.0)
+    for rank in range(SIZE if misfortune == "disagreement" else SIZE - 1):
+        (first, seconds), (again, at_once) = json.loads((tmp_path / f"program.py.{rank}").read_text())[:2]
+        assert f"rank {VICTIM}" in first, first
+        assert again == first
+        assert seconds < in_time, (first, seconds)
+        assert at_once < LATE_S, (again, at_once)
