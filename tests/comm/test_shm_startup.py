@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -191,20 +192,26 @@ attempt(lambda: ShmCommunicator.attach(config(timeout={timeout})))
 @pytest.mark.waits
 def test_no_child_of_a_rank_that_waits_inherits_the_segment():
     looking = """
+def own():
+    paths = {int(number): os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")}
+    return [number for number, path in paths.items() if path.startswith("/dev/shm/")]
+
 def look():
-    for number in os.listdir("/proc/self/fd"):
-        if os.path.realpath(f"/proc/self/fd/{number}").startswith("/dev/shm/"):
-            say(inheritable=os.get_inheritable(int(number)))
-threading.Timer(0.5, look).start()
-ShmCommunicator.attach(config(connect_timeout=20))
+    while not own():
+        time.sleep(0.01)
+    time.sleep(0.2)  # by now it waits for the last rank
+    say(inheritable=[os.get_inheritable(number) for number in own()])
+
+threading.Thread(target=look, daemon=True).start()
+ShmCommunicator.attach(config(connect_timeout=30))
 """
     with Ranks(0, "") as ranks:
-        ranks.add(0, 3, looking)
-        ranks.add(1, 3, looking)
-        time.sleep(1.5)
+        for number in (0, 1):
+            ranks.add(number, 3, looking)
+        said = [json.loads(rank.process.stdout.readline()) for rank in ranks.ranks]
         ranks.add(2, 3, looking)
-        for rank in ranks.finish()[:2]:
-            assert rank.said == [{"inheritable": False}], rank.output
+        ranks.finish()
+        assert said == [{"inheritable": [False]}] * 2
 
 
 @pytest.mark.waits
