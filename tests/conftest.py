@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import together
+import warm
 
 # Every process that a test starts inherits this, so that an orphan is recognised as ours.
 MARK = f"COBRE_TEST_RUN={uuid.uuid4().hex}"
@@ -38,7 +39,8 @@ def pytest_pyfunc_call(pyfuncitem):
 def _mark_processes():
     name, _, value = MARK.partition("=")
     os.environ[name] = value
-    yield
+    with warm.SERVER_OF_THIS_RUN:
+        yield
     del os.environ[name]
 
 

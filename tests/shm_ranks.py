@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+import warm
+
 # The promise, from the moment of a death on; more only where processes queue for the processors.
 IS_BUSY = os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0))
 NOTICED_S = 1.5 if IS_BUSY else 0.5
@@ -91,7 +93,7 @@ def own_segments(name: str | None = None) -> list[Path]:
 class Rank:
     """One process and, once it has ended, what it said."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | warm.Process
     said: list[dict[str, Any]] = field(default_factory=list)
     output: str = ""
 
@@ -116,17 +118,24 @@ class Ranks:
             self.add(rank, size, body, prefix=prefix, **env)
 
     def add(self, rank: int, size: int, body: str, *, prefix: tuple[str, ...] = (), **env: str) -> Rank:
-        command = [*prefix, sys.executable, "-c", PRELUDE + body, str(rank), str(size), self.name]
-        process = subprocess.Popen(
-            command,
+        self.ranks.append(Rank(self._start(PRELUDE + body, [str(rank), str(size), self.name], prefix, env)))
+        return self.ranks[-1]
+
+    @staticmethod
+    def _start(
+        code: str, words: list[str], prefix: tuple[str, ...], env: dict[str, str]
+    ) -> subprocess.Popen[str] | warm.Process:
+        environ = {**os.environ, **env}
+        if not prefix and warm.can_run(environ, code):
+            return warm.Process(code, ["-c", *words], env=environ)
+        return subprocess.Popen(
+            [*prefix, sys.executable, "-c", code, *words],
             stdin=subprocess.PIPE,  # closed when the rank is waited for: see ``linger``
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, **env},
+            env=environ,
         )
-        self.ranks.append(Rank(process))
-        return self.ranks[-1]
 
     def finish(self, seconds: float = 30.0, *, but: int | None = None) -> list[Rank]:
         """Wait for all ranks except number ``but``, which may be stopped; the ranks, in order."""

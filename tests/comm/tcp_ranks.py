@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+import warm
 from cobre.comm import TcpCommunicator, TcpConfig
 
 TOOLS = """\
@@ -117,14 +118,16 @@ class Ranks:
     def start(self, *ranks, **environ):
         for rank in ranks or range(self.size):
             own = {"COBRE_TCP_RANK": str(rank), "COBRE_TCP_PORT": str(self._ports.get(rank, self.port))}
-            with (self._directory / f"out.{rank}").open("w") as output:
-                self.processes[rank] = subprocess.Popen(
-                    [*self._inside.get(rank, []), sys.executable, str(self._script)],
-                    env={**self._environ, **own, **environ},
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                )
+            self.processes[rank] = self._process(rank, {**self._environ, **own, **environ})
         return self
+
+    def _process(self, rank, environ):
+        code, inside = self._script.read_text(), self._inside.get(rank, [])
+        with (self._directory / f"out.{rank}").open("w") as output:
+            if not inside and warm.can_run(environ, code):
+                return warm.Process(code, [str(self._script)], env=environ, stdout=output.fileno())
+            command = [*inside, sys.executable, str(self._script)]
+            return subprocess.Popen(command, env=environ, stdout=output, stderr=subprocess.STDOUT)
 
     def said(self, rank):
         return (self._directory / f"out.{rank}").read_text()

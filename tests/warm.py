@@ -1,0 +1,189 @@
+"""Processes that run a few lines of Python at once: forked by one that has imported NumPy and Cobre before.
+
+They end as any Python program does, and are children of the test run, which waits for them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+# Whoever asks gets a grandchild of the server, which is an orphan at once: the nearest ancestor that takes in
+# orphans becomes its parent. It says who it is when that has happened.
+SERVER = """
+import ctypes, json, os, signal, socket, sys, threading, time
+import numpy, cobre.comm
+
+door, tests = socket.socket(fileno=int(sys.argv[1])), os.getppid()
+while True:
+    try:
+        order, descriptors, _, _ = socket.recv_fds(door, 1 << 20, 3)
+    except KeyboardInterrupt:
+        os._exit(0)
+    if not order:
+        os._exit(0)
+    if os.fork() == 0:
+        if os.fork() != 0:
+            os._exit(0)
+        break
+    os.wait()
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+while os.getppid() != tests:
+    time.sleep(0.0002)
+door.send(str(os.getpid()).encode())
+door.close()
+for place, descriptor in enumerate(descriptors):
+    os.dup2(descriptor, place)
+    os.close(descriptor)
+order = json.loads(order)
+os.chdir(order["folder"])
+os.environ.clear()
+os.environ.update(order["environ"])
+sys.argv[:] = order["words"]
+code = compile(order["code"], order["words"][0], "exec")
+del door, tests, descriptors, descriptor, place, order
+exec(code)
+"""
+PR_SET_CHILD_SUBREAPER = 36
+EVERY_S = 0.005
+
+
+class Server:
+    """The one that forks; a context for the whole run of the tests."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._door: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Server:
+        self._door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", SERVER, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            )
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        assert self._door is not None
+        assert self._process is not None
+        self._door.close()
+        self._process.wait(10)
+
+    def start(self, order: bytes, descriptors: Sequence[int]) -> int:
+        """The pid of a new process with these as stdin, stdout and stderr."""
+        assert self._door is not None
+        libc = ctypes.CDLL(None)
+        with self._lock:
+            libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            try:
+                socket.send_fds(self._door, [order], descriptors)
+                self._door.settimeout(30)
+                answer = self._door.recv(32)
+            finally:
+                libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        assert answer, "the process that forks the ranks has ended"
+        return int(answer)
+
+
+SERVER_OF_THIS_RUN = Server()
+
+
+class Lines(io.FileIO):
+    """A pipe that is read as text, line by line or to its end."""
+
+    def readline(self) -> str:  # type: ignore[override]
+        return super().readline().decode()
+
+
+class Process:
+    """As much of ``subprocess.Popen`` as ranks need. Without ``stdout`` it is a pipe; stderr goes there, too."""
+
+    def __init__(
+        self, code: str, words: Sequence[str], *, env: Mapping[str, str], stdout: int | None = None
+    ) -> None:
+        self.returncode: int | None = None
+        self._output = b""
+        stdin, writable = os.pipe()
+        self.stdin = os.fdopen(writable, "wb", buffering=0)
+        self.stdout: Lines | None = None
+        child_stdout = stdout
+        if child_stdout is None:
+            readable, child_stdout = os.pipe()
+            self.stdout = Lines(readable)
+        order = {"code": code, "words": list(words), "environ": dict(env), "folder": str(Path.cwd())}
+        try:
+            self.pid = SERVER_OF_THIS_RUN.start(
+                json.dumps(order).encode(), [stdin, child_stdout, child_stdout]
+            )
+        finally:
+            os.close(stdin)
+            if stdout is None:
+                os.close(child_stdout)
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+                self._close_pipes(keep_output=True)
+        return self.returncode
+
+    def wait(self, timeout: float = 60.0) -> int:
+        end = time.monotonic() + timeout
+        while self.poll() is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(f"rank of pid {self.pid}", timeout)
+            time.sleep(EVERY_S)
+        assert self.returncode is not None
+        if self.stdout is None:
+            self._close_pipes(keep_output=False)
+        return self.returncode
+
+    def communicate(self, timeout: float = 60.0) -> tuple[str, None]:
+        """Close its stdin and read all that it says until its end."""
+        end = time.monotonic() + timeout
+        self.stdin.close()
+        while self.stdout is not None and not self.stdout.closed:
+            if not select.select([self.stdout], [], [], max(0.0, end - time.monotonic()))[0]:
+                raise subprocess.TimeoutExpired(f"rank of pid {self.pid}", timeout)
+            more = os.read(self.stdout.fileno(), 1 << 16)
+            self._output += more
+            if not more:
+                self.stdout.close()
+        self.wait(max(0.1, end - time.monotonic()))
+        return self._output.decode(), None
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _close_pipes(self, *, keep_output: bool) -> None:
+        self.stdin.close()
+        if self.stdout is not None and not keep_output:
+            self.stdout.close()
+
+
+def can_run(env: Mapping[str, str], code: str) -> bool:
+    """Not what has to begin anew: another program, or one that finds variables that count only at the start."""
+    changed = {name for name in {*env, *os.environ} if env.get(name) != os.environ.get(name)}
+    return "exec" not in code and all(name.startswith("COBRE_") for name in changed)
