@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,7 +75,14 @@ private:
         std::uint64_t host = 0;
         bool has_left = false;  // who sat here last
     };
-    enum class Attempt : std::uint8_t { joined, failed, refused };
+    enum class Attempt : std::uint8_t { joined, failed, nobody, misled, refused };
+    // How many of a name's addresses answered how.
+    struct Round {
+        std::size_t open = 0;  // an attempt failed, and another may succeed
+        std::size_t vacant = 0;
+        std::size_t strangers = 0;
+        std::size_t refusals = 0;
+    };
     struct Trouble {
         std::string address;
         std::string reason;
@@ -89,6 +97,7 @@ private:
     void send_to_seated(const std::string& bytes) noexcept;
     std::string absent() const;
     bool join_at_any(const std::vector<Endpoint>& endpoints, Met& met);
+    bool is_over(const Round& round);
     Attempt apply(const Endpoint& endpoint, Clock::time_point until, bool is_only, Met& met);
     void note_trouble(const std::string& address, std::string reason, bool is_hasty);
     std::string troubles() const;
@@ -110,6 +119,8 @@ private:
     bool has_lacked_descriptors_ = false;
     std::vector<Trouble> troubles_;  // of the addresses that a worker tried, in that order
     std::string lookup_trouble_;
+    bool has_been_refused_ = false;
+    std::optional<Clock::time_point> refused_since_;
 };
 
 }  // namespace cobre::tcp
