@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ private:
     struct Candidate {
         Descriptor socket;
         std::string address;
+        std::uint64_t source;
         Clock::time_point deadline;
         Doorkeeper door;
     };
@@ -90,6 +92,7 @@ private:
 
     bool open_listeners(std::vector<Endpoint> endpoints, bool may_choose_again);
     void admit_newcomers(const Descriptor& listener);
+    void make_room(std::string reason);
     bool hear(Candidate& candidate);
     void dismiss_overdue();
     void look_after_seats();
@@ -115,6 +118,7 @@ private:
     Visitors visitors_;
     std::vector<Descriptor> listeners_;
     std::vector<Candidate> candidates_;
+    std::minstd_rand chance_{std::random_device{}()};
     std::vector<Seat> seats_;  // by rank, on rank 0
     bool has_lacked_descriptors_ = false;
     std::vector<Trouble> troubles_;  // of the addresses that a worker tried, in that order

@@ -135,8 +135,13 @@ class Hub:
             self._config(0), on_listening=lambda port: self._listens.set()
         )
 
-    def knock(self):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=5)
+    def knock(self, source="127.0.0.1"):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=5, source_address=(source, 0))
+
+    def leave(self):
+        """The group is complete; rank 1 is somebody else."""
+        self._thread.join(10)
+        self.comms[0].close()
 
     def complete(self):
         self.comms[1] = TcpCommunicator.connect(self._config(1))
@@ -246,6 +251,61 @@ def test_three_thousand_strangers_do_not_keep_the_group_from_forming(caplog):
     for connection in held:
         connection.close()
     assert len(caplog.records) <= 201
+
+
+CROWD = 300  # more than rank 0 lets wait
+
+
+def stand_about(hub, stack, source):
+    for _ in range(CROWD):
+        challenge_of(stack.enter_context(hub.knock(source)))
+
+
+def is_let_in(connection, words):
+    """Whether rank 0 answers with its own proof."""
+    try:
+        connection.sendall(words)
+        return receive(connection, 37)[4] == 12
+    except OSError:
+        return False
+
+
+def test_a_crowd_from_elsewhere_pushes_no_slow_worker_out(caplog):
+    """Rank 1 has a long way to rank 0; whoever came in a crowd makes room."""
+    caplog.set_level(logging.WARNING, "cobre.comm")
+    hub = Hub()
+    with contextlib.ExitStack() as stack, hub.knock() as worker:
+        challenge = challenge_of(worker)
+        stand_about(hub, stack, "127.0.0.2")
+        assert is_let_in(worker, proof(challenge, os.urandom(32)) + introduction(1, 2))
+        hub.leave()
+    logged = [record.getMessage() for record in caplog.records]
+    assert any("127.0.0.2:" in line and "too many connections" in line for line in logged), logged
+
+
+def test_whoever_has_proved_the_secret_stays_whatever_crowd_comes_from_its_own_address():
+    hub = Hub()
+    with contextlib.ExitStack() as stack, hub.knock() as worker:
+        assert is_let_in(worker, proof(challenge_of(worker), os.urandom(32)))
+        stand_about(hub, stack, "127.0.0.1")
+        worker.sendall(introduction(1, 2))
+        assert receive(worker, 13)[4] == 9, "an Ack"
+        hub.leave()
+
+
+def test_a_crowd_from_a_workers_own_address_pushes_some_out_and_not_always_the_first():
+    hub = Hub()
+    with contextlib.ExitStack() as stack:
+        first = [stack.enter_context(hub.knock()) for _ in range(12)]
+        challenges = [challenge_of(connection) for connection in first]
+        stand_about(hub, stack, "127.0.0.1")
+        stayed = [
+            is_let_in(connection, proof(challenge, os.urandom(32)))
+            for connection, challenge in zip(first, challenges, strict=True)
+        ]
+        assert any(stayed), "each goes in one case of five"
+        first[stayed.index(True)].sendall(introduction(1, 2))
+        hub.leave()
 
 
 def test_nobody_listens_once_the_group_is_complete():
