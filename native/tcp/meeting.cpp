@@ -183,7 +183,7 @@ void Meeting::make_room(std::string reason) {
 
 // Whether the candidate is done with, one way or the other.
 bool Meeting::hear(Candidate& candidate) {
-    const std::span<std::byte> room = candidate.door.vestibule().room();
+    const std::span<std::byte> room = candidate.door.room();
     const ssize_t count = ::recv(candidate.socket.get(), room.data(), room.size(), MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (count <= 0) {
@@ -191,7 +191,7 @@ bool Meeting::hear(Candidate& candidate) {
                                              (count == 0 ? "" : std::string(": ") + std::strerror(errno)));
         return true;
     }
-    candidate.door.vestibule().received(static_cast<std::size_t>(count));
+    candidate.door.received(static_cast<std::size_t>(count));
     const std::string answer = candidate.door.proceed([&](const Introduction& who) -> std::optional<std::string> {
         const std::string size = std::to_string(group_.size);
         if (who.size != static_cast<std::uint32_t>(group_.size))

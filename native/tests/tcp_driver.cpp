@@ -99,23 +99,21 @@ Introduced introduce(const std::string& hub_secret, const std::string& worker_se
     const Secret ours(hub_secret), theirs(worker_secret);
     Doorkeeper door(ours);
     Applicant applicant(theirs, {1, 2});
-    const auto tell = [&](std::string words) {
+    const auto tell = [](auto& listener, std::string words, const auto&... examine) {
         std::string answer;
         while (!words.empty()) {
-            const std::size_t taken = std::min(applicant.room().size(), words.size());
+            const std::size_t taken = std::min(listener.room().size(), words.size());
             if (taken == 0) break;
-            give(applicant.room(), words.substr(0, taken));
-            applicant.received(taken);
+            give(listener.room(), words.substr(0, taken));
+            listener.received(taken);
             words.erase(0, taken);
-            answer += applicant.proceed();
+            answer += listener.proceed(examine...);
         }
         return answer;
     };
-    const std::string said = tell(door.challenge());
-    give(door.vestibule().room(), said);
-    door.vestibule().received(said.size());
-    tell(door.proceed([](const Introduction&) { return std::nullopt; }));
-    if (door.state() == Doorkeeper::State::accepted) tell(ack_frame(2, 1));
+    const std::string said = tell(applicant, door.challenge());
+    tell(applicant, tell(door, said, [](const Introduction&) { return std::nullopt; }));
+    if (door.state() == Doorkeeper::State::accepted) tell(applicant, ack_frame(2, 1));
     return {applicant.state(), door.state(), said};
 }
 

@@ -148,11 +148,11 @@ void feed_doorkeeper(Random& random, const Secret& secret) {
     damage(random, answer);
     while (!answer.empty() &&
            (door.state() == Doorkeeper::State::proving || door.state() == Doorkeeper::State::introducing)) {
-        const std::span<std::byte> room = door.vestibule().room();
+        const std::span<std::byte> room = door.room();
         const std::size_t count = std::min({room.size(), answer.size(), 1 + below(random, 120)});
         if (count == 0) break;
         std::memcpy(room.data(), answer.data(), count);
-        door.vestibule().received(count);
+        door.received(count);
         answer.erase(0, count);
         door.proceed([](const Introduction& who) -> std::optional<std::string> {
             if (who.rank != 1 || who.size != 2) return "no";

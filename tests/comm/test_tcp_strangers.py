@@ -16,6 +16,7 @@ import pytest
 
 from cobre.comm import TcpCommunicator, TcpConfig
 from comm.tcp_ranks import Ranks, barrier_on, close_all, free_port
+from comm.tcp_second import Call
 
 SECRET = "between us"
 
@@ -95,11 +96,6 @@ def rank_beyond(connection):
     connection.sendall(proof(challenge_of(connection), os.urandom(32)) + introduction(2, 2))
 
 
-def talkative(connection):
-    both = proof(challenge_of(connection), os.urandom(32)) + introduction(1, 2)
-    connection.sendall(both + b"and one thing more")
-
-
 REASONS = {
     port_scanner: "left without proving",
     http_client: "does not speak this protocol: it said 'GET / HTTP/1.1",
@@ -112,7 +108,6 @@ REASONS = {
     another_byte_order: "byte order",
     rank_zero: "calls itself rank 0",
     rank_beyond: "calls itself rank 2",
-    talkative: "goes on talking",
     silent: "the group is complete",
 }
 
@@ -138,10 +133,11 @@ class Hub:
     def knock(self, source="127.0.0.1"):
         return socket.create_connection(("127.0.0.1", self.port), timeout=5, source_address=(source, 0))
 
-    def leave(self):
+    def leave(self, work=lambda comm: None):
         """The group is complete; rank 1 is somebody else."""
         self._thread.join(10)
-        self.comms[0].close()
+        with self.comms[0] as comm:
+            work(comm)
 
     def complete(self):
         self.comms[1] = TcpCommunicator.connect(self._config(1))
@@ -306,6 +302,20 @@ def test_a_crowd_from_a_workers_own_address_pushes_some_out_and_not_always_the_f
         assert any(stayed), "each goes in one case of five"
         first[stayed.index(True)].sendall(introduction(1, 2))
         hub.leave()
+
+
+@pytest.mark.parametrize("pause", [0, 0.1], ids=["in one write", "a moment later"])
+def test_what_follows_an_introduction_belongs_to_the_first_step(pause):
+    hub = Hub()
+    with hub.knock() as worker:
+        step = frame(14, Call(1, sequence=1).encode()) + frame(6)
+        joining = proof(challenge_of(worker), os.urandom(32)) + introduction(1, 2)
+        if pause:
+            worker.sendall(joining)
+            time.sleep(pause)
+        worker.sendall(step if pause else joining + step)
+        assert receive(worker, 37 + 13)[37 + 4] == 9, "a Proof and an Ack"
+        hub.leave(lambda comm: comm.barrier())
 
 
 def test_nobody_listens_once_the_group_is_complete():
