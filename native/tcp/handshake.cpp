@@ -87,15 +87,25 @@ std::string Doorkeeper::refuse(std::uint8_t code, std::string reason) {
     return frame(Tag::refusal, std::string(1, static_cast<char>(code)) + reason_);
 }
 
+// Payload bytes of the frame that comes next.
+std::size_t Doorkeeper::due() const noexcept {
+    return state_ == State::proving ? sizeof(Nonce) + sizeof(Digest) : Introduction::wire_bytes;
+}
+
+std::span<std::byte> Doorkeeper::room() noexcept {
+    const std::size_t whole = header_bytes + due(), there = vestibule_.unread().size();
+    return vestibule_.room().first(whole > there ? whole - there : 0);
+}
+
 std::string Doorkeeper::proceed(const Examiner& examine) {
     std::string answer;
     while (state_ == State::proving || state_ == State::introducing) {
         const std::optional<Header> header = header_at(vestibule_.unread());
         if (!header) break;
         const bool is_proof = state_ == State::proving;
-        const std::size_t due = is_proof ? sizeof(Nonce) + sizeof(Digest) : Introduction::wire_bytes;
+        const std::size_t bytes = due();
         // Judged by its first five bytes: no other client speaks like this, so nobody is read any further.
-        if (header->tag != (is_proof ? Tag::proof : Tag::handshake) || header->length != due + 1) {
+        if (header->tag != (is_proof ? Tag::proof : Tag::handshake) || header->length != bytes + 1) {
             state_ = State::refused;
             reason_ = "it does not speak this protocol: it said " + impression_of(vestibule_.unread());
             break;
@@ -103,7 +113,7 @@ std::string Doorkeeper::proceed(const Examiner& examine) {
         const std::optional<Framed> framed = frame_at(vestibule_.unread(), *header);
         if (!framed) break;
         answer += is_proof ? take_proof(framed->payload) : take_introduction(framed->payload, examine);
-        vestibule_.consume(header_bytes + due);
+        vestibule_.consume(header_bytes + bytes);
     }
     return answer;
 }
@@ -119,8 +129,6 @@ std::string Doorkeeper::take_proof(std::span<const std::byte> payload) {
 
 std::string Doorkeeper::take_introduction(std::span<const std::byte> payload, const Examiner& examine) {
     introduction_ = Introduction::decode(payload.first<Introduction::wire_bytes>());
-    if (vestibule_.unread().size() > header_bytes + payload.size())
-        return refuse(refused_introduction, "it goes on talking behind its introduction");
     if (introduction_.version != protocol_version)
         return refuse(refused_introduction, "it speaks version " + std::to_string(introduction_.version) +
                                                 " of the protocol, rank 0 version " +

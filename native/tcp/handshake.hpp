@@ -67,8 +67,6 @@ private:
 // Rank 0's side of one connection.
 class Doorkeeper {
 public:
-    using Entrance = Vestibule<512>;  // strangers come by the hundred
-
     enum class State : std::uint8_t { proving, introducing, accepted, refused };
     // Why an introduction is not acceptable; nothing if it is.
     using Examiner = std::function<std::optional<std::string>(const Introduction&)>;
@@ -77,7 +75,9 @@ public:
     explicit Doorkeeper(const Secret& secret) : secret_(&secret), nonce_(fresh_nonce()) {}
 
     std::string challenge() const;
-    Entrance& vestibule() noexcept { return vestibule_; }
+    // Where to receive: never more than the frame that is due, for behind the last one work begins.
+    std::span<std::byte> room() noexcept;
+    void received(std::size_t bytes) noexcept { vestibule_.received(bytes); }
     // Makes sense of what has arrived; returns bytes to send, refusals included.
     std::string proceed(const Examiner& examine);
 
@@ -86,13 +86,14 @@ public:
     const std::string& reason() const noexcept { return reason_; }
 
 private:
+    std::size_t due() const noexcept;
     std::string refuse(std::uint8_t code, std::string reason);
     std::string take_proof(std::span<const std::byte> payload);
     std::string take_introduction(std::span<const std::byte> payload, const Examiner& examine);
 
     const Secret* secret_;
     Nonce nonce_;
-    Entrance vestibule_;
+    Vestibule<header_bytes + sizeof(Nonce) + sizeof(Digest)> vestibule_;
     State state_ = State::proving;
     Introduction introduction_;
     std::string reason_;

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "comm/error.hpp"
+#include "tcp/crowd.hpp"
 #include "tcp/resolver.hpp"
 #include "tcp/socket.hpp"
 #include "tcp/words.hpp"
@@ -26,7 +27,7 @@ using std::chrono::milliseconds;
 
 // Long enough for a rank on a busy machine; a rank that is dropped all the same comes back.
 constexpr milliseconds handshake_time{5000};
-// Beyond this the connection that has been silent longest makes room: ranks prove themselves in milliseconds.
+// Beyond this somebody has to make room.
 constexpr std::size_t most_candidates = 256;
 // What rank 0 holds beside its connections to the others and listening sockets: two bells and the standard
 // streams, less the connection to itself.
@@ -158,25 +159,31 @@ void Meeting::admit_newcomers(const Descriptor& listener) {
         if (!socket) {
             if (errno != EMFILE && errno != ENFILE) return;
             has_lacked_descriptors_ = true;
-            // Out of descriptors: strangers hold them. Whoever has been silent longest makes room.
+            // Out of descriptors: strangers hold them.
             if (candidates_.empty()) return pause(milliseconds(10));
-            visitors_.add(candidates_.front().address, "no descriptors were left");
-            candidates_.erase(candidates_.begin());
+            make_room("no descriptors were left");
             continue;
         }
-        if (candidates_.size() == most_candidates) {
-            visitors_.add(candidates_.front().address, "too many connections waited, and it was silent longest");
-            candidates_.erase(candidates_.begin());
-        }
-        candidates_.push_back({std::move(socket), peer.text(), std::min(deadline_, Clock::now() + handshake_time),
-                               Doorkeeper(secret_)});
+        if (candidates_.size() == most_candidates) make_room("too many connections waited");
+        candidates_.push_back({std::move(socket), peer.text(), peer.source(),
+                               std::min(deadline_, Clock::now() + handshake_time), Doorkeeper(secret_)});
         send_small(candidates_.back().socket, candidates_.back().door.challenge());
     }
 }
 
+void Meeting::make_room(std::string reason) {
+    std::vector<Waiting> waiting;
+    for (const Candidate& candidate : candidates_)
+        waiting.push_back({candidate.source, candidate.door.state() == Doorkeeper::State::introducing});
+    Candidate& dismissed = candidates_[whom_to_dismiss(waiting, chance_)];
+    visitors_.add(dismissed.address, std::move(reason));
+    std::swap(dismissed, candidates_.back());
+    candidates_.pop_back();
+}
+
 // Whether the candidate is done with, one way or the other.
 bool Meeting::hear(Candidate& candidate) {
-    const std::span<std::byte> room = candidate.door.vestibule().room();
+    const std::span<std::byte> room = candidate.door.room();
     const ssize_t count = ::recv(candidate.socket.get(), room.data(), room.size(), MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (count <= 0) {
@@ -184,7 +191,7 @@ bool Meeting::hear(Candidate& candidate) {
                                              (count == 0 ? "" : std::string(": ") + std::strerror(errno)));
         return true;
     }
-    candidate.door.vestibule().received(static_cast<std::size_t>(count));
+    candidate.door.received(static_cast<std::size_t>(count));
     const std::string answer = candidate.door.proceed([&](const Introduction& who) -> std::optional<std::string> {
         const std::string size = std::to_string(group_.size);
         if (who.size != static_cast<std::uint32_t>(group_.size))

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -65,6 +67,7 @@ private:
     struct Candidate {
         Descriptor socket;
         std::string address;
+        std::uint64_t source;
         Clock::time_point deadline;
         Doorkeeper door;
     };
@@ -74,7 +77,14 @@ private:
         std::uint64_t host = 0;
         bool has_left = false;  // who sat here last
     };
-    enum class Attempt : std::uint8_t { joined, failed, refused };
+    enum class Attempt : std::uint8_t { joined, failed, nobody, misled, refused };
+    // How many of a name's addresses answered how.
+    struct Round {
+        std::size_t open = 0;  // an attempt failed, and another may succeed
+        std::size_t vacant = 0;
+        std::size_t strangers = 0;
+        std::size_t refusals = 0;
+    };
     struct Trouble {
         std::string address;
         std::string reason;
@@ -82,6 +92,7 @@ private:
 
     bool open_listeners(std::vector<Endpoint> endpoints, bool may_choose_again);
     void admit_newcomers(const Descriptor& listener);
+    void make_room(std::string reason);
     bool hear(Candidate& candidate);
     void dismiss_overdue();
     void look_after_seats();
@@ -89,6 +100,7 @@ private:
     void send_to_seated(const std::string& bytes) noexcept;
     std::string absent() const;
     bool join_at_any(const std::vector<Endpoint>& endpoints, Met& met);
+    bool is_over(const Round& round);
     Attempt apply(const Endpoint& endpoint, Clock::time_point until, bool is_only, Met& met);
     void note_trouble(const std::string& address, std::string reason, bool is_hasty);
     std::string troubles() const;
@@ -106,10 +118,13 @@ private:
     Visitors visitors_;
     std::vector<Descriptor> listeners_;
     std::vector<Candidate> candidates_;
+    std::minstd_rand chance_{std::random_device{}()};
     std::vector<Seat> seats_;  // by rank, on rank 0
     bool has_lacked_descriptors_ = false;
     std::vector<Trouble> troubles_;  // of the addresses that a worker tried, in that order
     std::string lookup_trouble_;
+    bool has_been_refused_ = false;
+    std::optional<Clock::time_point> refused_since_;
 };
 
 }  // namespace cobre::tcp

@@ -93,6 +93,17 @@ void Endpoint::set_port(int port) noexcept {
     else reinterpret_cast<sockaddr_in*>(&address)->sin_port = number;
 }
 
+std::uint64_t Endpoint::source() const noexcept {
+    if (address.ss_family != AF_INET6) return reinterpret_cast<const sockaddr_in*>(&address)->sin_addr.s_addr;
+    const in6_addr& whole = reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr;
+    std::uint32_t v4 = 0;
+    std::memcpy(&v4, &whole.s6_addr[12], sizeof v4);
+    if (IN6_IS_ADDR_V4MAPPED(&whole)) return v4;
+    std::uint64_t network = 0;
+    std::memcpy(&network, &whole.s6_addr[0], sizeof network);
+    return network;
+}
+
 bool Endpoint::operator==(const Endpoint& other) const noexcept {
     return length == other.length && std::memcmp(&address, &other.address, length) == 0;
 }

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cstdint>
 #include <string>
 
 #include "tcp/descriptor.hpp"
@@ -19,6 +20,9 @@ struct Endpoint {
     std::string text() const;
     int port() const noexcept;
     void set_port(int port) noexcept;
+    // Whom its address belongs to, as far as that can be told: an IPv4 address, or the first half of an IPv6 one,
+    // since the other half is everybody's own choice.
+    std::uint64_t source() const noexcept;
     bool operator==(const Endpoint& other) const noexcept;
 };
 

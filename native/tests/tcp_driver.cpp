@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "comm/error.hpp"
 #include "report.hpp"
 #include "tcp/communicator.hpp"
+#include "tcp/crowd.hpp"
 #include "tcp/digest.hpp"
 #include "tcp/handshake.hpp"
 
@@ -97,24 +99,39 @@ Introduced introduce(const std::string& hub_secret, const std::string& worker_se
     const Secret ours(hub_secret), theirs(worker_secret);
     Doorkeeper door(ours);
     Applicant applicant(theirs, {1, 2});
-    const auto tell = [&](std::string words) {
+    const auto tell = [](auto& listener, std::string words, const auto&... examine) {
         std::string answer;
         while (!words.empty()) {
-            const std::size_t taken = std::min(applicant.room().size(), words.size());
+            const std::size_t taken = std::min(listener.room().size(), words.size());
             if (taken == 0) break;
-            give(applicant.room(), words.substr(0, taken));
-            applicant.received(taken);
+            give(listener.room(), words.substr(0, taken));
+            listener.received(taken);
             words.erase(0, taken);
-            answer += applicant.proceed();
+            answer += listener.proceed(examine...);
         }
         return answer;
     };
-    const std::string said = tell(door.challenge());
-    give(door.vestibule().room(), said);
-    door.vestibule().received(said.size());
-    tell(door.proceed([](const Introduction&) { return std::nullopt; }));
-    if (door.state() == Doorkeeper::State::accepted) tell(ack_frame(2, 1));
+    const std::string said = tell(applicant, door.challenge());
+    tell(applicant, tell(door, said, [](const Introduction&) { return std::nullopt; }));
+    if (door.state() == Doorkeeper::State::accepted) tell(applicant, ack_frame(2, 1));
     return {applicant.state(), door.state(), said};
+}
+
+// Which places are ever dismissed.
+std::set<std::size_t> dismissed_of(const std::vector<Waiting>& waiting) {
+    std::minstd_rand chance(1);
+    std::set<std::size_t> places;
+    for (int i = 0; i < 200; ++i) places.insert(whom_to_dismiss(waiting, chance));
+    return places;
+}
+
+void check_crowd(Report& report) {
+    using Places = std::set<std::size_t>;
+    report.expect(dismissed_of({{7}, {9}, {5}, {9}}) == Places{1, 3}, "a crowd makes room itself, by chance");
+    report.expect(dismissed_of({{7}, {9}, {5}}) == Places{0, 1, 2}, "without a crowd it is anybody");
+    report.expect(dismissed_of({{7, true}, {7, true}, {7}, {5}}) == Places{2, 3},
+                  "whoever has proved itself stays");
+    report.expect(dismissed_of({{7, true}, {5, true}, {7, true}}) == Places{0, 2}, "unless there are no others");
 }
 
 void check_handshake(Report& report) {
@@ -308,6 +325,7 @@ int main() {
     Report report;
     check_digests(report);
     check_handshake(report);
+    check_crowd(report);
     check_calls(report);
     for (const int size : {1, 2, 3, 5}) {
         check_collectives(report, size, {}, 1);

@@ -59,17 +59,44 @@ def test_one_rank_opens_no_socket():
         assert (comm.backend, comm.size, out.tolist()) == ("tcp", 1, [1.0] * 3)
 
 
-def test_a_wrong_secret_fails_that_worker_at_once_and_harms_nobody():
-    configs = group_of(2, secret="right")
-    wrong = TcpConfig("127.0.0.1", 1, 2, port=configs[0].port, secret="wrong", connect_timeout=5)
+@pytest.mark.waits
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_wrong_secret_fails_that_worker_at_once_and_harms_nobody(host):
+    """Also where the name has an address more at which nobody listens."""
+    configs = group_of(2, host, secret="right", bind_addr="127.0.0.1")
+    wrong = TcpConfig(host, 1, 2, port=configs[0].port, secret="wrong", connect_timeout=5)
     started = time.monotonic()
-    outcomes = open_all([*configs, wrong], {1: 0.8, 2: 0.1})
+    outcomes = open_all([*configs, wrong], {1: 1.2, 2: 0.1})
     assert isinstance(outcomes[2], InitializationFailed)
-    assert "secret" in str(outcomes[2])
+    assert "its secret is not rank 0's" in outcomes[2].message
+    assert "COBRE_TCP_SECRET" in outcomes[2].suggestion
     assert "wrong" not in str(outcomes[2]).replace("wrong secret", "")
     barrier_on(outcomes[:2])
     close_all(outcomes)
     assert time.monotonic() - started < 4
+
+
+@pytest.mark.waits
+def test_a_refused_secret_is_in_the_remedy_though_another_address_is_silent():
+    if not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    configs = group_of(2, "localhost", secret="right", bind_addr="127.0.0.1", connect_timeout=1.2)
+    wrong = TcpConfig("localhost", 1, 2, port=configs[0].port, secret="wrong", connect_timeout=0.8)
+    with socket.create_server(("::1", configs[0].port), family=socket.AF_INET6):
+        outcomes = open_all([configs[0], wrong], {1: 0.1})
+    assert f"[::1]:{configs[0].port}: it accepted the connection but did not answer" in outcomes[1].message
+    assert "COBRE_TCP_SECRET" in outcomes[1].suggestion
+
+
+@pytest.mark.waits
+def test_another_groups_refusal_does_not_keep_a_worker_from_a_rank_0_that_is_about_to_listen():
+    if not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    theirs = group_of(2, secret="theirs", connect_timeout=1.0)
+    ours = group_of(2, "localhost", secret="ours", port=theirs[0].port, bind_addr="::1")
+    outcomes = open_all([theirs[0], *ours], {1: 0.4, 2: 0.2})
+    barrier_on(outcomes[1:])
+    close_all(outcomes)
 
 
 @pytest.mark.parametrize(("rank", "size", "words"), [(1, 3, "group of 3"), (1, 2, "already")])

@@ -16,6 +16,7 @@ import pytest
 
 from cobre.comm import TcpCommunicator, TcpConfig
 from comm.tcp_ranks import Ranks, barrier_on, close_all, free_port
+from comm.tcp_second import Call
 
 SECRET = "between us"
 
@@ -95,11 +96,6 @@ def rank_beyond(connection):
     connection.sendall(proof(challenge_of(connection), os.urandom(32)) + introduction(2, 2))
 
 
-def talkative(connection):
-    both = proof(challenge_of(connection), os.urandom(32)) + introduction(1, 2)
-    connection.sendall(both + b"and one thing more")
-
-
 REASONS = {
     port_scanner: "left without proving",
     http_client: "does not speak this protocol: it said 'GET / HTTP/1.1",
@@ -112,7 +108,6 @@ REASONS = {
     another_byte_order: "byte order",
     rank_zero: "calls itself rank 0",
     rank_beyond: "calls itself rank 2",
-    talkative: "goes on talking",
     silent: "the group is complete",
 }
 
@@ -135,8 +130,14 @@ class Hub:
             self._config(0), on_listening=lambda port: self._listens.set()
         )
 
-    def knock(self):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=5)
+    def knock(self, source="127.0.0.1"):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=5, source_address=(source, 0))
+
+    def leave(self, work=lambda comm: None):
+        """The group is complete; rank 1 is somebody else."""
+        self._thread.join(10)
+        with self.comms[0] as comm:
+            work(comm)
 
     def complete(self):
         self.comms[1] = TcpCommunicator.connect(self._config(1))
@@ -246,6 +247,75 @@ def test_three_thousand_strangers_do_not_keep_the_group_from_forming(caplog):
     for connection in held:
         connection.close()
     assert len(caplog.records) <= 201
+
+
+CROWD = 300  # more than rank 0 lets wait
+
+
+def stand_about(hub, stack, source):
+    for _ in range(CROWD):
+        challenge_of(stack.enter_context(hub.knock(source)))
+
+
+def is_let_in(connection, words):
+    """Whether rank 0 answers with its own proof."""
+    try:
+        connection.sendall(words)
+        return receive(connection, 37)[4] == 12
+    except OSError:
+        return False
+
+
+def test_a_crowd_from_elsewhere_pushes_no_slow_worker_out(caplog):
+    """Rank 1 has a long way to rank 0; whoever came in a crowd makes room."""
+    caplog.set_level(logging.WARNING, "cobre.comm")
+    hub = Hub()
+    with contextlib.ExitStack() as stack, hub.knock() as worker:
+        challenge = challenge_of(worker)
+        stand_about(hub, stack, "127.0.0.2")
+        assert is_let_in(worker, proof(challenge, os.urandom(32)) + introduction(1, 2))
+        hub.leave()
+    logged = [record.getMessage() for record in caplog.records]
+    assert any("127.0.0.2:" in line and "too many connections" in line for line in logged), logged
+
+
+def test_whoever_has_proved_the_secret_stays_whatever_crowd_comes_from_its_own_address():
+    hub = Hub()
+    with contextlib.ExitStack() as stack, hub.knock() as worker:
+        assert is_let_in(worker, proof(challenge_of(worker), os.urandom(32)))
+        stand_about(hub, stack, "127.0.0.1")
+        worker.sendall(introduction(1, 2))
+        assert receive(worker, 13)[4] == 9, "an Ack"
+        hub.leave()
+
+
+def test_a_crowd_from_a_workers_own_address_pushes_some_out_and_not_always_the_first():
+    hub = Hub()
+    with contextlib.ExitStack() as stack:
+        first = [stack.enter_context(hub.knock()) for _ in range(12)]
+        challenges = [challenge_of(connection) for connection in first]
+        stand_about(hub, stack, "127.0.0.1")
+        stayed = [
+            is_let_in(connection, proof(challenge, os.urandom(32)))
+            for connection, challenge in zip(first, challenges, strict=True)
+        ]
+        assert any(stayed), "each goes in one case of five"
+        first[stayed.index(True)].sendall(introduction(1, 2))
+        hub.leave()
+
+
+@pytest.mark.parametrize("pause", [0, 0.1], ids=["in one write", "a moment later"])
+def test_what_follows_an_introduction_belongs_to_the_first_step(pause):
+    hub = Hub()
+    with hub.knock() as worker:
+        step = frame(14, Call(1, sequence=1).encode()) + frame(6)
+        joining = proof(challenge_of(worker), os.urandom(32)) + introduction(1, 2)
+        if pause:
+            worker.sendall(joining)
+            time.sleep(pause)
+        worker.sendall(step if pause else joining + step)
+        assert receive(worker, 37 + 13)[37 + 4] == 9, "a Proof and an Ack"
+        hub.leave(lambda comm: comm.barrier())
 
 
 def test_nobody_listens_once_the_group_is_complete():

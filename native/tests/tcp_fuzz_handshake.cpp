@@ -1,0 +1,131 @@
+// Half of the inputs know the secret: only they get behind the first door, where the rest of the parsers is.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "tcp/handshake.hpp"
+#include "tcp_fuzz.hpp"
+
+namespace cobre::tcp::fuzz {
+
+namespace {
+
+// Behind the handshake the first step begins, and the handshake must not touch it.
+constexpr const char* work = "and now to work";
+
+const Secret& secret() {
+    static const Secret shared("fuzz");
+    return shared;
+}
+
+bool listens(const Doorkeeper& door) {
+    return door.state() == Doorkeeper::State::proving || door.state() == Doorkeeper::State::introducing;
+}
+
+bool listens(const Applicant& applicant) {
+    return applicant.state() == Applicant::State::waiting || applicant.state() == Applicant::State::proved;
+}
+
+struct Talk {
+    std::string answer;
+    std::string unread;
+    bool is_stuck = false;
+};
+
+// Says `words` in pieces until the listener has made up its mind.
+template <class Listener, class... Examiner>
+Talk tell(Random& random, Listener& listener, std::string words, const Examiner&... examine) {
+    Talk talk;
+    while (!words.empty() && listens(listener) && !talk.is_stuck) {
+        const std::span<std::byte> room = listener.room();
+        const std::size_t count = std::min({room.size(), words.size(), 1 + below(random, 120)});
+        std::memcpy(room.data(), words.data(), count);
+        listener.received(count);
+        words.erase(0, count);
+        talk.answer += listener.proceed(examine...);
+        talk.is_stuck = count == 0;
+    }
+    talk.unread = words;
+    return talk;
+}
+
+std::optional<std::string> refuse_all_but_rank_1(const Introduction& who) {
+    if (who.rank != 1 || who.size != 2) return "no";
+    return std::nullopt;
+}
+
+// What rank 0 says behind its proof, and what a worker must make of it.
+struct Verdict {
+    std::string words;
+    Applicant::State state;
+    std::string text;
+};
+
+Verdict verdict(Random& random) {
+    switch (below(random, 3)) {
+        case 0: return {ack_frame(2, 7), Applicant::State::joined, ""};
+        case 1: return {failure_frame({"rank 2 has died", "again"}), Applicant::State::refused, "rank 2 has died"};
+        default: {
+            const std::string text(1 + below(random, 900), 'r');
+            return {frame(Tag::refusal, "\2" + text), Applicant::State::refused, text};
+        }
+    }
+}
+
+bool has_understood(const Applicant& applicant, const Verdict& verdict, const Talk& talk) {
+    return applicant.state() == verdict.state && applicant.failure().text == verdict.text &&
+           applicant.neighbours() == (verdict.state == Applicant::State::joined ? 7u : 1u) && talk.unread == work;
+}
+
+}  // namespace
+
+Complaint feed_doorkeeper(Random& random) {
+    Doorkeeper door(secret());
+    const auto rank = static_cast<std::uint32_t>(below(random, 3));
+    Applicant applicant(secret(), {rank, 2});
+    // The genuine answer to this very challenge, then damaged: the deepest a stranger could get.
+    std::string answer = tell(random, applicant, door.challenge()).answer + work;
+    const std::string proof = answer.substr(0, header_bytes + sizeof(Nonce) + sizeof(Digest));
+    const bool is_honest = below(random, 3) == 0;
+    if (!is_honest && below(random, 3) == 0) answer = garbage(random);
+    if (!is_honest) damage(random, answer);
+    const Talk talk = tell(random, door, answer, refuse_all_but_rank_1);
+    if (talk.is_stuck) return "rank 0 listens and takes nothing";
+    const bool has_entered =
+        door.state() == Doorkeeper::State::introducing || door.state() == Doorkeeper::State::accepted;
+    // Its own proof is for those only who gave theirs.
+    const bool has_proved = !talk.answer.empty() && talk.answer[4] == static_cast<char>(Tag::proof);
+    if ((has_entered || has_proved) && !answer.starts_with(proof)) return "rank 0 let somebody in without a proof";
+    if (!is_honest) return nullptr;
+    if (rank != 1) return door.state() == Doorkeeper::State::refused ? nullptr : "rank 0 took a rank it refuses";
+    if (door.state() != Doorkeeper::State::accepted || door.introduction().rank != 1)
+        return "rank 0 did not let a worker in";
+    return talk.unread == work ? nullptr : "rank 0 read what follows a Handshake";
+}
+
+Complaint feed_applicant(Random& random) {
+    Applicant applicant(secret(), {1, 2});
+    Nonce nonce;
+    std::memcpy(nonce.data(), random_bytes(random, nonce.size()).data(), nonce.size());
+    const bool is_honest = below(random, 3) == 0, knows_secret = is_honest || below(random, 2) == 0;
+    std::string challenge = frame(Tag::challenge, {reinterpret_cast<const char*>(nonce.data()), nonce.size()});
+    if (!is_honest && below(random, 8) == 0) damage(random, challenge);
+    const std::string answer = tell(random, applicant, challenge).answer;
+    Nonce theirs = {};
+    if (!answer.empty()) std::memcpy(theirs.data(), answer.data() + header_bytes, theirs.size());
+    const Digest digest = secret().hub_proof(nonce, theirs);
+    const std::string proof = frame(Tag::proof, {reinterpret_cast<const char*>(digest.data()), digest.size()});
+    const Verdict due = verdict(random);
+    std::string words = (knows_secret ? proof : frame(Tag::proof, std::string(32, 'p'))) + due.words + work;
+    if (!is_honest && below(random, 6) == 0) words = due.words;
+    if (!is_honest && below(random, 6) == 0) words = garbage(random);
+    if (!is_honest) damage(random, words);
+    const Talk talk = tell(random, applicant, words);
+    if (talk.is_stuck) return "a worker listens and takes nothing";
+    const bool has_joined = applicant.is_with_rank_0() || applicant.state() == Applicant::State::joined;
+    if (has_joined && !words.starts_with(proof)) return "a worker joined somebody who proved nothing";
+    return !is_honest || has_understood(applicant, due, talk) ? nullptr : "a worker misread its rank 0";
+}
+
+}  // namespace cobre::tcp::fuzz
