@@ -20,6 +20,8 @@ constexpr double grace_s = 1.0;
 constexpr std::chrono::milliseconds hearing_time{100};
 // With more connections than this a look at each would cost more than asking the kernel which are ready.
 constexpr std::size_t most_tried_blindly = 8;
+// How often something moves between two looks at the clock. Small payloads never get that far.
+constexpr int moves_between_glances = 32;
 
 }  // namespace
 
@@ -75,9 +77,11 @@ void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& call
     call_ = &call;
     calls_heard_ = 0;
     may_send_ = links_.size() == 1;  // between two ranks each compares; among more rank 0 must hear all first
+    // Among more than two rank 0 passes on what this rank gives; of two, a broadcast is for the other alone.
+    needs_taker_ = links_.size() == 1 && (group_.size > 2 || call.verb == Verb::broadcast);
     is_counting_ = is_in_grace_ = is_waiting_ = false;
     waited_s_ = 0.0;
-    looks_ = 0;
+    looks_ = moves_ = 0;
     for (const auto& link : links_) {
         link->may_write = true;
         link->may_read = links_.size() <= most_tried_blindly;
@@ -98,6 +102,7 @@ void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& call
         }
         looks_ = 0;
         is_counting_ = false;
+        if (++moves_ % moves_between_glances == 0) glance(caller);
         if (is_waiting_) {
             is_waiting_ = false;
             waited_s_ += duration<double>(Clock::now() - waiting_since_).count();
@@ -118,9 +123,7 @@ bool Exchange::serve(Link& link) {
 }
 
 bool Exchange::take(Link& link) {
-    // All that this rank needs has come. What follows is about later steps, and must not fail this one: a rank
-    // that left right after it is no loss here. Rank 0 goes on listening to many, who may complain of each other.
-    if (links_.size() == 1 && link.inbox().is_done()) return false;
+    if (is_heard_out(link)) return false;
     const std::size_t before = *link.inflow().progress();
     bool has_moved = false;
     for (bool has_received = false;;) {
@@ -171,14 +174,27 @@ void Exchange::act_on(Link& link, News news) {
 
 void Exchange::lost(Link& link, bool has_said_goodbye) {
     link.lose(has_said_goodbye);
-    if (link.inbox().is_done()) return;  // whoever has given all that this step needs may go
+    // Whoever has given all that this step needs may go.
+    if (link.inbox().is_done() && !is_owed(link)) return;
+    if (link.inbox().is_done())
+        throw Broken{link.departure(" before it had taken all that " + me() + " gave in " + call_->describe())};
     throw Broken{link.departure(" while " + me() + " waited for it in " + call_->describe())};
 }
 
+// Whether the step fails unless the other side takes more of what this rank gives.
+bool Exchange::is_owed(const Link& link) const noexcept { return needs_taker_ && link.outflow().remaining() > 0; }
+
+bool Exchange::is_served(const Link& link) const noexcept {
+    return link.inbox().is_done() && link.is_sent() && !is_owed(link);
+}
+
+// What follows is about later steps, and must not fail this one: a rank that left right after it is no loss here.
+// Rank 0 goes on listening to many, who may complain of each other.
+bool Exchange::is_heard_out(const Link& link) const noexcept { return links_.size() == 1 && is_served(link); }
+
 bool Exchange::is_complete(const Folding* folding) const noexcept {
     if (folding != nullptr && !folding->is_complete()) return false;
-    return std::all_of(links_.begin(), links_.end(),
-                       [](const auto& link) { return link->inbox().is_done() && link->is_sent(); });
+    return std::all_of(links_.begin(), links_.end(), [this](const auto& link) { return is_served(*link); });
 }
 
 void Exchange::wait(Caller& caller) {
@@ -205,7 +221,7 @@ void Exchange::sleep() {
     for (std::size_t i = 0; i < links_.size(); ++i) {
         Link& link = *links_[i];
         short events = 0;
-        if (link.wants_to_receive()) events |= POLLIN;
+        if (!is_heard_out(link) && link.wants_to_receive()) events |= POLLIN;
         if (may_send_ && link.wants_to_send(limits_.piece_bytes)) events |= POLLOUT;
         // A connection that is asked for nothing would still report its end, again and again.
         polled_[i + 1] = {events == 0 ? -1 : link.fd(), events, 0};
@@ -222,11 +238,23 @@ void Exchange::sleep() {
     }
 }
 
-void Exchange::look_for_trouble(Caller& caller) {
+// While data flows nobody sleeps, but whoever wants to stop it must be heard.
+void Exchange::glance(Caller& caller) {
+    const Clock::time_point now = Clock::now();
+    if (now - glanced_at_ < std::chrono::milliseconds(longest_sleep_ms)) return;
+    glanced_at_ = now;
+    heed(caller);
+}
+
+void Exchange::heed(Caller& caller) {
     if (lifetime_.is_closed())
         throw Broken{
             {me() + " closed its communicator in " + call_->describe(), "close() only after the last collective"}};
     if (caller.is_interrupted()) throw Interrupted{};
+}
+
+void Exchange::look_for_trouble(Caller& caller) {
+    heed(caller);
     const double spent_s = duration<double>(Clock::now() - counting_since_).count();
     if (spent_s < timeout_s_) return;
     if (group_.rank != 0 && !is_in_grace_) {
@@ -292,7 +320,7 @@ void Exchange::disagree() {
 std::string Exchange::slow_takers() const {
     std::vector<int> ranks;
     for (const auto& link : links_)
-        if (!link->is_sent()) ranks.push_back(link->rank());
+        if (!link->is_sent() || is_owed(*link)) ranks.push_back(link->rank());
     return names_of(ranks);
 }
 

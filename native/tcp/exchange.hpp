@@ -100,9 +100,14 @@ private:
     bool take(Link& link);
     void act_on(Link& link, News news);
     void lost(Link& link, bool has_said_goodbye);
+    bool is_owed(const Link& link) const noexcept;
+    bool is_served(const Link& link) const noexcept;
+    bool is_heard_out(const Link& link) const noexcept;
     bool is_complete(const Folding* folding) const noexcept;
     void wait(Caller& caller);
     void sleep();
+    void glance(Caller& caller);
+    void heed(Caller& caller);
     void look_for_trouble(Caller& caller);
     void hear_the_rest();
     [[noreturn]] void disagree();
@@ -121,13 +126,16 @@ private:
 
     const Call* call_ = nullptr;
     bool may_send_ = false;
+    bool needs_taker_ = false;
     std::size_t calls_heard_ = 0;
     int looks_ = 0;
+    int moves_ = 0;
     bool is_counting_ = false;
     bool is_in_grace_ = false;
     bool is_waiting_ = false;
     Clock::time_point counting_since_;
     Clock::time_point waiting_since_;
+    Clock::time_point glanced_at_;
     double waited_s_ = 0.0;
 };
 

@@ -21,6 +21,7 @@ public:
     void begin(const Call& call, Tag out, Tag in);
     Inflow& inflow() noexcept { return inbox_.flow(); }
     Outflow& outflow() noexcept { return outflow_; }
+    const Outflow& outflow() const noexcept { return outflow_; }
     const Inbox& inbox() const noexcept { return inbox_; }
 
     enum class Outcome : std::uint8_t { blocked, moved, lost };
@@ -36,6 +37,7 @@ public:
     Outcome flush();
     bool has_posted() const noexcept { return !posted_.empty(); }
 
+    // Nothing more will be sent; what `outflow()` still has nobody took.
     bool is_sent() const noexcept {
         return is_lost_ || (is_over_ && frame_left_ == 0 && head_begin_ == head_end_);
     }

@@ -1,0 +1,106 @@
+"""While the data of a step is under way a rank goes or is interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+import struct
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from comm.tcp_proxy import Proxy
+from comm.tcp_ranks import Ranks, free_port
+from comm.tcp_second import Call, Rank, of_type
+
+SECONDS = re.compile(r"\[(\d+\.\d+) s\]")
+HUGE = "huge = np.ones(4_000_000)\n"  # more than the buffers between two ranks hold
+
+
+def seconds_of(said):
+    return [float(number) for number in SECONDS.findall(said)]
+
+
+@pytest.mark.waits
+@pytest.mark.parametrize(("size", "root", "victim"), [(2, 0, 1), (2, 1, 0), (3, 1, 0)])
+def test_whoever_only_sends_still_hears_that_another_was_interrupted(tmp_path, size, root, victim):
+    program = f"""{HUGE}
+say("ready")
+try:
+    failure_of(comm.broadcast, huge, {root})
+except KeyboardInterrupt:
+    say("interrupted")
+    time.sleep(30)
+"""
+    port = free_port()
+    slow = {"largest": 3000, "pause_s": 0.1, "stalls": 0.5}
+    options = {"port": port, "timeout_s": 8, "directory": tmp_path}
+    with Proxy(port, **slow) as proxy, Ranks(size, program, ports={1: proxy.port}, **options) as group:
+        group.start()
+        for rank in range(size):
+            group.wait_for(rank, "ready")
+        time.sleep(0.7)
+        group.signal(victim, signal.SIGINT)
+        group.wait_for(victim, "interrupted")
+        others = sorted(set(range(size)) - {victim})
+        group.wait(*others, seconds=15)
+        for rank in others:
+            assert f"rank {victim} was interrupted" in group.said(rank)
+            assert max(seconds_of(group.said(rank))) < 6
+
+
+@pytest.mark.waits
+@pytest.mark.parametrize("how", ["reset", "half_close"])
+@pytest.mark.parametrize(("size", "root"), [(2, 0), (2, 1), (3, 1)])
+def test_a_root_whose_data_was_not_taken_has_not_broadcast(tmp_path, size, root, how):
+    # More is left when the network breaks than the buffers take.
+    program = f"""
+huge = np.ones(8_000_000)
+comm.barrier()
+failure_of(comm.broadcast, huge, {root})
+failure_of(comm.barrier)
+"""
+    port = free_port()
+    options = {"port": port, "timeout_s": 8, "directory": tmp_path}
+    with (
+        Proxy(port, breaks=(how, 20_000_000)) as proxy,
+        Ranks(size, program, ports={1: proxy.port}, **options) as group,
+    ):
+        said = group.start().wait()
+    for rank, words in enumerate(said):
+        assert words.count(f"rank {0 if rank == 1 else 1} (127.0.0.1:") == 2, said
+        assert words.count("died or exited") == 2, said
+        assert max(seconds_of(words)) < 6, said
+
+
+@pytest.mark.parametrize("how", ["ctrl-c", "close"])
+def test_a_call_whose_data_flows_without_a_pause_can_be_ended(tmp_path, how):
+    n_bytes, piece = 4_000_000_000, 10_000_000
+    first, other = (struct.pack("!IB", piece + 1, tag) + bytes(piece) for tag in (0x05, 0x0F))
+    program = f"""
+import threading
+if {how == "close"}:
+    threading.Thread(target=lambda: (wait_for_word(), comm.close())).start()
+buf = np.empty({n_bytes} // 8)
+say("ready")
+failure_of(comm.broadcast, buf, 1)
+"""
+    port, sent = free_port(), 0
+    with Ranks(2, program, port=port, timeout_s=5, directory=tmp_path) as group:
+        group.start(0)
+        root = Rank(1, 2, port)
+        group.wait_for(0, "ready")
+        call = Call(4, root=1, count=n_bytes // 8, **of_type(np.dtype("f8")))
+        root._put(0x0E, replace(call, sequence=1).encode())
+        with contextlib.suppress(OSError), root._connection as connection:
+            while sent < n_bytes:
+                connection.sendall(other if sent else first)
+                sent += piece
+                if sent == 20 * piece:
+                    group.signal(0, signal.SIGINT) if how == "ctrl-c" else group.give_word()
+        group.wait()
+        assert sent < n_bytes
+        assert ("KeyboardInterrupt" if how == "ctrl-c" else "InvalidCommunicator") in group.said(0)
