@@ -17,7 +17,6 @@ using std::chrono::duration;
 
 // How long a rank whose timeout has run out gives rank 0 to say who is missing.
 constexpr double grace_s = 1.0;
-constexpr std::chrono::milliseconds hearing_time{100};
 // With more connections than this a look at each would cost more than asking the kernel which are ready.
 constexpr std::size_t most_tried_blindly = 8;
 // How often something moves between two looks at the clock. Small payloads never get that far.
@@ -79,6 +78,7 @@ void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& call
     may_send_ = links_.size() == 1;  // between two ranks each compares; among more rank 0 must hear all first
     // Among more than two rank 0 passes on what this rank gives; of two, a broadcast is for the other alone.
     needs_taker_ = links_.size() == 1 && (group_.size > 2 || call.verb == Verb::broadcast);
+    complaints_.clear();
     is_counting_ = is_in_grace_ = is_waiting_ = false;
     waited_s_ = 0.0;
     looks_ = moves_ = 0;
@@ -101,7 +101,7 @@ void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& call
             continue;
         }
         looks_ = 0;
-        is_counting_ = false;
+        is_counting_ = is_in_grace_ = false;
         if (++moves_ % moves_between_glances == 0) glance(caller);
         if (is_waiting_) {
             is_waiting_ = false;
@@ -157,11 +157,7 @@ void Exchange::act_on(Link& link, News news) {
             may_send_ = may_send_ || ++calls_heard_ == links_.size();
             return;
         case News::overdue:
-            if (group_.rank == 0 && !missing().empty())
-                throw Broken{
-                    {"after its timeout rank " + std::to_string(link.rank()) + " still waits in " +
-                         link.inbox().call().describe() + " for " + missing(),
-                     "see what keeps it, or allow more time: COBRE_TCP_TIMEOUT_SECS or TcpConfig(timeout=…)"}};
+            if (group_.rank == 0) note_complaint(link);
             return;
         case News::failure: throw Broken{link.inbox().failure(), group_.rank != 0};
         case News::shutdown: lost(link, true); return;
@@ -244,6 +240,7 @@ void Exchange::glance(Caller& caller) {
     if (now - glanced_at_ < std::chrono::milliseconds(longest_sleep_ms)) return;
     glanced_at_ = now;
     heed(caller);
+    judge_complaints();
 }
 
 void Exchange::heed(Caller& caller) {
@@ -255,6 +252,7 @@ void Exchange::heed(Caller& caller) {
 
 void Exchange::look_for_trouble(Caller& caller) {
     heed(caller);
+    judge_complaints();
     const double spent_s = duration<double>(Clock::now() - counting_since_).count();
     if (spent_s < timeout_s_) return;
     if (group_.rank != 0 && !is_in_grace_) {
@@ -267,74 +265,7 @@ void Exchange::look_for_trouble(Caller& caller) {
     const std::string whom = missing();
     throw Broken{{"after " + seconds_text(timeout_s_) + " " + me() + " still waits in " + call_->describe() +
                       " for " + (whom.empty() ? slow_takers() + " to take its data" : whom),
-                  "see what keeps it, or allow more time: COBRE_TCP_TIMEOUT_SECS or TcpConfig(timeout=…)"}};
-}
-
-// A report that knows everybody's call is worth a moment; those who come later learn of it all the same.
-void Exchange::hear_the_rest() {
-    const Clock::time_point until = Clock::now() + hearing_time;
-    for (const auto& link : links_) {
-        while (!link->inbox().has_call() && !link->is_lost()) {
-            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-            pollfd polled{link->fd(), POLLIN, 0};
-            if (left <= 0 || ::poll(&polled, 1, static_cast<int>(left)) <= 0) break;
-            if (link->receive(limits_.piece_bytes) != Link::Outcome::moved) break;
-            if (const News news = link->interpret(); news != News::none && news != News::call) break;
-        }
-    }
-}
-
-void Exchange::disagree() {
-    hear_the_rest();
-    struct Side {
-        const Call* call;  // none: not heard yet
-        std::vector<int> ranks;
-    };
-    std::vector<Side> sides;
-    const auto add = [&](int rank, const Call* call) {
-        const auto side = std::find_if(sides.begin(), sides.end(), [&](const Side& other) {
-            return call == nullptr || other.call == nullptr ? call == other.call : call->agrees_with(*other.call);
-        });
-        if (side == sides.end()) sides.push_back({call, {rank}});
-        else side->ranks.push_back(rank);
-    };
-    // Rank 0 first, whoever speaks: the ranks of a pair both get here, and must say the same.
-    if (group_.rank == 0) add(0, call_);
-    for (const auto& link : links_) add(link->rank(), link->inbox().has_call() ? &link->inbox().call() : nullptr);
-    if (group_.rank != 0) add(group_.rank, call_);
-    std::string said = "the ranks disagree: ";
-    bool differs = false;
-    for (const Side& side : sides) {
-        if (&side != &sides.front()) said += "; ";
-        said += names_of(side.ranks);
-        if (side.call == nullptr) said += side.ranks.size() == 1 ? " has not called yet" : " have not called yet";
-        else said += " called " + (side.ranks.size() == 1 ? side.call->describe() : side.call->describe_common());
-        differs |= side.call != nullptr && side.call->describe_common() != call_->describe_common();
-    }
-    if (!differs) said += "; they differ in their lists of counts, in the fields of their records, or in the step";
-    throw Broken{
-        {said, "let every rank make the same calls in the same order, with one dtype, size, root and operation"}};
-}
-
-// Who has given all that this step needs, but not taken what it is to get.
-std::string Exchange::slow_takers() const {
-    std::vector<int> ranks;
-    for (const auto& link : links_)
-        if (!link->is_sent() || is_owed(*link)) ranks.push_back(link->rank());
-    return names_of(ranks);
-}
-
-std::string Exchange::missing() const {
-    std::vector<int> silent;
-    std::vector<int> sending;
-    for (const auto& link : links_) {
-        if (link->inbox().is_done() || link->is_lost()) continue;
-        (link->inbox().has_call() ? sending : silent).push_back(link->rank());
-    }
-    if (group_.rank != 0) return names_of(silent.empty() ? sending : silent);
-    const std::string list = names_of(silent, " (has not called)");
-    const std::string rest = names_of(sending, " (in the middle of its data)");
-    return list + (list.empty() || rest.empty() ? "" : ", ") + rest;
+                  more_time}};
 }
 
 }  // namespace cobre::tcp

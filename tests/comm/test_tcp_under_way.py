@@ -1,4 +1,4 @@
-"""While the data of a step is under way a rank goes or is interrupted."""
+"""While the data of a step is under way a rank goes, is interrupted, comes late, or keeps all others waiting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from comm.tcp_proxy import Proxy
-from comm.tcp_ranks import Ranks, free_port
+from comm.tcp_ranks import CALLS, Ranks, free_port
 from comm.tcp_second import Call, Rank, of_type
 
 SECONDS = re.compile(r"\[(\d+\.\d+) s\]")
@@ -104,3 +104,45 @@ failure_of(comm.broadcast, buf, 1)
         group.wait()
         assert sent < n_bytes
         assert ("KeyboardInterrupt" if how == "ctrl-c" else "InvalidCommunicator") in group.said(0)
+
+
+@pytest.mark.waits
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_rank_0_that_comes_within_the_grace_blames_nobody(tmp_path, size):
+    program = f"""{HUGE}
+everything = np.ones(size * huge.size)
+comm.barrier()
+if rank == 0: time.sleep(1.3)
+failure_of(comm.allgatherv, huge, everything, [huge.size] * size, [huge.size * r for r in range(size)])
+"""
+    with Ranks(size, program, timeout_s=1, directory=tmp_path) as group:
+        said = group.start().wait()
+    assert said == ["no failure\n"] * size
+
+
+@pytest.mark.waits
+def test_only_the_rank_whose_data_is_awaited_is_blamed(tmp_path):
+    port = free_port()
+    options = {"port": port, "timeout_s": 1, "directory": tmp_path}
+    with (
+        Proxy(port, breaks=("freeze", 4_000_000)) as proxy,
+        Ranks(4, f"failure_of({CALLS['large allreduce']})", ports={2: proxy.port}, **options) as group,
+    ):
+        said = group.start().wait(0, 1, 3)
+    for rank in (0, 1, 3):
+        assert "for rank 2 (in the middle of its data)" in said[rank], said
+        assert said[rank].count("in the middle") == 1, said
+
+
+@pytest.mark.waits
+def test_a_report_knows_the_calls_of_all_who_have_called(tmp_path):
+    program = """
+comm.barrier()
+time.sleep([0.4, 0.0, 1.2, 0.0][rank])
+failure_of(*(comm.allreduce, one, one.copy(), "sum") if rank == 1 else (comm.barrier,))
+"""
+    with Ranks(4, program, timeout_s=5, directory=tmp_path) as group:
+        said = group.start().wait()
+    for words in said:
+        assert "rank 0, rank 3 called barrier(); rank 1 called allreduce(sum, 1 x float64)" in words, said
+        assert "rank 2 has not called yet" in words, said
