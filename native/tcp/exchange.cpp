@@ -91,6 +91,7 @@ void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& call
         for (const auto& link : links_) has_moved |= serve(*link);
         if (folding != nullptr) has_moved |= folding->advance();
         if (own.is_placed() && is_complete(folding)) break;
+        if (!has_moved && looks_ == 0 && links_.size() > 1) invite_all();
         if (!has_moved && !own.is_placed()) {
             own.place(limits_.piece_bytes);
             for (const auto& link : links_) link->may_read = link->may_write = true;
@@ -114,7 +115,7 @@ void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& call
 bool Exchange::serve(Link& link) {
     if (link.is_lost()) return false;
     bool has_moved = false;
-    if (may_send_ && link.may_write) {
+    if ((may_send_ || link.has_posted()) && link.may_write) {
         const Link::Outcome outcome = link.send(limits_.piece_bytes);
         if (outcome == Link::Outcome::lost) link.stop_sending();  // the end of the stream says why
         has_moved = outcome == Link::Outcome::moved;
@@ -154,6 +155,9 @@ void Exchange::act_on(Link& link, News news) {
         case News::done: return;
         case News::call:
             if (!link.inbox().call().agrees_with(*call_)) disagree();
+            // Much data is asked for at once; where it is less, all of it is probably on its way already.
+            if (links_.size() > 1 && link.inbox().call().contribution_bytes(link.rank()) > limits_.piece_bytes)
+                link.invite();
             may_send_ = may_send_ || ++calls_heard_ == links_.size();
             return;
         case News::overdue:
@@ -165,6 +169,15 @@ void Exchange::act_on(Link& link, News news) {
             throw Broken{{"rank " + std::to_string(link.rank()) + " (" + link.address() + ") " +
                               link.inbox().failure().text + " in " + call_->describe(),
                           "run the same version of pycobre on every rank"}};
+    }
+}
+
+// A worker holds back what may not fit the buffers until it knows that we are here to take it.
+void Exchange::invite_all() {
+    for (const auto& link : links_) {
+        const Inbox& inbox = link->inbox();
+        if (inbox.has_call() && !inbox.is_done() && inbox.call().contribution_bytes(link->rank()) > always_fits)
+            link->invite();
     }
 }
 
@@ -218,7 +231,7 @@ void Exchange::sleep() {
         Link& link = *links_[i];
         short events = 0;
         if (!is_heard_out(link) && link.wants_to_receive()) events |= POLLIN;
-        if (may_send_ && link.wants_to_send(limits_.piece_bytes)) events |= POLLOUT;
+        if ((may_send_ || link.has_posted()) && link.wants_to_send(limits_.piece_bytes)) events |= POLLOUT;
         // A connection that is asked for nothing would still report its end, again and again.
         polled_[i + 1] = {events == 0 ? -1 : link.fd(), events, 0};
     }

@@ -111,6 +111,7 @@ private:
     bool serve(Link& link);
     bool take(Link& link);
     void act_on(Link& link, News news);
+    void invite_all();
     void lost(Link& link, bool has_said_goodbye);
     bool is_owed(const Link& link) const noexcept;
     bool is_served(const Link& link) const noexcept;

@@ -146,3 +146,32 @@ failure_of(*(comm.allreduce, one, one.copy(), "sum") if rank == 1 else (comm.bar
     for words in said:
         assert "rank 0, rank 3 called barrier(); rank 1 called allreduce(sum, 1 x float64)" in words, said
         assert "rank 2 has not called yet" in words, said
+
+
+@pytest.mark.waits
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [(signal.SIGKILL, "rank 1 (127.0.0.1:"), (signal.SIGINT, "rank 1 was interrupted")],
+)
+@pytest.mark.parametrize("call", ["allgatherv", "allreduce"])
+def test_the_end_of_a_rank_with_much_to_send_is_told_while_rank_0_computes(tmp_path, call, number, reason):
+    program = f"""{HUGE}
+counts = [1, huge.size, 1]
+gathered = np.empty(sum(counts))
+comm.barrier()
+say("ready")
+if rank == 0: wait_for_word()
+if "{call}" == "allreduce": failure_of(comm.allreduce, huge, huge.copy(), "sum")
+else: failure_of(comm.allgatherv, huge[: counts[rank]], gathered, counts, [0, 1, huge.size + 1])
+"""
+    with Ranks(3, program, timeout_s=10, directory=tmp_path) as group:
+        group.start()
+        for rank in range(3):
+            group.wait_for(rank, "ready")
+        time.sleep(0.5)
+        group.signal(1, number)
+        group.wait(2, seconds=5)
+        assert reason in group.said(2)
+        group.give_word()
+        group.wait(0)
+        assert reason in group.said(0)
