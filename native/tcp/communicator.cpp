@@ -36,6 +36,9 @@ void Communicator::start(Met met) {
     rings_.resize(met.links.size());
     is_unwatched_.resize(met.links.size());
     unanswered_since_.resize(met.links.size());
+    // Of two ranks nobody waits to be told of the other's end.
+    if (group_.rank != 0 && group_.size > 2)
+        for (const auto& link : met.links) link->hold_back();
     exchange_.adopt(std::move(met.links), patience);
     is_watched_ = group_.rank == 0 && group_.size > 1;
     if (is_watched_) watcher_ = std::make_unique<std::thread>([this] { watch(); });

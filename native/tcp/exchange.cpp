@@ -17,9 +17,10 @@ using std::chrono::duration;
 
 // How long a rank whose timeout has run out gives rank 0 to say who is missing.
 constexpr double grace_s = 1.0;
-constexpr std::chrono::milliseconds hearing_time{100};
 // With more connections than this a look at each would cost more than asking the kernel which are ready.
 constexpr std::size_t most_tried_blindly = 8;
+// How often something moves between two looks at the clock. Small payloads never get that far.
+constexpr int moves_between_glances = 32;
 
 }  // namespace
 
@@ -75,9 +76,12 @@ void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& call
     call_ = &call;
     calls_heard_ = 0;
     may_send_ = links_.size() == 1;  // between two ranks each compares; among more rank 0 must hear all first
+    // Among more than two rank 0 passes on what this rank gives; of two, a broadcast is for the other alone.
+    needs_taker_ = links_.size() == 1 && (group_.size > 2 || call.verb == Verb::broadcast);
+    complaints_.clear();
     is_counting_ = is_in_grace_ = is_waiting_ = false;
     waited_s_ = 0.0;
-    looks_ = 0;
+    looks_ = moves_ = 0;
     for (const auto& link : links_) {
         link->may_write = true;
         link->may_read = links_.size() <= most_tried_blindly;
@@ -87,6 +91,7 @@ void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& call
         for (const auto& link : links_) has_moved |= serve(*link);
         if (folding != nullptr) has_moved |= folding->advance();
         if (own.is_placed() && is_complete(folding)) break;
+        if (!has_moved && looks_ == 0 && links_.size() > 1) invite_all();
         if (!has_moved && !own.is_placed()) {
             own.place(limits_.piece_bytes);
             for (const auto& link : links_) link->may_read = link->may_write = true;
@@ -97,7 +102,8 @@ void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& call
             continue;
         }
         looks_ = 0;
-        is_counting_ = false;
+        is_counting_ = is_in_grace_ = false;
+        if (++moves_ % moves_between_glances == 0) glance(caller);
         if (is_waiting_) {
             is_waiting_ = false;
             waited_s_ += duration<double>(Clock::now() - waiting_since_).count();
@@ -109,7 +115,7 @@ void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& call
 bool Exchange::serve(Link& link) {
     if (link.is_lost()) return false;
     bool has_moved = false;
-    if (may_send_ && link.may_write) {
+    if ((may_send_ || link.has_posted()) && link.may_write) {
         const Link::Outcome outcome = link.send(limits_.piece_bytes);
         if (outcome == Link::Outcome::lost) link.stop_sending();  // the end of the stream says why
         has_moved = outcome == Link::Outcome::moved;
@@ -118,9 +124,7 @@ bool Exchange::serve(Link& link) {
 }
 
 bool Exchange::take(Link& link) {
-    // All that this rank needs has come. What follows is about later steps, and must not fail this one: a rank
-    // that left right after it is no loss here. Rank 0 goes on listening to many, who may complain of each other.
-    if (links_.size() == 1 && link.inbox().is_done()) return false;
+    if (is_heard_out(link)) return false;
     const std::size_t before = *link.inflow().progress();
     bool has_moved = false;
     for (bool has_received = false;;) {
@@ -151,14 +155,13 @@ void Exchange::act_on(Link& link, News news) {
         case News::done: return;
         case News::call:
             if (!link.inbox().call().agrees_with(*call_)) disagree();
+            // Much data is asked for at once; where it is less, all of it is probably on its way already.
+            if (links_.size() > 1 && link.inbox().call().contribution_bytes(link.rank()) > limits_.piece_bytes)
+                link.invite();
             may_send_ = may_send_ || ++calls_heard_ == links_.size();
             return;
         case News::overdue:
-            if (group_.rank == 0 && !missing().empty())
-                throw Broken{
-                    {"after its timeout rank " + std::to_string(link.rank()) + " still waits in " +
-                         link.inbox().call().describe() + " for " + missing(),
-                     "see what keeps it, or allow more time: COBRE_TCP_TIMEOUT_SECS or TcpConfig(timeout=…)"}};
+            if (group_.rank == 0) note_complaint(link);
             return;
         case News::failure: throw Broken{link.inbox().failure(), group_.rank != 0};
         case News::shutdown: lost(link, true); return;
@@ -169,16 +172,38 @@ void Exchange::act_on(Link& link, News news) {
     }
 }
 
+// A worker holds back what may not fit the buffers until it knows that we are here to take it.
+void Exchange::invite_all() {
+    for (const auto& link : links_) {
+        const Inbox& inbox = link->inbox();
+        if (inbox.has_call() && !inbox.is_done() && inbox.call().contribution_bytes(link->rank()) > always_fits)
+            link->invite();
+    }
+}
+
 void Exchange::lost(Link& link, bool has_said_goodbye) {
     link.lose(has_said_goodbye);
-    if (link.inbox().is_done()) return;  // whoever has given all that this step needs may go
+    // Whoever has given all that this step needs may go.
+    if (link.inbox().is_done() && !is_owed(link)) return;
+    if (link.inbox().is_done())
+        throw Broken{link.departure(" before it had taken all that " + me() + " gave in " + call_->describe())};
     throw Broken{link.departure(" while " + me() + " waited for it in " + call_->describe())};
 }
 
+// Whether the step fails unless the other side takes more of what this rank gives.
+bool Exchange::is_owed(const Link& link) const noexcept { return needs_taker_ && link.outflow().remaining() > 0; }
+
+bool Exchange::is_served(const Link& link) const noexcept {
+    return link.inbox().is_done() && link.is_sent() && !is_owed(link);
+}
+
+// What follows is about later steps, and must not fail this one: a rank that left right after it is no loss here.
+// Rank 0 goes on listening to many, who may complain of each other.
+bool Exchange::is_heard_out(const Link& link) const noexcept { return links_.size() == 1 && is_served(link); }
+
 bool Exchange::is_complete(const Folding* folding) const noexcept {
     if (folding != nullptr && !folding->is_complete()) return false;
-    return std::all_of(links_.begin(), links_.end(),
-                       [](const auto& link) { return link->inbox().is_done() && link->is_sent(); });
+    return std::all_of(links_.begin(), links_.end(), [this](const auto& link) { return is_served(*link); });
 }
 
 void Exchange::wait(Caller& caller) {
@@ -205,8 +230,8 @@ void Exchange::sleep() {
     for (std::size_t i = 0; i < links_.size(); ++i) {
         Link& link = *links_[i];
         short events = 0;
-        if (link.wants_to_receive()) events |= POLLIN;
-        if (may_send_ && link.wants_to_send(limits_.piece_bytes)) events |= POLLOUT;
+        if (!is_heard_out(link) && link.wants_to_receive()) events |= POLLIN;
+        if ((may_send_ || link.has_posted()) && link.wants_to_send(limits_.piece_bytes)) events |= POLLOUT;
         // A connection that is asked for nothing would still report its end, again and again.
         polled_[i + 1] = {events == 0 ? -1 : link.fd(), events, 0};
     }
@@ -222,11 +247,25 @@ void Exchange::sleep() {
     }
 }
 
-void Exchange::look_for_trouble(Caller& caller) {
+// While data flows nobody sleeps, but whoever wants to stop it must be heard.
+void Exchange::glance(Caller& caller) {
+    const Clock::time_point now = Clock::now();
+    if (now - glanced_at_ < std::chrono::milliseconds(longest_sleep_ms)) return;
+    glanced_at_ = now;
+    heed(caller);
+    judge_complaints();
+}
+
+void Exchange::heed(Caller& caller) {
     if (lifetime_.is_closed())
         throw Broken{
             {me() + " closed its communicator in " + call_->describe(), "close() only after the last collective"}};
     if (caller.is_interrupted()) throw Interrupted{};
+}
+
+void Exchange::look_for_trouble(Caller& caller) {
+    heed(caller);
+    judge_complaints();
     const double spent_s = duration<double>(Clock::now() - counting_since_).count();
     if (spent_s < timeout_s_) return;
     if (group_.rank != 0 && !is_in_grace_) {
@@ -239,74 +278,7 @@ void Exchange::look_for_trouble(Caller& caller) {
     const std::string whom = missing();
     throw Broken{{"after " + seconds_text(timeout_s_) + " " + me() + " still waits in " + call_->describe() +
                       " for " + (whom.empty() ? slow_takers() + " to take its data" : whom),
-                  "see what keeps it, or allow more time: COBRE_TCP_TIMEOUT_SECS or TcpConfig(timeout=…)"}};
-}
-
-// A report that knows everybody's call is worth a moment; those who come later learn of it all the same.
-void Exchange::hear_the_rest() {
-    const Clock::time_point until = Clock::now() + hearing_time;
-    for (const auto& link : links_) {
-        while (!link->inbox().has_call() && !link->is_lost()) {
-            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-            pollfd polled{link->fd(), POLLIN, 0};
-            if (left <= 0 || ::poll(&polled, 1, static_cast<int>(left)) <= 0) break;
-            if (link->receive(limits_.piece_bytes) != Link::Outcome::moved) break;
-            if (const News news = link->interpret(); news != News::none && news != News::call) break;
-        }
-    }
-}
-
-void Exchange::disagree() {
-    hear_the_rest();
-    struct Side {
-        const Call* call;  // none: not heard yet
-        std::vector<int> ranks;
-    };
-    std::vector<Side> sides;
-    const auto add = [&](int rank, const Call* call) {
-        const auto side = std::find_if(sides.begin(), sides.end(), [&](const Side& other) {
-            return call == nullptr || other.call == nullptr ? call == other.call : call->agrees_with(*other.call);
-        });
-        if (side == sides.end()) sides.push_back({call, {rank}});
-        else side->ranks.push_back(rank);
-    };
-    // Rank 0 first, whoever speaks: the ranks of a pair both get here, and must say the same.
-    if (group_.rank == 0) add(0, call_);
-    for (const auto& link : links_) add(link->rank(), link->inbox().has_call() ? &link->inbox().call() : nullptr);
-    if (group_.rank != 0) add(group_.rank, call_);
-    std::string said = "the ranks disagree: ";
-    bool differs = false;
-    for (const Side& side : sides) {
-        if (&side != &sides.front()) said += "; ";
-        said += names_of(side.ranks);
-        if (side.call == nullptr) said += side.ranks.size() == 1 ? " has not called yet" : " have not called yet";
-        else said += " called " + (side.ranks.size() == 1 ? side.call->describe() : side.call->describe_common());
-        differs |= side.call != nullptr && side.call->describe_common() != call_->describe_common();
-    }
-    if (!differs) said += "; they differ in their lists of counts, in the fields of their records, or in the step";
-    throw Broken{
-        {said, "let every rank make the same calls in the same order, with one dtype, size, root and operation"}};
-}
-
-// Who has given all that this step needs, but not taken what it is to get.
-std::string Exchange::slow_takers() const {
-    std::vector<int> ranks;
-    for (const auto& link : links_)
-        if (!link->is_sent()) ranks.push_back(link->rank());
-    return names_of(ranks);
-}
-
-std::string Exchange::missing() const {
-    std::vector<int> silent;
-    std::vector<int> sending;
-    for (const auto& link : links_) {
-        if (link->inbox().is_done() || link->is_lost()) continue;
-        (link->inbox().has_call() ? sending : silent).push_back(link->rank());
-    }
-    if (group_.rank != 0) return names_of(silent.empty() ? sending : silent);
-    const std::string list = names_of(silent, " (has not called)");
-    const std::string rest = names_of(sending, " (in the middle of its data)");
-    return list + (list.empty() || rest.empty() ? "" : ", ") + rest;
+                  more_time}};
 }
 
 }  // namespace cobre::tcp

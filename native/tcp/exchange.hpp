@@ -41,6 +41,9 @@ struct Broken {
     bool is_verdict = false;  // somebody else said so: it knows already
 };
 
+constexpr const char* more_time =
+    "see what keeps it, or allow more time: COBRE_TCP_TIMEOUT_SECS or TcpConfig(timeout=…)";
+
 // This rank's own part on its way into the result, moved while there is nothing to send or receive.
 class OwnPart {
 public:
@@ -96,17 +99,40 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
+    // A worker whose timeout has run out, and how far everybody had come when rank 0 heard of it.
+    struct Complaint {
+        Link* from;
+        Clock::time_point since;
+        bool could_send;
+        std::size_t sent;                   // to the one who complains
+        std::vector<std::size_t> received;  // from each
+    };
+
     bool serve(Link& link);
     bool take(Link& link);
     void act_on(Link& link, News news);
+    void invite_all();
     void lost(Link& link, bool has_said_goodbye);
+    bool is_owed(const Link& link) const noexcept;
+    bool is_served(const Link& link) const noexcept;
+    bool is_heard_out(const Link& link) const noexcept;
     bool is_complete(const Folding* folding) const noexcept;
     void wait(Caller& caller);
     void sleep();
+    void glance(Caller& caller);
+    void heed(Caller& caller);
     void look_for_trouble(Caller& caller);
+
+    // Who is to blame; verdict.cpp.
+    bool may_still_call(Link& link);
     void hear_the_rest();
     [[noreturn]] void disagree();
-    std::string missing() const;
+    Complaint complaint_of(Link& link) const;
+    void note_complaint(Link& link);
+    bool is_settled(const Complaint& complaint) const noexcept;
+    std::string culprits(const Complaint& complaint);
+    void judge_complaints();
+    std::string missing();
     std::string slow_takers() const;
     std::string me() const { return "rank " + std::to_string(group_.rank); }
 
@@ -121,13 +147,17 @@ private:
 
     const Call* call_ = nullptr;
     bool may_send_ = false;
+    bool needs_taker_ = false;
     std::size_t calls_heard_ = 0;
+    std::vector<Complaint> complaints_;
     int looks_ = 0;
+    int moves_ = 0;
     bool is_counting_ = false;
     bool is_in_grace_ = false;
     bool is_waiting_ = false;
     Clock::time_point counting_since_;
     Clock::time_point waiting_since_;
+    Clock::time_point glanced_at_;
     double waited_s_ = 0.0;
 };
 

@@ -55,6 +55,7 @@ public:
     void release(std::size_t bytes) noexcept { released_ += bytes; }
 
     std::size_t remaining() const noexcept { return expected_ - received_; }
+    std::size_t received() const noexcept { return received_; }
     // Stays valid, and current, until the object moves.
     const std::size_t* progress() const noexcept { return &received_; }
 

@@ -10,7 +10,7 @@ void Inbox::expect(Tag tag) {
     tag_ = tag;
     phase_ = Phase::call;
     is_first_frame_ = true;
-    is_ahead_ = false;
+    is_ahead_ = is_met_ = false;
 }
 
 std::size_t Inbox::targets(std::span<iovec, 2> vectors, std::size_t piece) noexcept {
@@ -87,10 +87,15 @@ News Inbox::take_frame() {
             // In front of a call it is about the step before, which was answered meanwhile.
             if (phase_ != Phase::call) news = News::overdue;
             break;
+        case Tag::proceed:
+            if (phase_ != Phase::call || !payload.empty()) return garbage("a Proceed that is not due");
+            is_met_ = true;
+            break;
         case Tag::call:
             if (const std::optional<Call> call = Call::decode(payload); call && phase_ == Phase::call) {
                 call_ = *call;
                 phase_ = Phase::payload;
+                is_met_ = true;
                 news = News::call;
                 break;
             }

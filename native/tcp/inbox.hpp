@@ -42,6 +42,8 @@ public:
 
     bool has_call() const noexcept { return phase_ != Phase::call; }
     bool is_done() const noexcept { return phase_ == Phase::done; }
+    // The other side has come to this step: it takes whatever we send.
+    bool is_met() const noexcept { return is_met_; }
     // The next step's call is here already: nothing more can be taken now.
     bool is_ahead() const noexcept { return is_ahead_; }
     const Call& call() const noexcept { return call_; }
@@ -66,6 +68,7 @@ private:
     Tag tag_ = Tag::barrier_go;
     bool is_first_frame_ = true;
     bool is_ahead_ = false;
+    bool is_met_ = false;
     std::size_t frame_left_ = 0;  // payload bytes of the current frame that are still to come
     std::size_t direct_ = 0;      // how many of the next bytes go straight into place
     std::size_t begin_ = 0;

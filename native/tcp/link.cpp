@@ -36,6 +36,19 @@ ssize_t send_vectors(int fd, std::span<iovec> vectors) noexcept {
     return ::sendmsg(fd, &message, flags);
 }
 
+// How much the other side's machine has promised to take, whether or not anybody reads it. 0: this kernel says
+// nothing.
+std::size_t promised_by(int fd) noexcept {
+    // The C library's tcp_info ends before this field, which Linux has since 5.4.
+    constexpr std::size_t offset = 228;
+    std::uint32_t window = 0;
+    std::array<std::byte, offset + sizeof window> info;
+    socklen_t length = info.size();
+    if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, info.data(), &length) != 0 || length < info.size()) return 0;
+    std::memcpy(&window, info.data() + offset, sizeof window);
+    return window;
+}
+
 ssize_t receive_vectors(int fd, std::span<iovec> vectors) noexcept {
     if (vectors.size() == 1) return ::recv(fd, vectors[0].iov_base, vectors[0].iov_len, MSG_DONTWAIT);
     msghdr message = {};
@@ -53,13 +66,26 @@ void Link::begin(const Call& call, Tag out, Tag in) {
     op_ = static_cast<std::uint8_t>(call.op);
     is_first_frame_ = true;
     is_over_ = is_lost_;
+    is_invited_ = false;
+    most_ahead_ = always_fits;
     head_begin_ = 0;
     head_end_ = header_bytes + Call::wire_bytes;
     call.encode(put_header(head_.data(), Tag::call, Call::wire_bytes));
 }
 
-void Link::start_frame(std::size_t piece) noexcept {
+// Bytes of payload in the frame that comes next. None of some: not yet.
+std::size_t Link::next_frame(std::size_t piece) const noexcept {
     const std::size_t bytes = std::min(outflow_.remaining(), piece);
+    if (!is_held_back_ || inbox_.is_met()) return bytes;
+    return std::min(bytes, most_ahead_ - outflow_.sent());
+}
+
+void Link::start_frame(std::size_t piece) noexcept {
+    // What goes before and behind the payload must fit, too.
+    if (is_held_back_ && is_first_frame_ && outflow_.remaining() > always_fits)
+        most_ahead_ =
+            std::max(promised_by(socket_.get()), always_fits + longest_control_payload) - longest_control_payload;
+    const std::size_t bytes = next_frame(piece);
     if (!is_first_frame_) head_begin_ = head_end_ = 0;  // else the call is there and the header goes behind it
     const std::size_t prefix = is_first_frame_ && tag_ == Tag::allreduce_send ? 1 : 0;
     std::byte* end =
@@ -76,7 +102,8 @@ bool Link::wants_to_send(std::size_t piece) const noexcept {
     if (!posted_.empty() || frame_left_ > 0) return true;
     if (is_over_) return head_begin_ < head_end_;
     // Waits for a whole piece, so that payload which trickles in is not passed on in crumbs.
-    const std::size_t wanted = std::min(outflow_.remaining(), piece);
+    const std::size_t wanted = next_frame(piece);
+    if (wanted == 0 && outflow_.remaining() > 0) return false;
     return outflow_.ready(wanted) == wanted;
 }
 
@@ -127,6 +154,13 @@ Link::Outcome Link::flush() {
         posted_.erase(0, static_cast<std::size_t>(count));
     }
     return Outcome::moved;
+}
+
+void Link::invite() {
+    if (is_invited_ || !is_first_frame_) return;
+    is_invited_ = true;
+    post(frame(Tag::proceed));
+    static_cast<void>(flush());  // if not now, `send` tries again; if never, the end of the stream says why
 }
 
 Link::Outcome Link::receive(std::size_t piece) {

@@ -16,11 +16,16 @@ public:
     Link(Descriptor socket, int rank, std::string address)
         : rank_(rank), address_(std::move(address)), socket_(std::move(socket)) {}
 
+    // From now on sends no more of a step than the other side's machine takes by itself before the other side has
+    // come to that step, too. So the end of our stream gets through, and our last words, whenever that is.
+    void hold_back() noexcept { is_held_back_ = true; }
+
     // Starts the step `call`: what we send goes under `out`, what we get comes under `in`. Fill `inflow()` and
     // `outflow()` next.
     void begin(const Call& call, Tag out, Tag in);
     Inflow& inflow() noexcept { return inbox_.flow(); }
     Outflow& outflow() noexcept { return outflow_; }
+    const Outflow& outflow() const noexcept { return outflow_; }
     const Inbox& inbox() const noexcept { return inbox_; }
 
     enum class Outcome : std::uint8_t { blocked, moved, lost };
@@ -34,8 +39,11 @@ public:
     // Puts a small frame behind the frame that is on its way; `flush` sends what the kernel takes of both.
     void post(std::string frame) { posted_ += frame; }
     Outcome flush();
+    // Tells the other side, once in a step and unless our call does, that we have come to it.
+    void invite();
     bool has_posted() const noexcept { return !posted_.empty(); }
 
+    // Nothing more will be sent; what `outflow()` still has nobody took.
     bool is_sent() const noexcept {
         return is_lost_ || (is_over_ && frame_left_ == 0 && head_begin_ == head_end_);
     }
@@ -82,6 +90,7 @@ public:
     bool may_write = true;
 
 private:
+    std::size_t next_frame(std::size_t piece) const noexcept;
     void start_frame(std::size_t piece) noexcept;
     bool has_frame_under_way() const noexcept { return frame_left_ > 0 || head_begin_ < head_end_; }
     Outcome push(std::size_t limit);
@@ -93,6 +102,9 @@ private:
     int trouble_ = 0;  // the first error of the connection; the kernel tells it only once
     bool is_first_frame_ = true;
     bool is_over_ = true;  // the last frame of this step has begun
+    bool is_held_back_ = false;
+    bool is_invited_ = false;
+    std::size_t most_ahead_ = always_fits;
     Tag tag_ = Tag::barrier_go;
     std::uint8_t op_ = 0;
     std::size_t frame_left_ = 0;

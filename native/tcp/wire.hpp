@@ -31,11 +31,14 @@ enum class Tag : std::uint8_t {
     continuation = 0x0F,
     failure = 0x10,
     overdue = 0x11,
+    proceed = 0x12,
 };
 
 constexpr std::size_t header_bytes = 5;
 // Everything but the payload of a collective fits; whoever announces more is no peer of ours.
 constexpr std::size_t longest_control_payload = 4096;
+// So much payload a worker may send before rank 0 has come to the same step: it fits every receive buffer.
+constexpr std::size_t always_fits = 64 * 1024;
 
 struct Header {
     std::uint32_t length = 0;  // of tag and payload, as sent

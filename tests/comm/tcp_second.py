@@ -21,6 +21,7 @@ FOLDS = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 PRIME = 0x100000001B3
 START = 0xCBF29CE484222325
 NOBODY = 2**63 - 1
+AHEAD = 64 * 1024
 BYTE_ORDER = {"little": 1, "big": 2}[sys.byteorder]
 
 
@@ -108,7 +109,7 @@ class Rank:
     def __init__(self, rank, size, port, *, secret="", cut=1000):
         self.rank, self.size, self._cut, self._sequence = rank, size, cut, 0
         self._secret, self.neighbours = secret.encode(), None
-        self._connection = None
+        self._connection = self._kept = None
         try:
             if rank == 0:
                 self._listen(port)
@@ -162,6 +163,9 @@ class Rank:
         self._connection.sendall(struct.pack("!IB", len(payload) + 1, tag) + payload)
 
     def _get(self):
+        if self._kept is not None:
+            kept, self._kept = self._kept, None
+            return kept
         length, tag = struct.unpack("!IB", self._take(5))
         return tag, self._take(length - 1)
 
@@ -176,6 +180,8 @@ class Rank:
 
     def _expect(self, tag):
         got, payload = self._get()
+        while got == 0x12:
+            got, payload = self._get()
         if got == 0x10:
             raise Failed(payload.partition(b"\0")[0].decode())
         if got == 0x0D:
@@ -191,10 +197,18 @@ class Rank:
         call = replace(call, sequence=self._sequence)
         self._put(0x0E, call.encode())
         prefix = bytes([call.operation]) if tag == 0x03 else b""
-        self._put(tag, prefix + out[: self._cut])
-        for begin in range(self._cut, len(out), self._cut):
-            self._put(0x0F, out[begin : begin + self._cut])
+        holds_back = self.rank > 0 and self.size > 2 and len(out) > AHEAD
+        first = out[:AHEAD] if holds_back else out
+        self._put(tag, prefix + first[: self._cut])
+        self._continue(first[self._cut :])
+        if holds_back:
+            self._kept = self._get()  # Proceed, or the Call that comes without it
+            self._continue(out[AHEAD:])
         return call
+
+    def _continue(self, out):
+        for begin in range(0, len(out), self._cut):
+            self._put(0x0F, out[begin : begin + self._cut])
 
     def _step(self, call, tag_out, out, tag_in, n_bytes_in):
         """Send our call and payload, and get theirs."""

@@ -169,7 +169,7 @@ def test_a_torn_contribution_is_known_before_rank_0_comes_to_it(missing):
 
     def wait():
         try:
-            real[2].allreduce(np.ones(40_000), np.empty(40_000), "sum")
+            real[2].allreduce(np.ones(8_000), np.empty(8_000), "sum")
         except CollectiveFailed as error:
             outcome.append(error.message)
         else:
@@ -177,16 +177,16 @@ def test_a_torn_contribution_is_known_before_rank_0_comes_to_it(missing):
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    second.contribute_and_die(np.ones(40_000), missing)
+    second.contribute_and_die(np.ones(8_000), missing)
     waiting.join(2)
     if missing:
         assert not waiting.is_alive(), "rank 2 was not told while rank 0 computed"
         assert "rank 1 (127.0.0.1:" in outcome[0]
         with pytest.raises(CollectiveFailed, match="rank 1"):
-            real[0].allreduce(np.ones(40_000), np.empty(40_000), "sum")
+            real[0].allreduce(np.ones(8_000), np.empty(8_000), "sum")
     else:
         assert waiting.is_alive(), outcome  # the step can still complete
-        real[0].allreduce(np.ones(40_000), total := np.empty(40_000), "sum")
+        real[0].allreduce(np.ones(8_000), total := np.empty(8_000), "sum")
         waiting.join(5)
         assert outcome == ["no failure"]
         assert set(total) == {3.0}
