@@ -40,7 +40,8 @@ std::string honest_step(Random& random, Tag tag, const std::string& contents) {
     std::array<double, payload_bytes / 8> numbers = {};
     const Buffer buffer{
         reinterpret_cast<std::byte*>(numbers.data()), payload_bytes / 8, {Kind::floating, false, 8, 0}, false};
-    std::string stream = call_frame(Call::allreduce(buffer, ReduceOp::sum));
+    std::string stream = below(random, 8) == 0 ? frame(Tag::proceed) : "";
+    stream += call_frame(Call::allreduce(buffer, ReduceOp::sum));
     for (std::size_t sent = 0; sent < contents.size();) {
         const std::size_t bytes = std::min(contents.size() - sent, 1 + below(random, payload_bytes));
         const std::string prefix = sent == 0 && tag == Tag::allreduce_send ? std::string(1, '\0') : "";
