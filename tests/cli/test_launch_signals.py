@@ -80,7 +80,7 @@ def test_ranks_stop_and_go_on_with_their_launcher(environ, program):
     ) as launcher:
         pids = [int(launcher.stdout.readline()[4:]) for _ in range(2)]
         launcher.send_signal(signal.SIGTSTP)
-        wait_for_states(pids, "T")
+        wait_for_states([*pids, launcher.pid], "T")  # a shell, too, lets go on only what it has seen stop
         launcher.send_signal(signal.SIGCONT)
         wait_for_states(pids, "S")
         launcher.communicate(timeout=30)
