@@ -49,6 +49,7 @@ failure_of(comm.barrier)
     assert [words.count("no failure") for words in said] == [1, 1], said
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("backend", ["tcp", "shm"])
 def test_ctrl_c_ends_a_call_that_waits_for_its_turn_and_the_group_goes_on(tmp_path, backend):
     program = """
@@ -78,6 +79,7 @@ failure_of(comm.barrier)
     assert [words.count("no failure") for words in said] == [2, 2], said
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("backend", ["tcp", "shm"])
 def test_python_may_end_while_a_daemon_thread_is_in_a_call(tmp_path, backend):
     program = """
@@ -97,6 +99,7 @@ else:
     assert (said[1], statuses) == ("the end\n", [0, 0])
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("backend", ["tcp", "shm"])
 def test_who_watches_need_not_wait_for_the_call_under_way(tmp_path, backend):
     program = """
