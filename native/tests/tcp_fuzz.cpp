@@ -40,7 +40,8 @@ std::string honest_step(Random& random, Tag tag, const std::string& contents) {
     std::array<double, payload_bytes / 8> numbers = {};
     const Buffer buffer{
         reinterpret_cast<std::byte*>(numbers.data()), payload_bytes / 8, {Kind::floating, false, 8, 0}, false};
-    std::string stream = below(random, 8) == 0 ? frame(Tag::proceed) : "";
+    const bool is_from_rank_0 = tag == Tag::allgatherv_recv;
+    std::string stream = is_from_rank_0 && below(random, 8) == 0 ? frame(Tag::proceed) : "";
     stream += call_frame(Call::allreduce(buffer, ReduceOp::sum));
     for (std::size_t sent = 0; sent < contents.size();) {
         const std::size_t bytes = std::min(contents.size() - sent, 1 + below(random, payload_bytes));
