@@ -87,7 +87,7 @@ class Cable:
             with contextlib.suppress(subprocess.CalledProcessError):
                 _do(*self.inside(self.far), "nft", "delete", "table", "inet", "cable")
             return
-        for command in ("iptables", "ip6tables"):
+        for command in filter(shutil.which, ("iptables", "ip6tables")):
             _do(*self.inside(self.far), command, "-F")
 
     def _ip(self, namespace, *command):
