@@ -259,6 +259,19 @@ def test_a_dead_creators_segment_is_reclaimed(layout):
     assert not path.exists()
 
 
+def test_what_a_dead_rank_0_left_is_gone_though_it_is_never_started_again():
+    with Ranks(0, "") as ranks:
+        creator = ranks.add(0, 2, ATTACH)
+        path = FOLDER / ranks.name[1:]
+        wait_for(path)
+        creator.process.kill()
+        creator.process.wait()
+        ranks.add(1, 2, "attempt(lambda: ShmCommunicator.attach(config(connect_timeout=0.3)))")
+        [_, told] = ranks.finish()
+        assert_refused(told, f"was left by pid {creator.process.pid}, which is dead")
+        assert not path.exists()
+
+
 IN_ANOTHER_NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 MAY_MAKE_NAMESPACES = subprocess.run([*IN_ANOTHER_NAMESPACE, "true"], capture_output=True).returncode == 0
 
