@@ -7,7 +7,6 @@ import os
 import secrets
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,6 +83,14 @@ def fresh_name() -> str:
     return f"/cobre_test_{os.getpid()}_{secrets.token_hex(6)}"
 
 
+def wait_for(path: Path, seconds: float = 20.0) -> None:
+    """Until there is such a file."""
+    deadline = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} never came"
+        time.sleep(0.005)
+
+
 def own_segments(name: str | None = None) -> list[Path]:
     """What this process' group ``name``, or any, has left in /dev/shm; other processes may be testing, too."""
     return list(Path("/dev/shm").glob(f"{name[1:]}*" if name else f"cobre_test_{os.getpid()}_*"))
@@ -118,24 +125,11 @@ class Ranks:
             self.add(rank, size, body, prefix=prefix, **env)
 
     def add(self, rank: int, size: int, body: str, *, prefix: tuple[str, ...] = (), **env: str) -> Rank:
-        self.ranks.append(Rank(self._start(PRELUDE + body, [str(rank), str(size), self.name], prefix, env)))
+        words = ["-c", str(rank), str(size), self.name]
+        # Its stdin is closed when the rank is waited for: see ``linger``.
+        process = warm.start(PRELUDE + body, words, prefix=prefix, env={**os.environ, **env})
+        self.ranks.append(Rank(process))
         return self.ranks[-1]
-
-    @staticmethod
-    def _start(
-        code: str, words: list[str], prefix: tuple[str, ...], env: dict[str, str]
-    ) -> subprocess.Popen[str] | warm.Process:
-        environ = {**os.environ, **env}
-        if not prefix and warm.can_run(environ, code):
-            return warm.Process(code, ["-c", *words], env=environ)
-        return subprocess.Popen(
-            [*prefix, sys.executable, "-c", code, *words],
-            stdin=subprocess.PIPE,  # closed when the rank is waited for: see ``linger``
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=environ,
-        )
 
     def finish(self, seconds: float = 30.0, *, but: int | None = None) -> list[Rank]:
         """Wait for all ranks except number ``but``, which may be stopped; the ranks, in order."""

@@ -108,7 +108,7 @@ SERVER_OF_THIS_RUN = Server()
 class Lines(io.FileIO):
     """A pipe that is read as text, line by line or to its end."""
 
-    def readline(self) -> str:  # type: ignore[override]
+    def readline(self) -> str:
         return super().readline().decode()
 
 
@@ -142,7 +142,7 @@ class Process:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self.returncode = os.waitstatus_to_exitcode(status)
-                self._close_pipes(keep_output=True)
+                self.stdin.close()
         return self.returncode
 
     def wait(self, timeout: float = 60.0) -> int:
@@ -152,8 +152,6 @@ class Process:
                 raise subprocess.TimeoutExpired(f"rank of pid {self.pid}", timeout)
             time.sleep(EVERY_S)
         assert self.returncode is not None
-        if self.stdout is None:
-            self._close_pipes(keep_output=False)
         return self.returncode
 
     def communicate(self, timeout: float = 60.0) -> tuple[str, None]:
@@ -177,13 +175,32 @@ class Process:
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
-    def _close_pipes(self, *, keep_output: bool) -> None:
-        self.stdin.close()
-        if self.stdout is not None and not keep_output:
-            self.stdout.close()
+
+def start(
+    code: str,
+    words: Sequence[str],
+    *,
+    prefix: Sequence[str] = (),
+    env: Mapping[str, str],
+    stdout: int | None = None,
+) -> Process | subprocess.Popen[str]:
+    """A process with ``words`` as ``sys.argv``: the file that holds the code, or ``-c``, first.
+
+    Not warm is what has to begin anew: behind another command, or with variables that count only at the start.
+    """
+    if not prefix and _may_be_forked(env, code):
+        return Process(code, words, env=env, stdout=stdout)
+    program = ["-c", code] if words[0] == "-c" else [words[0]]
+    return subprocess.Popen(
+        [*prefix, sys.executable, *program, *words[1:]],
+        stdin=subprocess.PIPE if stdout is None else None,
+        stdout=subprocess.PIPE if stdout is None else stdout,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=env,
+    )
 
 
-def can_run(env: Mapping[str, str], code: str) -> bool:
-    """Not what has to begin anew: another program, or one that finds variables that count only at the start."""
+def _may_be_forked(env: Mapping[str, str], code: str) -> bool:
     changed = {name for name in {*env, *os.environ} if env.get(name) != os.environ.get(name)}
     return "exec" not in code and all(name.startswith("COBRE_") for name in changed)

@@ -9,7 +9,6 @@ class Deadline {
 public:
     explicit Deadline(double seconds) noexcept : seconds_(seconds) {}
 
-    double seconds() const noexcept { return seconds_; }
     double left_s() const noexcept {
         return seconds_ - std::chrono::duration<double>(Clock::now() - begin_).count();
     }

@@ -16,7 +16,7 @@ import pytest
 
 from cobre.comm import doctor
 from cobre.comm.backend import Finding
-from shm_ranks import AT_SYSTEM_CALL, Ranks
+from shm_ranks import AT_SYSTEM_CALL, Ranks, wait_for
 
 MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
 SEGMENT = Path("/dev/shm/cobre_comm_doctor_test")
@@ -31,10 +31,7 @@ ShmCommunicator.attach(ShmConfig("/{SEGMENT.name}", 0, 2, connect_timeout=60))
 @pytest.fixture
 def creator():
     process = subprocess.Popen([sys.executable, "-c", WAITING_CREATOR])
-    end = time.monotonic() + 20
-    while not SEGMENT.exists():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_for(SEGMENT)
     yield process
     process.kill()
     process.wait()
@@ -98,10 +95,7 @@ def test_a_segment_whose_group_chose_the_name_is_found_too(cobre):
     with Ranks(0, "") as ranks:
         creator = ranks.add(0, 2, "ShmCommunicator.attach(config(connect_timeout=60))").process
         path = SEGMENT.with_name(ranks.name[1:])
-        end = time.monotonic() + 20
-        while not path.exists():
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        wait_for(path)
         creator.send_signal(signal.SIGKILL)
         creator.wait()
         assert_reported_and_removed(cobre, path, creator.pid)

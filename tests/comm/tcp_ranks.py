@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -124,10 +122,7 @@ class Ranks:
     def _process(self, rank, environ):
         code, inside = self._script.read_text(), self._inside.get(rank, [])
         with (self._directory / f"out.{rank}").open("w") as output:
-            if not inside and warm.can_run(environ, code):
-                return warm.Process(code, [str(self._script)], env=environ, stdout=output.fileno())
-            command = [*inside, sys.executable, str(self._script)]
-            return subprocess.Popen(command, env=environ, stdout=output, stderr=subprocess.STDOUT)
+            return warm.start(code, [str(self._script)], prefix=inside, env=environ, stdout=output.fileno())
 
     def said(self, rank):
         return (self._directory / f"out.{rank}").read_text()

@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from comm.fault_calls import CALLS
 from shm_ranks import AT_SYSTEM_CALL, IS_BUSY, NOTICED_S, Ranks, own_segments, run
 
 TIMEOUT_S = 2.0
-
-CALLS = {
-    "barrier": "comm.barrier()",
-    "allgatherv": "comm.allgatherv(np.ones(3), np.empty(3 * size), [3] * size, range(0, 3 * size, 3))",
-    "allgatherv of 8 MB": "comm.allgatherv(np.ones(10**6), np.empty(size * 10**6), [10**6] * size, "
-    "range(0, size * 10**6, 10**6))",
-    "allreduce": "comm.allreduce(np.ones(4), np.empty(4), 'sum')",
-    "allreduce of 8 MB": "comm.allreduce(np.ones(10**6), np.empty(10**6), 'sum')",
-    "broadcast": "comm.broadcast(np.ones(4), 0)",
-    "broadcast of 8 MB": "comm.broadcast(np.ones(10**6), victim)",
-    "create_shared_region": "comm.create_shared_region(1000)",
-    "fence": "region.fence()",
-    "split_local": "comm.split_local()",
-}
 
 ENDS = {
     "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cobre.comm import InitializationFailed, ShmCommunicator, ShmConfig
-from shm_ranks import AT_SYSTEM_CALL, NOTICED_S, PRELUDE, Ranks, fresh_name, run
+from shm_ranks import AT_SYSTEM_CALL, NOTICED_S, PRELUDE, Ranks, fresh_name, run, wait_for
 
 ATTACH = "attempt(lambda: ShmCommunicator.attach(config()))"
 FOLDER = Path("/dev/shm")
@@ -25,13 +25,6 @@ def assert_refused(rank, *words, within=3.0):
     assert all(word in rank.said[0]["text"] for word in words), rank.output
     assert "fix:" in rank.said[0]["text"], rank.output
     assert rank.said[0]["seconds"] < within, rank.output
-
-
-def wait_for(path):
-    deadline = time.monotonic() + 10
-    while not path.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def overwrite(path, offset, number):
