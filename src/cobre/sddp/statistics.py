@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import Communicator, block_layout
+from cobre.core.sums import sum_in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +51,9 @@ def statistics_of(costs: Iterable[float]) -> CostStatistics:
     """Statistics of ``costs``, added in order; deviation and half-width of a single one are 0."""
     values = [float(cost) for cost in costs]
     n = len(values)
-    mean = _sum_in_order(values) / n
+    mean = sum_in_order(values) / n
     if n == 1:
         return CostStatistics(mean, 0.0, 0.0)
-    squares = _sum_in_order([(value - mean) * (value - mean) for value in values])
+    squares = sum_in_order([(value - mean) * (value - mean) for value in values])
     std = math.sqrt(squares / (n - 1))
     return CostStatistics(mean, std, 1.96 * std / math.sqrt(n))
-
-
-def _sum_in_order(values: list[float]) -> float:
-    total = 0.0
-    for value in values:  # not `sum`: newer Pythons compensate its rounding
-        total += value
-    return total
