@@ -89,6 +89,7 @@ def test_what_is_written(folder, alone, tmp_path):
     )
     assert files == [
         "_SUCCESS",
+        "hydro_models/evaporation_models.parquet",
         "policy/policy.cobre",
         "training/convergence.parquet",
         "training/metadata.json",

@@ -16,7 +16,7 @@ from cobre.core.case import Case
 from cobre.errors import CobreError, WorkerError
 from cobre.io import ValidationReport
 from cobre.io.results import TrainingRecord, find_results, read_training
-from cobre.io.write import begin, finish, write_training
+from cobre.io.write import begin, finish, write_hydro_models, write_training
 from cobre.sddp.events import ProgressEvent
 from cobre.sddp.policy import Policy
 from cobre.sddp.result import TrainingResult, WorkerInfo
@@ -111,6 +111,7 @@ def train(
         study = configured(case, config_overrides)
         if folder is not None:
             begin(folder)
+            write_hydro_models(folder, study)
         return study
 
     if comm is not None:

@@ -33,6 +33,16 @@ def test_the_planes_of_d07():
     assert fit.relative_deviation == pytest.approx(0.8511434545978 / 43.77222, rel=1e-10)
 
 
+def test_errors_between_the_points_of_the_grid_are_seen():
+    fit = fit_planes(SOBRADINHO, SOBRADINHO_GRID)
+    # The first flow of the grid, 750 m3/s, gives the 1000 MW of the generators, and so do 281 m3/s and less.
+    assert fit.max_deviation_mw == 0.0
+    assert fit.fine_max_mw == pytest.approx(600.0, abs=1e-9)  # at 300 m3/s
+    assert fit.relative_error == pytest.approx(0.0730742, abs=1e-6)
+    finer = fit_planes(SOBRADINHO, replace(SOBRADINHO_GRID, n_flows=41))
+    assert finer.relative_error < 0.01
+
+
 def test_without_the_factor_no_plane_is_below_the_exact_power():
     fit = fit_planes(D07, replace(D07_GRID, is_scaled=False))
     assert fit.factor == 1.0
@@ -101,7 +111,7 @@ def test_a_slope_that_is_only_rounding_is_none_for_a_run_of_river_plant():
 
 
 def test_a_tail_water_above_the_forebay_cannot_be_fitted():
-    with pytest.raises(UnfittableProduction, match="net head is not positive"):
+    with pytest.raises(UnfittableProduction, match="the net head is -97 m at 200 hm3"):
         fit_planes(replace(D07, tailrace=PolynomialTailrace((200.0,))), D07_GRID)
 
 

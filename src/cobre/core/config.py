@@ -86,3 +86,5 @@ class Config:
 
     training: TrainingConfig = field(default_factory=TrainingConfig)
     inflow_non_negativity: NonNegativity = "penalty"
+    writes_fit_deviations: bool = True
+    """Whether results hold the errors of fitted production planes."""

@@ -1,4 +1,4 @@
-"""Results of fitting production planes to a hydro plant."""
+"""What was fitted to the data of hydro plants: production planes, and the point where evaporation is linearised."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PlaneFit:
-    """Planes fitted to the power of one plant, and their errors on the grid of the fit (no spill)."""
+    """Planes fitted to the power of one plant, and their errors without spill, on the grid of the fit."""
 
     planes: FloatArray
     """Rows ``(constant, per hm3, per m3/s turbined, per m3/s spilled)`` in MW; the power is below each."""
@@ -28,6 +28,10 @@ class PlaneFit:
     """``[volume, flow]``: power of the production function, at most the maximum generation."""
     fitted_mw: FloatArray
     """``[volume, flow]``: most power that the planes and the maximum generation allow."""
+    fine_mean_mw: float
+    """Mean absolute deviation on a finer grid, which shows errors between the points of the fit."""
+    fine_max_mw: float
+    """Largest absolute deviation on the finer grid."""
 
     @property
     def deviation_mw(self) -> FloatArray:
@@ -51,8 +55,13 @@ class PlaneFit:
 
     @property
     def relative_deviation(self) -> float:
-        """Mean absolute deviation as a share of the peak; 0 where there is no power."""
-        return self.mean_deviation_mw / self.peak_mw if self.peak_mw > 0.0 else 0.0
+        """Mean absolute deviation as a share of the peak."""
+        return self.mean_deviation_mw / self.peak_mw
+
+    @property
+    def relative_error(self) -> float:
+        """Mean absolute deviation as a share of the peak, of the two grids the one with more."""
+        return max(self.mean_deviation_mw, self.fine_mean_mw) / self.peak_mw
 
 
 @dataclass(frozen=True)
@@ -64,3 +73,15 @@ class ProductionFit:
     stages: tuple[int, ...]
     """Indices of the stages that use its planes."""
     fit: PlaneFit
+
+
+@dataclass(frozen=True)
+class EvaporationReference:
+    """Where the evaporation of a hydro was linearised; ``tables.hydro`` holds the coefficients."""
+
+    hydro: int
+    """Index of the hydro."""
+    volumes_hm3: tuple[float, ...]
+    """``[stage]``: reference volume."""
+    is_given: bool
+    """Whether the case gives these volumes; otherwise they are the middle of the storage range."""

@@ -28,6 +28,8 @@ BINDING = 1e-8
 """MW within which a plane is the lowest of all at a point of the grid."""
 NO_SLOPE = 1e-10
 N_SPILLS = 9
+N_FINE = 21
+"""Points in each direction of the grid that shows errors between the points of the fit."""
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +52,12 @@ class FitSettings:
 
 
 class UnfittableProduction(ValueError):
-    """The plant's data give no planes that can be used; the message says why."""
+    """The plant's data give no planes that can be used: why, the number that shows it, what to do."""
+
+    def __init__(self, message: str, value: float, remedy: str) -> None:
+        super().__init__(message)
+        self.value = value
+        self.remedy = remedy
 
 
 @lru_cache(maxsize=4096)
@@ -58,10 +65,15 @@ def fit_planes(plant: ProductionFunction, settings: FitSettings) -> PlaneFit:
     """Planes of ``plant``. The arrays are read-only: equal arguments get the same object."""
     volumes = np.linspace(settings.low_volume_hm3, settings.high_volume_hm3, settings.n_volumes)
     flows = np.linspace(0.0, plant.max_turbined_m3s, settings.n_flows)
-    power = np.array([[plant.power(v, q) for q in flows.tolist()] for v in volumes.tolist()])
+    power = _powers(plant, volumes, flows)
     exact = np.minimum(power, plant.max_generation_mw)
     if not exact.max() > 0.0:
-        raise UnfittableProduction("the net head is not positive anywhere")
+        head = plant.net_head(settings.high_volume_hm3, 0.0)
+        raise UnfittableProduction(
+            f"the tail water stands above the forebay: the net head is {head:g} m at {settings.high_volume_hm3:g} hm3",
+            head,
+            "correct the heights of the geometry or of the tailrace: both count from the same level",
+        )
     hull = _hull_planes(volumes, flows, exact, settings.is_run_of_river)
     factor = _least_squares_factor(lowest(hull, volumes, flows), exact) if settings.is_scaled else 1.0
     hull[:, :3] *= factor
@@ -74,7 +86,24 @@ def fit_planes(plant: ProductionFunction, settings: FitSettings) -> PlaneFit:
     fitted = np.minimum(lowest(planes, volumes, flows), plant.max_generation_mw)
     for array in (planes, volumes, flows, exact, fitted):
         array.flags.writeable = False
-    return PlaneFit(planes, factor, volumes, flows, exact, fitted)
+    errors = _fine_errors(planes, plant, settings)
+    return PlaneFit(
+        planes, factor, volumes, flows, exact, fitted, sum_in_order(errors) / len(errors), max(errors)
+    )
+
+
+def _powers(plant: ProductionFunction, volumes: Floats, flows: Floats) -> Floats:
+    return np.array([[plant.power(v, q) for q in flows.tolist()] for v in volumes.tolist()])
+
+
+def _fine_errors(planes: Floats, plant: ProductionFunction, settings: FitSettings) -> list[float]:
+    """Absolute errors on the finer grid."""
+    volumes = np.linspace(settings.low_volume_hm3, settings.high_volume_hm3, N_FINE)
+    flows = np.linspace(0.0, plant.max_turbined_m3s, N_FINE)
+    most = plant.max_generation_mw
+    exact = np.minimum(_powers(plant, volumes, flows), most)
+    errors: list[float] = np.abs(np.minimum(lowest(planes, volumes, flows), most) - exact).ravel().tolist()
+    return errors
 
 
 def lowest(planes: Floats, volumes: Floats, flows: Floats) -> Floats:
@@ -149,7 +178,10 @@ def _spill_slope(plant: ProductionFunction, volume: float, flow: float, most: fl
 
 
 def _check_signs(planes: Floats) -> None:
-    if planes[:, 2].min() < 0.0:
+    steepest = float(planes[:, 2].min())
+    if steepest < 0.0:
         raise UnfittableProduction(
-            f"a fitted plane falls by {-float(planes[:, 2].min()):g} MW per m3/s: more turbined water gives less power"
+            f"more turbined water gives less power: a fitted plane falls by {-steepest:g} MW per m3/s",
+            steepest,
+            "correct the tailrace, or lower max_turbined_m3s to the flow of most power",
         )

@@ -193,6 +193,7 @@ class ExportsRecord(Record):
 
     states: bool = False
     stochastic: bool = False
+    fpha_deviation_points: bool = True
 
 
 class ConfigRecord(Record):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cobre.io.write.folder import SUCCESS, begin, finish
+from cobre.io.write.hydro_models import write_hydro_models
 from cobre.io.write.training import write_training
 
-__all__ = ["SUCCESS", "begin", "finish", "write_training"]
+__all__ = ["SUCCESS", "begin", "finish", "write_hydro_models", "write_training"]
