@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import cobre
 from cobre.io import load, validate
+from cobre.production.curve import Curve
+from cobre.production.evaporation import hours_of_month, linearise_evaporation
 from production.small_cases import GEOMETRY, MODELS, d07, hydro_of
 
 
@@ -38,6 +43,20 @@ def dates(case, *days):
 
 def test_d08_reaches_its_bound(case):
     assert cobre.train(case.write()).final_lower_bound == pytest.approx(94644561875 / 36009, abs=1e-4)
+
+
+def test_d08_with_the_hours_of_the_calendar_reaches_the_bound_of_version_0_18(case):
+    """There the stages' 730 h do not count: January has 744 h and February 2024 has 696."""
+    study = load(case.write())
+    area = Curve((0.0, 200.0), (0.5, 1.5))
+    lines = [
+        linearise_evaporation(area, 100.0, hours_of_month(stage.start_date), 100.0)
+        for stage in study.horizon.stages
+    ]
+    constant, slope = (np.array([values]) for values in zip(*lines, strict=True))
+    hydro = replace(study.tables.hydro, evaporation_base_m3s=constant, evaporation_slope=slope)
+    study = replace(study, tables=replace(study.tables, hydro=hydro))
+    assert cobre.train(study).final_lower_bound == pytest.approx(2628380.531119177, abs=1e-4)
 
 
 def test_a_stage_that_is_a_month_has_its_own_hours(case):

@@ -102,8 +102,9 @@ def test_one_volume_point_is_a_run_of_river_plant(case):
     assert fit.fit.volumes_hm3.tolist() == [0.0, 1.0]  # the geometry begins at 0
 
 
-def test_a_plant_without_turbines_has_productivity_zero(case):
-    hydro_of(case)["generation"].update(max_turbined_m3s=0.0, max_generation_mw=0.0)
+@pytest.mark.parametrize("limit", ["max_turbined_m3s", "max_generation_mw"])
+def test_a_plant_without_capacity_has_productivity_zero(case, limit):
+    hydro_of(case)["generation"][limit] = 0.0
     study = load(case.write())
     assert study.production_fits == ()
     assert study.tables.hydro.productivity_mw_per_m3s.tolist() == [[0.0, 0.0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from cobre.production.curve import Curve
@@ -72,3 +73,17 @@ def test_backwater_families_are_interpolated_by_the_level_below(level, outflow, 
 def test_a_single_family_needs_no_level():
     family = TailraceFamily(None, (Segment(0.0, 10.0, (1.0, 2.0, 3.0, 4.0, 5.0)),))
     assert BackwaterTailrace((family,), 99.0).height(2.0) == 1.0 + 4.0 + 12.0 + 32.0 + 80.0
+
+
+def test_a_grid_of_powers_has_the_bits_of_single_ones():
+    plant = ProductionFunction(
+        Curve((0.0, 7.0, 31.0), (80.1, 93.3, 99.9)),
+        57.0,
+        1e9,
+        PolynomialTailrace((1.3, 0.07, 0.0003)),
+        Losses(0.031, 0.7),
+        0.913,
+    )
+    volumes, flows = np.linspace(-1.0, 33.0, 13), np.linspace(0.0, 57.0, 11)
+    grid = plant.power_grid(volumes, flows)
+    assert grid.tolist() == [[plant.power(v, q) for q in flows.tolist()] for v in volumes.tolist()]

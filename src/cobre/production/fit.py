@@ -65,7 +65,7 @@ def fit_planes(plant: ProductionFunction, settings: FitSettings) -> PlaneFit:
     """Planes of ``plant``. The arrays are read-only: equal arguments get the same object."""
     volumes = np.linspace(settings.low_volume_hm3, settings.high_volume_hm3, settings.n_volumes)
     flows = np.linspace(0.0, plant.max_turbined_m3s, settings.n_flows)
-    power = _powers(plant, volumes, flows)
+    power = plant.power_grid(volumes, flows)
     exact = np.minimum(power, plant.max_generation_mw)
     if not exact.max() > 0.0:
         head = plant.net_head(settings.high_volume_hm3, 0.0)
@@ -92,16 +92,12 @@ def fit_planes(plant: ProductionFunction, settings: FitSettings) -> PlaneFit:
     )
 
 
-def _powers(plant: ProductionFunction, volumes: Floats, flows: Floats) -> Floats:
-    return np.array([[plant.power(v, q) for q in flows.tolist()] for v in volumes.tolist()])
-
-
 def _fine_errors(planes: Floats, plant: ProductionFunction, settings: FitSettings) -> list[float]:
     """Absolute errors on the finer grid."""
     volumes = np.linspace(settings.low_volume_hm3, settings.high_volume_hm3, N_FINE)
     flows = np.linspace(0.0, plant.max_turbined_m3s, N_FINE)
     most = plant.max_generation_mw
-    exact = np.minimum(_powers(plant, volumes, flows), most)
+    exact = np.minimum(plant.power_grid(volumes, flows), most)
     errors: list[float] = np.abs(np.minimum(lowest(planes, volumes, flows), most) - exact).ravel().tolist()
     return errors
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cobre.production.curve import Curve
 from cobre.production.tailrace import PolynomialTailrace, Tailrace
+
+Floats = NDArray[np.float64]
 
 MW_PER_M3S_AND_M = 0.00981
 """Power of 1 m3/s of water that falls 1 m, in MW."""
@@ -48,3 +53,12 @@ class ProductionFunction:
         """MW before the limit of the generators."""
         head = max(0.0, self.net_head(volume_hm3, turbined_m3s + spilled_m3s))
         return MW_PER_M3S_AND_M * self.efficiency * turbined_m3s * head
+
+    def power_grid(self, volumes_hm3: Floats, turbined_m3s: Floats) -> Floats:
+        """``[volume, flow]``: `power` without spill, to the same bits."""
+        forebay = np.array([self.forebay.at(volume) for volume in volumes_hm3.tolist()])
+        tailrace = np.array([self.tailrace.height(flow) for flow in turbined_m3s.tolist()])
+        gross = forebay[:, None] - tailrace
+        head = np.maximum(0.0, gross - (self.losses.factor * gross + self.losses.constant_m))
+        grid: Floats = MW_PER_M3S_AND_M * self.efficiency * turbined_m3s * head
+        return grid

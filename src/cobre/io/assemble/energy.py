@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cobre.core.energy import EnergyConversion
-from cobre.core.horizon import Horizon, Stage
+from cobre.core.horizon import Horizon
 from cobre.core.tables import HydroTables
 from cobre.io.assemble.fitting import Fitter
-from cobre.io.assemble.plants import Plant, build_plants
-from cobre.io.assemble.production import production_of
+from cobre.io.assemble.plants import Plant
 from cobre.io.assemble.system import by_id, indices
 from cobre.io.read.columns import ABSENT, Table
 from cobre.io.read.files import CaseFiles
@@ -27,16 +27,29 @@ OUTFLOW = "reference_outflow_m3s"
 def build_energy(files: CaseFiles, horizon: Horizon, tables: HydroTables) -> EnergyConversion:
     """Productivities as the case gives them, or as they follow from head, planes or the stage's productivity."""
     hydros, index = by_id(files.hydros.hydros), indices(files.hydros.hydros)
-    fitter, given = Fitter(files, build_plants(files)), _given_values(files.tables["energy_productivity"])
+    fitter, table = Fitter(files), _given_values(files.tables["energy_productivity"])
     reference, turbined, specific, equivalent, integrated = np.zeros((5, len(hydros), horizon.n_stages))
     for row, hydro in enumerate(hydros):
+        plant, known = fitter.plants[hydro.id], dict[object, tuple[float, float]]()
         for column, stage in enumerate(horizon.stages):
-            cell = _Cell(fitter, fitter.plants[hydro.id], stage, tables, row, column, given)
+            given = {
+                name: table.get((hydro.id, stage.id, name), table.get((hydro.id, ABSENT, name)))
+                for name in (EQUIVALENT, SPECIFIC, OUTFLOW)
+            }
+            cell = _Cell(
+                plant,
+                given,
+                fitter.reference_volume(plant, stage),
+                fitter.level_below(plant, stage),
+                float(tables.productivity_mw_per_m3s[row, column]),
+                tables.planes_of(row, column),
+            )
+            if cell.key not in known:
+                known[cell.key] = cell.productivities()
             reference[row, column] = cell.reference_hm3
             turbined[row, column] = cell.reference_turbined()
             specific[row, column] = cell.specific()
-            equivalent[row, column] = cell.equivalent()
-            integrated[row, column] = cell.integrated(equivalent[row, column])
+            equivalent[row, column], integrated[row, column] = known[cell.key]
     return EnergyConversion(
         reference,
         turbined,
@@ -51,58 +64,53 @@ def build_energy(files: CaseFiles, horizon: Horizon, tables: HydroTables) -> Ene
 
 @dataclass(frozen=True)
 class _Cell:
-    """One hydro in one stage."""
+    """One hydro in one stage; many stages have the same."""
 
-    fitter: Fitter
     plant: Plant
-    stage: Stage
-    tables: HydroTables
-    row: int
-    column: int
-    given: Mapping[tuple[int, int, str], float]
+    given: Mapping[str, float | None]
+    """What ``hydro_energy_productivity`` says about it, by column."""
+    reference_hm3: float
+    level_below_m: float | None
+    productivity: float
+    """NaN with planes."""
+    planes: NDArray[np.float64]
 
     @property
-    def reference_hm3(self) -> float:
-        detail = production_of(self.plant.record, self.stage, self.fitter.files).detail
-        return self.plant.reference_volume(None if detail is None else detail.reference_volume)
+    def key(self) -> object:
+        """Cells of a plant with equal keys have equal productivities."""
+        given = tuple(self.given.values())
+        return (given, self.reference_hm3, self.level_below_m, repr(self.productivity), self.planes.tobytes())
 
     def reference_turbined(self) -> float:
-        value = self._given(OUTFLOW)
+        value = self.given[OUTFLOW]
         return float(self.plant.record.generation.max_turbined_m3s) if value is None else value
 
     def specific(self) -> float:
         """MW per m3/s and m of head, of the table or of the plant; NaN without either."""
-        value = self._given(SPECIFIC)
-        own = self.plant.record.specific_productivity_mw_per_m3s_per_m
+        value, own = self.given[SPECIFIC], self.plant.record.specific_productivity_mw_per_m3s_per_m
         if value is None and own is not None:
             value = float(own)
         return np.nan if value is None else value
 
-    def equivalent(self) -> float:
-        """MW per m3/s at the reference volume."""
-        fixed = self._given(EQUIVALENT)
+    def productivities(self) -> tuple[float, float]:
+        """MW per m3/s: equivalent and integrated."""
+        fixed = self.given[EQUIVALENT]
         if fixed is not None:
-            return fixed
-        planes = self.tables.planes_of(self.row, self.column)
-        if not len(planes):
-            return float(self.tables.productivity_mw_per_m3s[self.row, self.column])
+            return fixed, fixed
         function, specific = self._head()
-        if function is not None:
-            return equivalent_productivity(function, specific, self.reference_hm3)
-        limits = self.plant.record.generation
-        return plane_productivity(
-            planes, self.reference_hm3, float(limits.max_turbined_m3s), float(limits.max_generation_mw)
-        )
-
-    def integrated(self, equivalent: float) -> float:
-        """MW per m3/s, mean over the storage; the equivalent one where head or storage range is not known."""
-        basin, (function, specific) = self.plant.record.reservoir, self._head()
-        if function is None or self._given(EQUIVALENT) is not None:
-            return equivalent
-        if not basin.min_storage_hm3 < basin.max_storage_hm3:
-            return equivalent
+        if not len(self.planes):
+            equivalent = self.productivity
+        elif function is not None:
+            equivalent = equivalent_productivity(function, specific, self.reference_hm3)
+        else:
+            limits = self.plant.record.generation
+            most = float(limits.max_turbined_m3s), float(limits.max_generation_mw)
+            equivalent = plane_productivity(self.planes, self.reference_hm3, *most)
+        basin = self.plant.record.reservoir
+        if function is None or not basin.min_storage_hm3 < basin.max_storage_hm3:
+            return equivalent, equivalent
         low, high = float(basin.min_storage_hm3), float(basin.max_storage_hm3)
-        return integrated_productivity(function, specific, low, high)
+        return equivalent, integrated_productivity(function, specific, low, high)
 
     def _head(self) -> tuple[ProductionFunction | None, float]:
         """What gives the head, and the specific productivity; None without geometry or specific productivity.
@@ -110,25 +118,13 @@ class _Cell:
         The efficiency of a plant with planes stands in for a specific productivity that is not given. The tailrace is
         the plant's own, and that of ``tailrace_curves`` only if it has none.
         """
-        plant, specific = self.plant, self.specific()
-        efficiency, has_planes = (
-            plant.record.efficiency,
-            len(self.tables.planes_of(self.row, self.column)) > 0,
-        )
-        if np.isnan(specific) and efficiency is not None and has_planes:
+        plant, specific, efficiency = self.plant, self.specific(), self.plant.record.efficiency
+        if np.isnan(specific) and efficiency is not None and len(self.planes):
             specific = MW_PER_M3S_AND_M * float(efficiency.value)
         if np.isnan(specific) or plant.forebay is None:
             return None, specific
-        tailrace = plant.own_tailrace() or plant.backwater(self.fitter.level_below(plant, self.stage))
+        tailrace = plant.own_tailrace() or plant.backwater(self.level_below_m)
         return plant.production_function(plant.forebay, tailrace), specific
-
-    def _given(self, name: str) -> float | None:
-        """What ``hydro_energy_productivity`` says: its row of the stage, else its row of all stages."""
-        for stage_id in (self.stage.id, ABSENT):
-            value = self.given.get((self.plant.record.id, stage_id, name))
-            if value is not None:
-                return value
-        return None
 
 
 def _given_values(table: Table) -> dict[tuple[int, int, str], float]:

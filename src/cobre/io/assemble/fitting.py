@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from cobre.core.horizon import Horizon, Stage
 from cobre.core.production import ProductionFit
 from cobre.io.assemble.plants import Plant, build_plants
-from cobre.io.assemble.production import production_of
+from cobre.io.assemble.production import Production, production_of
 from cobre.io.assemble.system import by_id
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydro_production_models import (
@@ -29,24 +26,29 @@ NARROW_SHARE, NARROW_HM3 = 0.005, 1.0
 """A single volume becomes two, on both sides by this share of the storage range or by so many hm3."""
 
 
-@dataclass(frozen=True)
+Arguments = tuple[ProductionFunction, FitSettings]
+
+
 class Fitter:
-    """Fits the planes of the plants of a case."""
+    """What is needed to fit the planes of the plants of a case, each different fit looked up once."""
 
-    files: CaseFiles
-    plants: Mapping[int, Plant]
+    def __init__(self, files: CaseFiles) -> None:
+        self.plants = build_plants(files)
+        self._files = files
+        self._productions: dict[tuple[int, int], Production] = {}
+        self._arguments: dict[tuple[int, int, float | None], Arguments] = {}
 
-    def arguments(self, hydro: HydroRecord, stage: Stage) -> tuple[ProductionFunction, FitSettings] | None:
-        """What `fit_planes` needs; None where planes are not fitted or the plant has no geometry."""
-        plant = self.plants[hydro.id]
-        config = production_of(hydro, stage, self.files).fit_config
-        if config is None or plant.forebay is None:
-            return None
-        level = self.level_below(plant, stage)
-        tailrace = plant.backwater(level) if plant.families else plant.own_tailrace()
-        reduction = _reduction(self.files.production_models.fpha_plane_reduction, hydro.id, level)
-        settings = fit_settings(plant, plant.forebay, config, reduction)
-        return plant.production_function(plant.forebay, tailrace), settings
+    def production(self, hydro: HydroRecord, stage: Stage) -> Production:
+        """The production model of a plant in a stage."""
+        key = (hydro.id, stage.id)
+        if key not in self._productions:
+            self._productions[key] = production_of(hydro, stage, self._files)
+        return self._productions[key]
+
+    def reference_volume(self, plant: Plant, stage: Stage) -> float:
+        """Reference volume of a plant in a stage, in hm3."""
+        detail = self.production(plant.record, stage).detail
+        return plant.reference_volume(None if detail is None else detail.reference_volume)
 
     def level_below(self, plant: Plant, stage: Stage) -> float | None:
         """Height of the reservoir below at its reference volume; None if it is not known or does not matter."""
@@ -54,8 +56,21 @@ class Fitter:
         below = None if downstream is None else self.plants.get(downstream)
         if below is None or below.forebay is None or not plant.families:
             return None
-        detail = production_of(below.record, stage, self.files).detail
-        return below.forebay.at(below.reference_volume(None if detail is None else detail.reference_volume))
+        return below.forebay.at(self.reference_volume(below, stage))
+
+    def arguments(self, hydro: HydroRecord, stage: Stage) -> Arguments | None:
+        """What `fit_planes` needs; None where planes are not fitted or the plant has no geometry."""
+        plant, config = self.plants[hydro.id], self.production(hydro, stage).fit_config
+        if config is None or plant.forebay is None:
+            return None
+        level = self.level_below(plant, stage)
+        key = (hydro.id, id(config), level)
+        if key not in self._arguments:
+            tailrace = plant.backwater(level) if plant.families else plant.own_tailrace()
+            reduction = _reduction(self._files.production_models.fpha_plane_reduction, hydro.id, level)
+            settings = fit_settings(plant, plant.forebay, config, reduction)
+            self._arguments[key] = (plant.production_function(plant.forebay, tailrace), settings)
+        return self._arguments[key]
 
 
 def wanted_window(plant: Plant, forebay: Curve, config: FphaConfigRecord) -> tuple[float, float]:
@@ -111,10 +126,10 @@ def _reduction(record: PlaneReductionRecord | None, hydro_id: int, level: float 
 
 def build_fits(files: CaseFiles, horizon: Horizon) -> tuple[ProductionFit, ...]:
     """Every fit of the case and the stages that share it, in order of hydro and first stage."""
-    fitter = Fitter(files, build_plants(files))
+    fitter = Fitter(files)
     found = []
     for row, hydro in enumerate(by_id(files.hydros.hydros)):
-        stages: dict[tuple[ProductionFunction, FitSettings], list[int]] = {}
+        stages: dict[Arguments, list[int]] = {}
         for index, stage in enumerate(horizon.stages):
             arguments = fitter.arguments(hydro, stage)
             if arguments is not None:

@@ -16,8 +16,8 @@ from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydro_production_models import FphaConfigRecord, ModelChoice, StageRangesRecord
 from cobre.io.read.system.hydros import FphaRecord, HydroRecord
 
-NO_TURBINE = 1e-9
-"""m3/s below which a plant cannot turbine; planes fitted to it would all be 0."""
+NO_CAPACITY = 1e-9
+"""m3/s or MW of a plant that cannot generate; planes fitted to it would all be 0."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ def production_of(hydro: HydroRecord, stage: Stage, files: CaseFiles) -> Product
     detail = None if choice is None else choice[1]
     if model == "fpha":
         found = Production(True, None, detail)
-        if found.fit_config is not None and hydro.generation.max_turbined_m3s <= NO_TURBINE:
+        most = min(hydro.generation.max_turbined_m3s, hydro.generation.max_generation_mw)
+        if found.fit_config is not None and most <= NO_CAPACITY:
             return Production(False, 0.0, detail)
         return found
     if detail is not None and detail.productivity_override is not None:

@@ -7,10 +7,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from cobre.core.horizon import Stage
-from cobre.io.assemble.fitting import Fitter
+from cobre.io.assemble.fitting import Arguments, Fitter
 from cobre.io.assemble.horizon import build_horizon
-from cobre.io.assemble.plants import CURVES, HYDROS, Plant, build_plants
-from cobre.io.assemble.production import production_of
+from cobre.io.assemble.plants import CURVES, HYDROS, Plant
 from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydro_production_models import FphaConfigRecord
@@ -18,8 +17,7 @@ from cobre.io.validate.fit_quality import check_fit_quality, check_heads, check_
 from cobre.io.validate.fitting_windows import check_fitting_window, check_reference_volumes
 from cobre.io.validate.naming import called, listed
 from cobre.production.curve import Curve
-from cobre.production.fit import FitSettings, UnfittableProduction, fit_planes
-from cobre.production.function import ProductionFunction
+from cobre.production.fit import UnfittableProduction, fit_planes
 
 MODELS, GEOMETRY = "system/hydro_production_models.json", "system/hydro_geometry.parquet"
 Fitted = tuple[Stage, FphaConfigRecord]
@@ -36,10 +34,10 @@ def check_fits(files: CaseFiles, with_wrong_tailrace: Collection[int], problems:
     if needed & (files.damaged | files.unusable):
         return
     check_reference_volumes(files, problems)
-    horizon, fitter = build_horizon(files.stages), Fitter(files, build_plants(files))
+    horizon, fitter = build_horizon(files.stages), Fitter(files)
     n_fitted = 0
     for hydro in files.hydros.hydros:
-        configs = [(stage, production_of(hydro, stage, files).fit_config) for stage in horizon.stages]
+        configs = [(stage, fitter.production(hydro, stage).fit_config) for stage in horizon.stages]
         fitted = [(stage, config) for stage, config in configs if config is not None]
         if fitted:
             n_fitted += 1
@@ -78,8 +76,8 @@ def _has_usable_data(plant: Plant, fitted: Sequence[Fitted], problems: Problems)
 
 def _check_hydro(fitter: Fitter, plant: Plant, fitted: Sequence[Fitted], problems: Problems) -> None:
     """Make each different fit of a plant once and look at it."""
-    stages: dict[tuple[ProductionFunction, FitSettings], list[int]] = {}
-    limits: dict[tuple[ProductionFunction, FitSettings], int | None] = {}
+    stages: dict[Arguments, list[int]] = {}
+    limits: dict[Arguments, int | None] = {}
     for stage, config in fitted:
         arguments = fitter.arguments(plant.record, stage)
         if arguments is not None:
