@@ -34,7 +34,7 @@ class FphaConfigRecord(Record):
     max_planes_per_hydro: Count | None = None
     fitting_window: FittingWindowRecord | None = None
     fit_factor: Literal["least_squares", "none"] = "least_squares"
-    """``none``: the planes are never below the exact power."""
+    """``none``: no plane is below the exact power at a point of the grid."""
 
 
 class ReferenceVolumeRecord(Record):
