@@ -47,7 +47,7 @@ class FitSettings:
     max_spill_m3s: float | None = None
     """Spills from 0 to this one give the slope of spill; None: twice the turbine's limit."""
     is_scaled: bool = True
-    """Whether the least-squares factor is applied; without it no plane is below the exact power at a point of the grid."""
+    """Whether the least-squares factor is applied; without it no plane is below the exact power on the grid."""
     reduction: Reduction | None = None
 
 
