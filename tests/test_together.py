@@ -42,7 +42,7 @@ def test_asks_for_too_much(capsys):
 
 
 def _pytest(folder, *choice, met):
-    for name in ("conftest.py", "together.py", "warm.py"):
+    for name in ("conftest.py", "leaks.py", "together.py", "warm.py"):
         shutil.copy(HERE / name, folder)
     (folder / "test_some.py").write_text(TESTS.format(met=met))
     command = [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", "--rootdir", folder, *choice]
