@@ -8,8 +8,8 @@ NUMBERS = """
 import ctypes, errno, platform, struct
 KILL, TRAP, DENY, NOTIFY, ALLOW = 0x80000000, 0x00030000, 0x00050000 | errno.EACCES, 0x7FC00000, 0x7FFF0000
 NUMBERS = {
-    "x86_64": {"fallocate": 285, "futex": 202, "membarrier": 324, "openat": 257, "process_vm_readv": 310, "seccomp": 317},
-    "aarch64": {"fallocate": 47, "futex": 98, "membarrier": 283, "openat": 56, "process_vm_readv": 270, "seccomp": 277},
+    "x86_64": dict(fallocate=285, futex=202, membarrier=324, openat=257, process_vm_readv=310, seccomp=317),
+    "aarch64": dict(fallocate=47, futex=98, membarrier=283, openat=56, process_vm_readv=270, seccomp=277),
 }[platform.machine()]
 
 def install_filter(name, action, flags=None, *, options=0):
