@@ -21,6 +21,9 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", f"{together.MARK}: mostly sleeps; runs beside others (tests/together.py)"
     )
+    config.addinivalue_line(
+        "markers", "mpi_batch(size, code, **environ): runs in a launch with others (tests/mpi_batch.py)"
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
