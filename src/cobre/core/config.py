@@ -80,9 +80,28 @@ class TrainingConfig:
     retries: SolverRetries = field(default_factory=SolverRetries)
 
 
+Layout = Literal["by_scenario", "by_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationConfig:
+    """Settings of the simulation."""
+
+    is_enabled: bool = False
+    n_scenarios: int = 2000
+    scenario_source: ScenarioSource | None = None
+    """None takes the one of training."""
+    max_waiting: int = 64
+    """Scenarios that may wait to be written."""
+    layout: Layout = "by_scenario"
+    """One file per table and scenario, or one file per table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """The whole configuration."""
 
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    simulation: SimulationConfig = field(default_factory=SimulationConfig)
+    is_training_enabled: bool = True
     inflow_non_negativity: NonNegativity = "penalty"

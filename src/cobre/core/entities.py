@@ -81,6 +81,8 @@ class Hydro:
     downstream: int | None
     diversion: Diversion | None = None
     has_evaporation: bool = False
+    min_storage_hm3: float = 0.0
+    """The plant's own; a stage may ask for another."""
 
 
 @dataclass(frozen=True, slots=True)

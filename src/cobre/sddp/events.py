@@ -1,4 +1,4 @@
-"""What training reports while it runs."""
+"""What training and simulation report while they run."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ class ProgressEvent:
     """One worker finished one iteration (or, in a simulation, some scenarios)."""
 
     phase: Literal["training", "simulation"]
-    iteration: int
-    lower_bound: float
-    upper_bound: float
-    gap: float
+    iteration: int | None
+    """Of training, like the bounds and the gap; None in a simulation."""
+    lower_bound: float | None
+    upper_bound: float | None
+    gap: float | None
     wall_time_ms: float
-    """Since training began, on the first worker."""
-    iteration_time_ms: float
+    """Since the phase began, on the first worker."""
+    iteration_time_ms: float | None
     scenarios_complete: int
     """Trajectories that this worker has run so far."""
     scenarios_total: int
-    """Trajectories that this worker will run if the iteration limit ends training; 0 without a limit."""
+    """Trajectories that this worker will run; in training if the iteration limit ends it, 0 without a limit."""
     worker_id: int
 
     def to_dict(self) -> dict[str, Any]:

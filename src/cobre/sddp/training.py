@@ -17,7 +17,9 @@ from cobre.sddp.forward import Trajectories, forward_pass
 from cobre.sddp.interruption import StopRequest
 from cobre.sddp.policy import Policy
 from cobre.sddp.result import IterationRecord, TrainingResult, WorkerInfo, convergence_table
+from cobre.sddp.sharing import share
 from cobre.sddp.selection import StateArchive, select_cuts
+from cobre.sddp.stage import Bases
 from cobre.sddp.statistics import aggregate_statistics, gather_rows
 from cobre.sddp.stopping import TerminationReason, iteration_limit, reason_to_stop
 from cobre.sddp.timing import PhaseClock, time_split
@@ -158,12 +160,20 @@ class _Training:
             )
         )
 
+    def _start_bases(self) -> list[Bases]:
+        """Collective: what the first trajectory, which is rank 0's, left at each stage."""
+        mine: list[Bases] | None = None
+        if self.comm.rank == 0:
+            mine = [model.bases[0] for model in self.work.models if model.bases is not None]
+        return share(self.comm, mine)
+
     def _result(self, reason: TerminationReason, signal: int | None) -> TrainingResult:
         work, last = self.work, self.records[-1]
         policy = Policy.from_pools(
             [model.pool for model in work.models],
             work.state_names,
             [model.future_cost_floor for model in work.models],
+            self._start_bases(),
         )
         timings = time_split(self.clock, work.models, self.comm)
         elapsed_ms = 1000.0 * (time.perf_counter() - self.clock.began)

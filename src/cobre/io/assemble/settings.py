@@ -8,6 +8,7 @@ from cobre.core.config import (
     CutSelection,
     IterationLimit,
     ScenarioSource,
+    SimulationConfig,
     SolverRetries,
     StoppingRule,
     TimeLimit,
@@ -19,6 +20,7 @@ from cobre.io.read.config import (
     CutSelectionRecord,
     IterationLimitRecord,
     ScenarioSourceRecord,
+    SimulationRecord,
     StoppingRuleRecord,
     TimeLimitRecord,
     TrainingRecord,
@@ -45,7 +47,24 @@ def build_config(record: ConfigRecord) -> Config:
                 training.solver.retry_max_attempts, float(training.solver.retry_time_budget_seconds)
             ),
         ),
+        _build_simulation(record),
+        training.enabled,
         inflow_non_negativity="penalty" if method is None else method.method,
+    )
+
+
+def _build_simulation(record: ConfigRecord) -> SimulationConfig:
+    simulation, exports = record.simulation, record.exports
+    if simulation is None:
+        simulation = SimulationRecord()
+    return SimulationConfig(
+        is_enabled=simulation.enabled,
+        n_scenarios=simulation.num_scenarios,
+        scenario_source=None
+        if simulation.scenario_source is None
+        else _build_source(simulation.scenario_source),
+        max_waiting=simulation.io_channel_capacity,
+        layout="by_scenario" if exports is None else exports.layout,
     )
 
 

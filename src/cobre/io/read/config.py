@@ -193,6 +193,7 @@ class ExportsRecord(Record):
 
     states: bool = False
     stochastic: bool = False
+    layout: Literal["by_scenario", "by_table"] = "by_scenario"
 
 
 class ConfigRecord(Record):
