@@ -29,12 +29,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class RiskMeasure:
-    """Expectation in which a dear outcome may count for more than its probability.
+    """``(1 - weight) * expectation + weight * CVaR``, the CVaR being the mean of the dearest share ``tail``.
 
-    It may count for up to ``(1 - weight) + weight / tail`` times that, the dearest outcomes first, until all
-    probability is used: a CVaR over the tail ``1 / (1 - weight + weight / tail)``. ``weight = 1`` is the CVaR
-    over ``tail``, ``weight = 0`` the plain expectation. (``(1 - weight) * expectation + weight * CVaR`` would also
-    keep ``1 - weight`` of every probability; the case format does not.)
+    ``weight = 0`` or ``tail = 1`` is the plain expectation.
     """
 
     weight: float = 0.0

@@ -22,6 +22,13 @@ class Column:
     unit: str
     description: str
     is_nullable: bool = False
+    is_of_stage: bool = False
+    """Whether the rows of all blocks of a stage repeat one value."""
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the values of blocks add up to that of the stage; otherwise hours weigh them."""
+        return self.unit in ("$", "MWh", "hm3")
 
 
 @dataclass(frozen=True)
@@ -44,9 +51,11 @@ def table(name: str, *parts: Iterable[Column]) -> TableSchema:
     return TableSchema(name, tuple(column for part in parts for column in part))
 
 
-def number(name: str, unit: str, description: str, *, is_nullable: bool = False) -> Column:
+def number(
+    name: str, unit: str, description: str, *, is_nullable: bool = False, is_of_stage: bool = False
+) -> Column:
     """A column of floating-point numbers."""
-    return Column(name, "f64", unit, description, is_nullable)
+    return Column(name, "f64", unit, description, is_nullable, is_of_stage)
 
 
 def identifier(name: str, description: str, *, is_nullable: bool = False) -> Column:

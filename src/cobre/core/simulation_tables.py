@@ -75,6 +75,7 @@ HYDROS = table(
             "m3/s",
             "evaporation over the stage; null where it is not modelled",
             is_nullable=True,
+            is_of_stage=True,
         ),
         number(
             "diverted_inflow_m3s",
@@ -92,40 +93,51 @@ HYDROS = table(
             "incremental_inflow_m3s",
             "m3/s",
             "natural inflow between this plant and those above, before withdrawal",
+            is_of_stage=True,
         ),
         number(
             "inflow_m3s", "m3/s", "incremental inflow plus what plants above turbine and spill in the block"
         ),
-        number("storage_initial_hm3", "hm3", "storage at the beginning of the stage"),
-        number("storage_final_hm3", "hm3", "storage at the end of the stage"),
+        number("storage_initial_hm3", "hm3", "storage at the beginning of the stage", is_of_stage=True),
+        number("storage_final_hm3", "hm3", "storage at the end of the stage", is_of_stage=True),
         number("generation_mw", "MW", "mean power in the block"),
         number("generation_mwh", "MWh", "energy in the block"),
         number(
             "equivalent_productivity_mw_per_m3s",
             "MW/(m3/s)",
             "power per turbined flow; with planes at the reference volume and full flow",
+            is_of_stage=True,
         ),
         number(
             "accumulated_productivity_mw_per_m3s",
             "MW/(m3/s)",
             "equivalent productivity of this plant and all below it",
+            is_of_stage=True,
         ),
-        number("incremental_inflow_energy_mw", "MW", "incremental inflow times accumulated productivity"),
+        number(
+            "incremental_inflow_energy_mw",
+            "MW",
+            "incremental inflow times accumulated productivity",
+            is_of_stage=True,
+        ),
         number(
             "stored_energy_initial_mwh",
             "MWh",
             "energy of the storage above the minimum at the beginning, through this plant and all below",
+            is_of_stage=True,
         ),
         number(
             "stored_energy_final_mwh",
             "MWh",
             "energy of the storage above the minimum at the end, through this plant and all below",
+            is_of_stage=True,
         ),
         _money("spillage_cost", "charge on spilled water"),
         number(
             "water_value_per_hm3",
             "$/hm3",
             "cost that one more hm3 arriving here saves: minus the dual of the water balance",
+            is_of_stage=True,
         ),
         code("storage_binding_code", "which storage limit the final storage lies at: see storage_binding"),
         *STATE,
@@ -133,25 +145,53 @@ HYDROS = table(
         number("outflow_slack_below_m3s", "m3/s", "outflow missing from its minimum"),
         number("outflow_slack_above_m3s", "m3/s", "outflow beyond its maximum"),
         number("generation_slack_mw", "MW", "generation missing from its minimum"),
-        number("storage_violation_below_hm3", "hm3", "storage missing from its minimum"),
-        number("filling_target_violation_hm3", "hm3", "volume missing from the filling target"),
-        number("evaporation_violation_pos_m3s", "m3/s", "evaporated more than the formula says"),
-        number("evaporation_violation_neg_m3s", "m3/s", "evaporated less than the formula says"),
-        number("inflow_nonnegativity_slack_m3s", "m3/s", "water added so that a negative inflow can be met"),
-        number("water_withdrawal_violation_pos_m3s", "m3/s", "withdrawn beyond the plan"),
-        number("water_withdrawal_violation_neg_m3s", "m3/s", "missing from the planned withdrawal"),
+        number("storage_violation_below_hm3", "hm3", "storage missing from its minimum", is_of_stage=True),
+        number(
+            "filling_target_violation_hm3", "hm3", "volume missing from the filling target", is_of_stage=True
+        ),
+        number(
+            "evaporation_violation_pos_m3s", "m3/s", "evaporated more than the formula says", is_of_stage=True
+        ),
+        number(
+            "evaporation_violation_neg_m3s", "m3/s", "evaporated less than the formula says", is_of_stage=True
+        ),
+        number(
+            "inflow_nonnegativity_slack_m3s",
+            "m3/s",
+            "water added so that a negative inflow can be met",
+            is_of_stage=True,
+        ),
+        number("water_withdrawal_violation_pos_m3s", "m3/s", "withdrawn beyond the plan", is_of_stage=True),
+        number(
+            "water_withdrawal_violation_neg_m3s",
+            "m3/s",
+            "missing from the planned withdrawal",
+            is_of_stage=True,
+        ),
         number(
             "integrated_equivalent_productivity_mw_per_m3s",
             "MW/(m3/s)",
             "equivalent productivity averaged over the storage range",
+            is_of_stage=True,
         ),
         number(
             "integrated_accumulated_productivity_mw_per_m3s",
             "MW/(m3/s)",
             "integrated productivity of this plant and all below it",
+            is_of_stage=True,
         ),
-        number("stored_energy_initial_mw", "MW", "stored_energy_initial_mwh over the hours of the stage"),
-        number("stored_energy_final_mw", "MW", "stored_energy_final_mwh over the hours of the stage"),
+        number(
+            "stored_energy_initial_mw",
+            "MW",
+            "stored_energy_initial_mwh over the hours of the stage",
+            is_of_stage=True,
+        ),
+        number(
+            "stored_energy_final_mw",
+            "MW",
+            "stored_energy_final_mwh over the hours of the stage",
+            is_of_stage=True,
+        ),
     ),
 )
 

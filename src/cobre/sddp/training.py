@@ -17,8 +17,8 @@ from cobre.sddp.forward import Trajectories, forward_pass
 from cobre.sddp.interruption import StopRequest
 from cobre.sddp.policy import Policy
 from cobre.sddp.result import IterationRecord, TrainingResult, WorkerInfo, convergence_table
-from cobre.sddp.sharing import share
 from cobre.sddp.selection import StateArchive, select_cuts
+from cobre.sddp.sharing import share
 from cobre.sddp.stage import Bases
 from cobre.sddp.statistics import aggregate_statistics, gather_rows
 from cobre.sddp.stopping import TerminationReason, iteration_limit, reason_to_stop

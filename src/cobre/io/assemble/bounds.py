@@ -76,9 +76,7 @@ def build_operation(files: CaseFiles, horizon: Horizon) -> OperationTables:
         hydro=operative_states(by_id(files.hydros.hydros), horizon),
         thermal=operative_states(by_id(files.thermals.thermals), horizon),
         line=operative_states(by_id(files.lines.lines), horizon),
-        non_controllable=operative_states(
-            by_id(files.non_controllables.non_controllable_sources), horizon
-        ),
+        non_controllable=operative_states(by_id(files.non_controllables.non_controllable_sources), horizon),
         pumping=operative_states(by_id(files.pumping_stations.pumping_stations), horizon),
         contract=operative_states(by_id(files.contracts.contracts), horizon),
     )

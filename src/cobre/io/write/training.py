@@ -26,13 +26,14 @@ def write_training(
     pq.write_table(convergence, table)
     contents = {
         CONVERGENCE: table.getvalue(),
-        METADATA: _json(metadata),
-        TIMINGS: _json(timings),
+        METADATA: json_bytes(metadata),
+        TIMINGS: json_bytes(timings),
     }
     for name, data in contents.items():
         write_atomically(folder / name, data)
     return [folder / name for name in contents]
 
 
-def _json(value: Mapping[str, Any]) -> bytes:
+def json_bytes(value: Mapping[str, Any]) -> bytes:
+    """A JSON file: keys sorted, no NaN."""
     return json.dumps(value, indent=2, sort_keys=True, allow_nan=False).encode() + b"\n"

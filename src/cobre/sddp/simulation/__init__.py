@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from cobre.sddp.simulation.chunk import Chunk, TableRows
 from cobre.sddp.simulation.running import SimulationOutcome, Sink, simulate
 from cobre.sddp.simulation.statistics import SimulationStatistics

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from cobre.sddp.simulation.outcome import Floats, StageOutcome
 from cobre.sddp.simulation.summary import summarise
 from cobre.sddp.simulation.tables import SimulationTable
 
-Column = NDArray[np.generic]
+Column = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,10 @@ def collect(scenarios: range, outcomes: Iterable[StageOutcome], tables: Sequence
         scenarios,
         costs,
         np.stack(summaries, axis=1),
-        [TableRows(table.schema, _joined(table.schema, part)) for table, part in zip(tables, parts, strict=True)],
+        [
+            TableRows(table.schema, _joined(table.schema, part))
+            for table, part in zip(tables, parts, strict=True)
+        ],
     )
 
 

@@ -31,9 +31,7 @@ class Engine:
         self._initial_state = work.initial_state
         self._forecast = work.forecast
         self._models = work.models
-        self._bases = [
-            _prepare(model, cuts) for model, cuts in zip(work.models, policy.stages, strict=True)
-        ]
+        self._bases = [_prepare(model, cuts) for model, cuts in zip(work.models, policy.stages, strict=True)]
         self.views = [
             StageView(StageScope(case, model.index), problem, float(discount), work.n_inflow_lags)
             for model, problem, discount in zip(work.models, work.problems, work.discounts, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from cobre.sddp.subproblem.builder import ABSENT, Indices
 from cobre.sddp.subproblem.scope import StageScope
 
 Floats = NDArray[np.float64]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,6 @@ def sum_in_order(terms: Floats) -> Floats:
     return total
 
 
-def by_block(view: StageView, values: Floats) -> Floats:
+def by_block(view: StageView, values: NDArray[Scalar]) -> NDArray[Scalar]:
     """``[..., entity, block]``: values ``[..., entity]`` of the whole stage, repeated for each block."""
     return np.repeat(values[..., np.newaxis], view.n_blocks, axis=-1)

@@ -169,7 +169,10 @@ class _Simulation:
     def _solves(self) -> dict[str, float]:
         counters = [model.solver.counters() for model in self.engine.models]
         mine = np.array(
-            [sum(counter[name] for counter in counters) for name in ("solves", "retries", "iterations", "run_ns")],
+            [
+                sum(counter[name] for counter in counters)
+                for name in ("solves", "retries", "iterations", "run_ns")
+            ],
             dtype=np.float64,
         )
         total = np.empty(4)

@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 
 TAIL = 0.95
 """CVaR is the mean of the scenarios beyond this quantile."""
+NEGLIGIBLE = 1e-9
+"""A cost below this share of its scenario's cost is rounding."""
 DEFICIT_MW = 1e-6
 """A smaller deficit is rounding."""
 
@@ -28,7 +30,7 @@ class CategoryStatistics:
     mean: float
     max: float
     frequency: float
-    """Share of scenarios in which it is not zero."""
+    """Share of scenarios in which there is any."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def simulation_statistics(costs: Floats, summaries: Floats) -> SimulationStatist
         total_spillage_mwh=mean("spillage_mwh"),
         total_spillage_hm3=mean("spillage_hm3"),
         total_curtailment_mwh=mean("curtailment_mwh"),
-        categories={kind: _category(over_stages(f"{kind}_cost")) for kind in COST_CATEGORIES},
+        categories={kind: _category(over_stages(f"{kind}_cost"), costs) for kind in COST_CATEGORIES},
     )
 
 
@@ -104,7 +106,8 @@ def quantile(ordered: Floats, share: float) -> float:
     return float(ordered[low] + (place - low) * (ordered[high] - ordered[low]))
 
 
-def _category(costs: Floats) -> CategoryStatistics:
+def _category(costs: Floats, of_scenarios: Floats) -> CategoryStatistics:
+    counts = np.abs(costs) > NEGLIGIBLE * np.maximum(1.0, np.abs(of_scenarios))
     return CategoryStatistics(
-        statistics_of(costs).mean, float(costs.max()), float(np.count_nonzero(costs)) / len(costs)
+        statistics_of(costs).mean, float(costs.max()), float(np.count_nonzero(counts)) / len(costs)
     )

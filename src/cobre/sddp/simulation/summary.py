@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from cobre.core.horizon import HM3_PER_M3S_HOUR
 from cobre.core.simulation_tables import COST_CATEGORIES, STAGE_SUMMARY
 from cobre.sddp.simulation.outcome import Floats, StageView, sum_in_order
 
-Rows = Mapping[str, NDArray[np.generic]]
+Rows = Mapping[str, NDArray[Any]]
 VALUES = STAGE_SUMMARY.column_names[2:]
 
 
@@ -35,7 +36,7 @@ def _energy(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Fl
         "excess_mwh": ("buses", "excess_mwh"),
         "curtailment_mwh": ("non_controllables", "curtailment_mwh"),
     }
-    deficit: Floats = tables["buses"]["deficit_mw"].astype(np.float64, copy=False)
+    deficit = tables["buses"]["deficit_mw"]
     return {
         **{name: _total(tables, n, *place) for name, place in sums.items()},
         "import_mwh": _total(tables, n, "contracts", "energy_mwh", is_import),
@@ -48,7 +49,7 @@ def _water(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Flo
     n_hydros = len(view.scope.system.hydros)
     volume = HM3_PER_M3S_HOUR * np.tile(view.hours, n_hydros)
     once = np.tile(np.arange(view.n_blocks) == 0, n_hydros)
-    energy: NDArray[np.generic] | float = 0.0
+    energy: NDArray[Any] | float = 0.0
     if n_hydros:
         energy = tables["hydros"]["equivalent_productivity_mw_per_m3s"] * np.tile(view.hours, n_hydros)
     return {
@@ -68,7 +69,7 @@ def _costs(costs: Rows) -> dict[str, Floats]:
 
 
 def _total(
-    tables: Mapping[str, Rows], n: int, table: str, column: str, factor: NDArray[np.generic] | float = 1.0
+    tables: Mapping[str, Rows], n: int, table: str, column: str, factor: NDArray[Any] | float = 1.0
 ) -> Floats:
     """``[scenario]``: the sum over all rows of a column times ``factor``; 0 where there is no such table."""
     if table not in tables:

@@ -80,5 +80,3 @@ class WriterThread:
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
-
-

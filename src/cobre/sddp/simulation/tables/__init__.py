@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.case import Case
@@ -26,7 +26,7 @@ from cobre.core.simulation_tables import (
 from cobre.sddp.simulation.outcome import StageOutcome
 from cobre.sddp.simulation.tables import costs, generic, hydros, network, sources
 
-Values = Mapping[str, NDArray[np.generic]]
+Values = Mapping[str, NDArray[Any]]
 """Columns by name, ``[scenario, row]`` or, the same for all scenarios, ``[row]``; NaN is null where null is allowed."""
 
 

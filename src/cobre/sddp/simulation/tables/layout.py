@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.entities import Identified
-from cobre.sddp.simulation.outcome import Floats, StageView
+from cobre.sddp.simulation.outcome import Scalar, StageView
 
 OPERATING = 2
 """Code of an entity that operates: see ``operative_state`` in ``codes.json``."""
@@ -24,7 +24,7 @@ def keys(view: StageView, name: str, entities: Sequence[Identified]) -> dict[str
     }
 
 
-def flat(values: Floats) -> Floats:
+def flat(values: NDArray[Scalar]) -> NDArray[Scalar]:
     """``[n, entity, block]`` as ``[n, row]``; without scenarios ``[entity, block]`` as ``[row]``."""
     return np.ascontiguousarray(values).reshape(*values.shape[:-2], -1)
 
@@ -33,5 +33,3 @@ def states(view: StageView, codes: NDArray[np.int8] | None, n_entities: int) -> 
     """The column ``operative_state_code`` from a table ``[entity, stage]``; without one all operate."""
     own = np.full(n_entities, OPERATING, dtype=np.int8) if codes is None else codes[:, view.scope.index]
     return np.repeat(own, view.n_blocks)
-
-

@@ -91,4 +91,5 @@ def pumping_charges(outcome: StageOutcome) -> Floats:
 def _pumping_power(outcome: StageOutcome) -> Floats:
     stations = outcome.view.scope.system.pumping_stations
     rates = np.array([station.consumption_mw_per_m3s for station in stations])[:, np.newaxis]
-    return outcome.values(outcome.view.problem.columns.network.pumping) * rates
+    power: Floats = outcome.values(outcome.view.problem.columns.network.pumping) * rates
+    return power

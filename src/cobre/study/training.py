@@ -1,4 +1,4 @@
-"""The product in a few verbs. Composes `cobre.io` and `cobre.sddp`; computes nothing itself."""
+"""Load, check and train a case."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.metadata import version
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from cobre import io
 from cobre.comm import GroupMember, LocalCommunicator, emit, run
@@ -18,21 +18,9 @@ from cobre.io import ValidationReport
 from cobre.io.results import TrainingRecord, find_results, read_training
 from cobre.io.write import begin, finish, write_training
 from cobre.sddp.events import ProgressEvent
-from cobre.sddp.policy import Policy
-from cobre.sddp.result import TrainingResult, WorkerInfo
+from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
 from cobre.sddp.training import train as train_on
-
-__all__ = [
-    "CaseLoader",
-    "Policy",
-    "ProgressEvent",
-    "TrainingResult",
-    "WorkerInfo",
-    "load_case",
-    "train",
-    "validate",
-]
 
 COLLECTIVE_TIMEOUT_S = 3600
 """How long a rank waits for others: a slow linear program is no failure, and a dead rank is noticed anyway."""
@@ -100,10 +88,10 @@ def train(
     SIGINT or SIGTERM lets the running iteration finish; the result then says ``shutdown``.
     """
     if comm is not None:
-        _refuse_workers_beside(comm, num_workers, backend)
+        refuse_workers_beside(comm, num_workers, backend)
         is_writer = comm.rank == 0
     else:
-        _check_workers(num_workers, backend)
+        check_workers(num_workers, backend)
         is_writer = True
     folder = Path(output) if output is not None and is_writer else None
 
@@ -168,6 +156,20 @@ def _train_here_or_apart(
     if num_workers == 1 and backend in ("auto", "local"):
         with LocalCommunicator() as alone:
             return train_on(alone, case, on_progress=progress_callback)
+    result: TrainingResult = run_workers(
+        _train_rank, (Parcel(case),), num_workers, backend, progress_callback
+    )
+    return result
+
+
+def run_workers(
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    num_workers: int,
+    backend: str,
+    progress_callback: OnProgress | None,
+) -> Any:
+    """What ``function(comm, *arguments)`` gives on rank 0 of ``num_workers`` new processes."""
 
     def deliver(rank: int, event: Any) -> None:
         if progress_callback is not None:
@@ -176,10 +178,10 @@ def _train_here_or_apart(
     timeouts = {name: str(COLLECTIVE_TIMEOUT_S) for name in TIMEOUT_VARIABLES if not os.environ.get(name)}
     try:
         results = run(
-            _train_rank,
+            function,
             num_workers=num_workers,
             backend=backend,
-            args=(_Parcel(case),),
+            args=arguments,
             on_event=deliver,
             environment=timeouts,
             relay_signals=True,
@@ -188,22 +190,22 @@ def _train_here_or_apart(
         if num_workers == 1 and isinstance(error.inner, CobreError):
             raise error.inner from None  # it ran in this process: nobody else failed
         raise
-    result: TrainingResult = results[0]
-    return result
+    return results[0]
 
 
-class _Parcel:
-    """A case on its way to workers; whoever opens it leaves it empty, so that no copy stays behind."""
+class Parcel(Generic[T]):
+    """Data on its way to workers; whoever opens it leaves it empty, so that no copy stays behind."""
 
-    def __init__(self, case: Case) -> None:
-        self._case: Case | None = case
+    def __init__(self, content: T) -> None:
+        self._content: T | None = content
 
-    def open(self) -> Case | None:
-        case, self._case = self._case, None
-        return case
+    def open(self) -> T | None:
+        """The content, once."""
+        content, self._content = self._content, None
+        return content
 
 
-def _train_rank(comm: GroupMember, parcel: _Parcel) -> TrainingResult | None:
+def _train_rank(comm: GroupMember, parcel: Parcel[Case]) -> TrainingResult | None:
     """What each worker runs; rank 0 alone sends the result back."""
     result = train_on(comm, share(comm, parcel.open()), on_progress=emit)
     return result if comm.rank == 0 else None
@@ -237,11 +239,11 @@ def metadata_of(result: TrainingResult) -> dict[str, Any]:
     }
 
 
-def _check_workers(num_workers: int, backend: str) -> None:
+def check_workers(num_workers: int, backend: str) -> None:
     is_number = isinstance(num_workers, Integral) and not isinstance(num_workers, bool)
     if not is_number or num_workers < 1:
         raise CobreError(
-            f"cannot train on {num_workers if is_number else repr(num_workers)} workers",
+            f"cannot run on {num_workers if is_number else repr(num_workers)} workers",
             kind="IncompatibleSettings",
             context={"num_workers": num_workers},
             suggestion="pass num_workers=1 or more",
@@ -273,7 +275,7 @@ def _check_workers(num_workers: int, backend: str) -> None:
         )
 
 
-def _refuse_workers_beside(comm: GroupMember, num_workers: int, backend: str) -> None:
+def refuse_workers_beside(comm: GroupMember, num_workers: int, backend: str) -> None:
     if num_workers != 1 or backend not in ("auto", comm.backend):
         raise CobreError(
             f"comm brings {comm.size} ranks over {comm.backend}; num_workers={num_workers} and backend={backend!r} "

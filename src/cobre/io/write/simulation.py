@@ -1,0 +1,107 @@
+"""The tables of a simulation as files, written by every rank for its own scenarios."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cobre.core.files import unwritable, write_atomically
+from cobre.core.outputs import TableSchema
+from cobre.core.simulation_tables import SIMULATION_TABLES
+from cobre.io.write.folder import SUCCESS
+from cobre.io.write.parquet import arrow_column, arrow_schema, arrow_table, parquet_bytes
+
+FOLDER = "simulation"
+DATA = "data.parquet"
+PARTS = ".parts"
+
+
+class TableRows(Protocol):
+    """Rows of one table for some scenarios; columns are ``[scenario, row]`` or ``[row]``."""
+
+    @property
+    def schema(self) -> TableSchema: ...
+    @property
+    def columns(self) -> Mapping[str, NDArray[np.generic]]: ...
+
+
+class Chunk(Protocol):
+    """The tables of some consecutive scenarios."""
+
+    @property
+    def scenarios(self) -> range: ...
+    @property
+    def tables(self) -> Sequence[TableRows]: ...
+
+
+def begin_simulation(folder: Path) -> None:
+    """Take away what an earlier simulation left in ``folder``, its mark first, so that no file of it is mixed in."""
+    root = folder / FOLDER
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        (root / SUCCESS).unlink(missing_ok=True)
+        for path in [*root.glob("*.parquet"), *root.glob("*.json")]:
+            path.unlink()
+        for name in (*(schema.name for schema in SIMULATION_TABLES), "solver", PARTS):
+            if (root / name).exists():
+                shutil.rmtree(root / name)
+    except OSError as error:
+        raise unwritable(root, error) from error
+
+
+class ScenarioFiles:
+    """One file per table and scenario: ``TABLE/scenario_id=NNNN/data.parquet``."""
+
+    def __init__(self, folder: Path) -> None:
+        self._root = folder / FOLDER
+        self.n_files = 0
+
+    def write(self, chunk: Chunk) -> None:
+        """Write the tables of all scenarios of ``chunk``; a table without rows has no file."""
+        for table in chunk.tables:
+            fixed = _fixed_columns(table)
+            for place, scenario in enumerate(chunk.scenarios):
+                content = _scenario_table(table, fixed, place, scenario)
+                if content.num_rows:
+                    path = self._root / table.schema.name / f"scenario_id={scenario:04d}" / DATA
+                    write_atomically(path, parquet_bytes(content), is_synced=False)
+                    self.n_files += 1
+
+
+def _fixed_columns(table: TableRows) -> dict[str, pa.Array]:
+    """The columns that are the same for every scenario."""
+    return {
+        column.name: arrow_column(column, table.columns[column.name])
+        for column in table.schema
+        if column.name != "scenario_id" and table.columns[column.name].ndim == 1
+    }
+
+
+def _scenario_table(table: TableRows, fixed: Mapping[str, pa.Array], place: int, scenario: int) -> pa.Table:
+    n_rows = len(fixed["stage_id"])
+    arrays = []
+    for column in table.schema:
+        if column.name == "scenario_id":
+            arrays.append(pa.array(np.full(n_rows, scenario, dtype=np.int32)))
+        elif column.name in fixed:
+            arrays.append(fixed[column.name])
+        else:
+            arrays.append(arrow_column(column, table.columns[column.name][place]))
+    return pa.Table.from_arrays(arrays, schema=arrow_schema(table.schema))
+
+
+def chunk_table(table: TableRows, scenarios: range) -> pa.Table:
+    """All rows of a chunk, scenario by scenario."""
+    n_rows = len(table.columns["stage_id"])
+    columns: dict[str, NDArray[np.generic] | list[Any]] = {
+        name: np.tile(values, len(scenarios)) if values.ndim == 1 else values.ravel()
+        for name, values in table.columns.items()
+    }
+    columns["scenario_id"] = np.repeat(np.arange(scenarios.start, scenarios.stop, dtype=np.int32), n_rows)
+    return arrow_table(table.schema, columns)

@@ -1,0 +1,223 @@
+"""Simulate a trained policy, on this process, on several, or on a group of ranks that is there already."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from cobre.comm import GroupMember, LocalCommunicator, emit
+from cobre.core.case import Case
+from cobre.core.files import sync_files
+from cobre.errors import CobreError, ValidationError
+from cobre.io.write.dictionaries import write_dictionaries
+from cobre.io.write.simulation import ScenarioFiles, begin_simulation
+from cobre.io.write.simulation_by_table import TableFiles, join_parts, remove_parts
+from cobre.io.write.simulation_end import finish_simulation, write_summaries
+from cobre.sddp.events import OnProgress
+from cobre.sddp.policy import Policy
+from cobre.sddp.sharing import share, share_failure
+from cobre.sddp.simulation import SimulationOutcome
+from cobre.sddp.simulation import simulate as simulate_on
+from cobre.sddp.simulation.tables import tables_of
+from cobre.study.results import SimulationResult
+from cobre.study.run_facts import RunClock
+from cobre.study.training import (
+    POLICY_FOLDER,
+    Parcel,
+    check_workers,
+    configured,
+    on_first_rank,
+    refuse_workers_beside,
+    run_workers,
+)
+
+MAX_SCENARIOS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What every rank has to know."""
+
+    case: Case
+    policy: Policy
+    n_scenarios: int
+    folder: Path | None
+
+
+def simulate(
+    case: Case | str | PathLike[str] | None,
+    policy: Policy | str | PathLike[str] | None = None,
+    num_workers: int = 1,
+    backend: str = "auto",
+    config_overrides: Mapping[str, Any] | None = None,
+    progress_callback: OnProgress | None = None,
+    output: str | PathLike[str] | None = None,
+    comm: GroupMember | None = None,
+    scenarios: int | None = None,
+) -> SimulationResult:
+    """Run scenarios of ``case`` under ``policy`` and return their tables and statistics.
+
+    ``policy`` is a policy, or the folder of one; by default the one in ``output/policy`` of the case's folder.
+    ``scenarios`` is by default ``simulation.num_scenarios`` of ``config.json``. Workers, backend and ``comm`` mean the same as
+    for `train`, and every table has the same bits on any of them.
+
+    Tables go into the folder ``simulation`` of ``output``. Without ``output`` they go into a temporary folder that lives
+    as long as the result; with ``comm`` there is then no place that all ranks share, and only statistics are kept.
+
+    SIGINT or SIGTERM ends the simulation after the scenarios that run; the result then has no statistics and the
+    folder no ``_SUCCESS``.
+    """
+    temporary: tempfile.TemporaryDirectory[str] | None = None
+    if comm is not None:
+        refuse_workers_beside(comm, num_workers, backend)
+    else:
+        check_workers(num_workers, backend)
+        if output is None:
+            temporary = tempfile.TemporaryDirectory(prefix="cobre_simulation_")
+    target = output if output is not None else temporary.name if temporary is not None else None
+
+    def prepare() -> _Order:
+        study = configured(case, config_overrides)
+        order = _Order(
+            study,
+            _policy(study, policy),
+            _count(study, scenarios),
+            Path(target) if target is not None else None,
+        )
+        if order.folder is not None:
+            begin_simulation(order.folder)
+        return order
+
+    if comm is not None:
+        outcome = simulate_rank(comm, share(comm, on_first_rank(comm, prepare)), progress_callback)
+    elif num_workers == 1 and backend in ("auto", "local"):
+        with LocalCommunicator() as alone:
+            outcome = simulate_rank(alone, prepare(), progress_callback)
+    else:
+        parcel = Parcel(prepare())
+        outcome = run_workers(_worker, (parcel,), num_workers, backend, progress_callback)
+    return SimulationResult.of(outcome, Path(target) if target is not None else None, temporary)
+
+
+def _worker(comm: GroupMember, parcel: Parcel[_Order]) -> SimulationOutcome | None:
+    outcome = simulate_rank(comm, share(comm, parcel.open()), emit)
+    return outcome if comm.rank == 0 else None
+
+
+def simulate_rank(comm: GroupMember, order: _Order, on_progress: OnProgress | None) -> SimulationOutcome:
+    """Collective: simulate and write; the outcome, on every rank."""
+    clock = RunClock()
+    case, folder = order.case, order.folder
+    sink = _open_sink(order, comm.rank)
+    outcome = simulate_on(comm, case, order.policy, order.n_scenarios, sink=sink, on_progress=on_progress)
+    if folder is None:
+        return outcome
+
+    def end() -> None:
+        if isinstance(sink, TableFiles):
+            sink.close()
+
+    def join() -> None:
+        if isinstance(sink, TableFiles):
+            for table in tables_of(case)[comm.rank :: comm.size]:
+                join_parts(folder, table.schema)
+        sync_files(folder)
+
+    def finish() -> None:
+        if comm.rank == 0:
+            remove_parts(folder)
+            _finish(folder, order, outcome, comm, clock)
+
+    for step in (end, join, finish):
+        _together(comm, step)
+    return outcome
+
+
+def _open_sink(order: _Order, rank: int) -> ScenarioFiles | TableFiles | None:
+    if order.folder is None:
+        return None
+    if order.case.config.simulation.layout == "by_table":
+        return TableFiles(order.folder, rank)
+    return ScenarioFiles(order.folder)
+
+
+def _together(comm: GroupMember, step: Callable[[], None]) -> None:
+    """Collective: do ``step`` on every rank; if one fails, all raise its error. A barrier otherwise."""
+    failure: CobreError | None = None
+    try:
+        step()
+    except CobreError as error:
+        failure = error
+    share_failure(comm, failure)
+
+
+def _finish(
+    folder: Path, order: _Order, outcome: SimulationOutcome, comm: GroupMember, clock: RunClock
+) -> None:
+    stage_ids = [stage.id for stage in order.case.horizon.stages]
+    is_complete = outcome.statistics is not None
+    if is_complete:
+        write_summaries(folder, stage_ids, outcome.costs, outcome.summaries)
+    write_dictionaries(folder, order.case, order.policy.state_names)
+    finish_simulation(folder, _metadata(order, outcome, comm, clock), is_complete=is_complete)
+
+
+def _metadata(
+    order: _Order, outcome: SimulationOutcome, comm: GroupMember, clock: RunClock
+) -> dict[str, Any]:
+    statistics, solves = outcome.statistics, outcome.solves
+    n = order.n_scenarios if statistics is not None else 0
+    return {
+        **clock.facts(),
+        "status": "complete" if statistics is not None else "partial",
+        "scenarios": {"total": order.n_scenarios, "completed": n, "failed": 0},
+        "cost": None
+        if statistics is None
+        else {"mean_cost": statistics.mean_cost, "std_cost": statistics.std_cost},
+        "statistics": None if statistics is None else statistics.to_dict(),
+        "layout": order.case.config.simulation.layout,
+        "wall_time_ms": outcome.wall_time_ms,
+        "solve_stats": {
+            "total_lp_solves": int(solves["solves"]),
+            "first_try": int(solves["solves"] - solves["retries"]),
+            "retried": int(solves["retries"]),
+            "failed": 0,
+            "simplex_iterations": int(solves["iterations"]),
+            "solve_seconds": solves["solve_seconds"],
+            "parallelism": comm.size,
+        },
+        "distribution": {
+            "backend": comm.backend,
+            "world_size": comm.size,
+            "ranks_participated": comm.size,
+            "threads_per_rank": 1,
+        },
+    }
+
+
+def _policy(case: Case, given: Policy | str | PathLike[str] | None) -> Policy:
+    if isinstance(given, Policy):
+        return given
+    if given is not None:
+        return Policy.load(Path(given))
+    if case.folder is None:
+        raise TypeError("there is no policy to simulate\n  fix: pass a policy, or the folder of one")
+    return Policy.load(Path(case.folder) / "output" / POLICY_FOLDER)
+
+
+def _count(case: Case, scenarios: int | None) -> int:
+    n = case.config.simulation.n_scenarios if scenarios is None else scenarios
+    is_number = isinstance(n, Integral) and not isinstance(n, bool)
+    if is_number and 1 <= n <= MAX_SCENARIOS:
+        return int(n)
+    raise ValidationError(
+        f"cannot simulate {n if is_number else repr(n)} scenarios",
+        kind="IncompatibleSettings",
+        context={"scenarios": n if is_number else repr(n)},
+        suggestion=f"ask for 1 to {MAX_SCENARIOS} scenarios",
+    )
