@@ -41,7 +41,7 @@ def training_document(result: TrainingResult) -> dict[str, Any]:
 def show_outcome(stream: TextIO, result: TrainingResult, output: Path, *, is_plain: bool = False) -> None:
     """The result of a run that just ended."""
     record = {**study.metadata_of(result), "timings": result.timings}
-    show_record(stream, record, result.convergence_history.to_pydict(), output, is_plain=is_plain)
+    show_record(stream, record, result.history, output, is_plain=is_plain)
 
 
 def show_record(

@@ -15,8 +15,9 @@ from cobre.sddp.bounds import LowerBound, relative_gap
 from cobre.sddp.events import OnProgress, ProgressEvent
 from cobre.sddp.forward import Trajectories, forward_pass
 from cobre.sddp.interruption import StopRequest
+from cobre.sddp.journal import Journal, SelectionRecord
 from cobre.sddp.policy import Policy
-from cobre.sddp.result import IterationRecord, TrainingResult, WorkerInfo, convergence_table
+from cobre.sddp.result import IterationRecord, TrainingResult, WorkerInfo, convergence_columns
 from cobre.sddp.selection import StateArchive, select_cuts
 from cobre.sddp.sharing import share
 from cobre.sddp.stage import Bases
@@ -47,6 +48,7 @@ class _Training:
         self.on_progress = on_progress
         self.settings = case.config.training
         self.work: Workspace = open_workspace(comm, case)
+        self.journal = Journal(comm, self.work.models)
         self.bound = LowerBound(comm, self.work.models[0], self.work.initial_state)
         self.records: list[IterationRecord] = []
         self.lower_bounds: list[float] = []
@@ -71,18 +73,24 @@ class _Training:
         """One iteration; the times in its record are filled in when all ranks agree on them."""
         n = self.settings.forward_passes
         work = self.work
+        n_cuts = sum(model.pool.size for model in work.models)
+        self.journal.begin_iteration()
         trajectories = forward_pass(
             self.comm, work.models, work.forecast, work.discounts, work.initial_state, n, iteration
         )
         costs = aggregate_statistics(self.comm, trajectories.costs, n)
         self._archive(trajectories)
         self.clock.lap("forward")
+        self.journal.end_phase("forward")
         backward_pass(self.comm, work.models, trajectories, n, iteration, self._activity_tolerance())
         self.clock.lap("backward")
-        self._select(iteration)
+        self.journal.end_phase("backward")
+        n_removed = self._select(iteration)
         self.clock.lap("selection")
+        self.journal.end_phase("selection")
         lower = self.bound.evaluate(iteration)
         self.clock.lap("bound")
+        self.journal.end_phase("lower_bound")
         self.lower_bounds.append(lower)
         return IterationRecord(
             iteration=iteration,
@@ -91,6 +99,10 @@ class _Training:
             upper_bound_std=costs.std,
             ci_95=costs.ci_95,
             gap=relative_gap(lower, costs.mean),
+            cuts_added=sum(model.pool.size for model in work.models) - n_cuts,
+            cuts_removed=n_removed,
+            cuts_active=sum(int(np.count_nonzero(model.pool.active)) for model in work.models),
+            forward_passes=n,
         )
 
     def _selected_stages(self) -> range:
@@ -108,13 +120,35 @@ class _Training:
             states = gather_rows(self.comm, trajectories.states[index], self.settings.forward_passes)
             archive.extend(states)
 
-    def _select(self, iteration: int) -> None:
+    def _select(self, iteration: int) -> int:
+        """Take cuts out of the stage problems; how many."""
         selection = self.settings.cut_selection
+        n_removed = 0
+        if selection.method is None and selection.max_active_per_stage is None:
+            return n_removed
         for index in self._selected_stages():
-            model = self.work.models[index]
-            dropped = select_cuts(self.comm, model.pool, self.archives.get(index), iteration, selection)
-            if len(dropped):
+            model, began = self.work.models[index], time.perf_counter()
+            before = int(np.count_nonzero(model.pool.active))
+            by_method, by_cap = select_cuts(
+                self.comm, model.pool, self.archives.get(index), iteration, selection
+            )
+            if len(by_method) + len(by_cap):
                 model.keep_active_cuts()
+            n_removed += len(by_method) + len(by_cap)
+            after_method = before - len(by_method)
+            seconds = time.perf_counter() - began
+            self.journal.selections.append(
+                SelectionRecord(
+                    iteration,
+                    index,
+                    model.pool.size,
+                    before,
+                    after_method,
+                    after_method - len(by_cap),
+                    seconds,
+                )
+            )
+        return n_removed
 
     def _decide(self, began: float) -> tuple[TerminationReason | None, int | None]:
         """Collective: one answer for all ranks, whoever got the signal; time is that of rank 0."""
@@ -175,13 +209,14 @@ class _Training:
             [model.future_cost_floor for model in work.models],
             self._start_bases(),
         )
+        log = self.journal.close()
         timings = time_split(self.clock, work.models, self.comm)
         elapsed_ms = 1000.0 * (time.perf_counter() - self.clock.began)
         times = gather_rows(self.comm, np.array([elapsed_ms]), self.comm.size)
         workers = [WorkerInfo(rank, float(ms), self.comm.backend) for rank, ms in enumerate(times)]
         return TrainingResult(
             policy=policy,
-            convergence_history=convergence_table(self.records),
+            history=convergence_columns(self.records, log),
             iterations=last.iteration,
             final_lower_bound=last.lower_bound,
             final_upper_bound=last.upper_bound,
@@ -191,4 +226,5 @@ class _Training:
             workers=workers if self.comm.size > 1 else None,
             stop_signal=signal,
             timings=timings,
+            log=log,
         )

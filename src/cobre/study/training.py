@@ -13,10 +13,13 @@ from typing import Any, Generic, TypeVar
 from cobre import io
 from cobre.comm import GroupMember, LocalCommunicator, emit, run
 from cobre.core.case import Case
+from cobre.core.outputs import TableSchema
+from cobre.core.training_tables import CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_ITERATIONS, TIMING
 from cobre.errors import CobreError, WorkerError
 from cobre.io import ValidationReport
 from cobre.io.results import TrainingRecord, find_results, read_training
 from cobre.io.write import begin, finish, write_training
+from cobre.io.write.dictionaries import write_dictionaries
 from cobre.sddp.events import ProgressEvent
 from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
@@ -94,11 +97,13 @@ def train(
         check_workers(num_workers, backend)
         is_writer = True
     folder = Path(output) if output is not None and is_writer else None
+    prepared: list[Case] = []
 
     def prepare() -> Case:
         study = configured(case, config_overrides)
         if folder is not None:
             begin(folder)
+        prepared.append(study)
         return study
 
     if comm is not None:
@@ -106,7 +111,7 @@ def train(
     else:
         result = _train_here_or_apart(prepare(), num_workers, backend, progress_callback)
     if folder is not None:
-        write_results(folder, result)
+        write_results(folder, prepared[0], result)
     return result
 
 
@@ -211,10 +216,25 @@ def _train_rank(comm: GroupMember, parcel: Parcel[Case]) -> TrainingResult | Non
     return result if comm.rank == 0 else None
 
 
-def write_results(folder: Path, result: TrainingResult) -> None:
-    """Write policy, convergence, metadata and timings into ``folder``, then ``_SUCCESS`` unless a signal ended it."""
+def _training_tables(result: TrainingResult) -> list[tuple[TableSchema, dict[str, list[Any]]]]:
+    log = result.log
+    if log is None:
+        return []
+    return [
+        (TIMING, log.timing_columns(result.history["iteration_time_ms"])),
+        (SOLVER_ITERATIONS, log.solver_columns()),
+        (RETRY_HISTOGRAM, log.retry_columns()),
+        (CUT_SELECTION, log.selection_columns()),
+    ]
+
+
+def write_results(folder: Path, case: Case, result: TrainingResult) -> None:
+    """Write policy, tables, metadata and timings into ``folder``, then ``_SUCCESS`` unless a signal ended it."""
     result.policy.save(folder / POLICY_FOLDER)
-    write_training(folder, result.convergence_history, metadata_of(result), result.timings)
+    write_dictionaries(folder, case, result.policy.state_names)
+    write_training(
+        folder, result.convergence_history, metadata_of(result), result.timings, _training_tables(result)
+    )
     if result.termination_reason != "shutdown":
         finish(folder)
 
@@ -230,7 +250,7 @@ def metadata_of(result: TrainingResult) -> dict[str, Any]:
         "final_gap": result.final_gap,
         "termination_reason": result.termination_reason,
         "total_cuts": result.total_cuts,
-        "wall_time_ms": result.convergence_history["wall_time_ms"][-1].as_py(),
+        "wall_time_ms": result.history["wall_time_ms"][-1],
         "policy": result.policy.summary(),
         "workers": [
             {"rank": worker.rank, "wall_time_ms": worker.wall_time_ms, "backend": worker.backend}
@@ -240,6 +260,7 @@ def metadata_of(result: TrainingResult) -> dict[str, Any]:
 
 
 def check_workers(num_workers: int, backend: str) -> None:
+    """Raise unless this process can start that many workers."""
     is_number = isinstance(num_workers, Integral) and not isinstance(num_workers, bool)
     if not is_number or num_workers < 1:
         raise CobreError(
@@ -276,6 +297,7 @@ def check_workers(num_workers: int, backend: str) -> None:
 
 
 def refuse_workers_beside(comm: GroupMember, num_workers: int, backend: str) -> None:
+    """Raise if workers are asked for although a group of ranks is given."""
     if num_workers != 1 or backend not in ("auto", comm.backend):
         raise CobreError(
             f"comm brings {comm.size} ranks over {comm.backend}; num_workers={num_workers} and backend={backend!r} "

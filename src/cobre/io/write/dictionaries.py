@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.arrow import arrow_table
 from cobre.core.case import Case
 from cobre.core.files import write_atomically
 from cobre.core.outputs import Column, TableSchema, code, identifier, number, table
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, SIMULATION_TABLES, STAGE_SUMMARY
-from cobre.io.write.parquet import arrow_table, parquet_bytes
+from cobre.io.write.parquet import parquet_bytes
 from cobre.io.write.training import json_bytes
 
 FOLDER = "training/dictionaries"

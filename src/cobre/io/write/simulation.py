@@ -5,17 +5,18 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cobre.core.arrow import arrow_column, arrow_schema, arrow_table
 from cobre.core.files import unwritable, write_atomically
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import SIMULATION_TABLES
 from cobre.io.write.folder import SUCCESS
-from cobre.io.write.parquet import arrow_column, arrow_schema, arrow_table, parquet_bytes
+from cobre.io.write.parquet import parquet_bytes
 
 FOLDER = "simulation"
 DATA = "data.parquet"
@@ -99,7 +100,7 @@ def _scenario_table(table: TableRows, fixed: Mapping[str, pa.Array], place: int,
 def chunk_table(table: TableRows, scenarios: range) -> pa.Table:
     """All rows of a chunk, scenario by scenario."""
     n_rows = len(table.columns["stage_id"])
-    columns: dict[str, NDArray[np.generic] | list[Any]] = {
+    columns: dict[str, NDArray[np.generic]] = {
         name: np.tile(values, len(scenarios)) if values.ndim == 1 else values.ravel()
         for name, values in table.columns.items()
     }

@@ -13,9 +13,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cobre.core.arrow import arrow_schema
 from cobre.core.files import unwritable
 from cobre.core.outputs import TableSchema
-from cobre.io.write.parquet import ROWS_PER_GROUP, arrow_schema
+from cobre.io.write.parquet import ROWS_PER_GROUP
 from cobre.io.write.simulation import DATA, FOLDER, PARTS, Chunk, chunk_table
 
 

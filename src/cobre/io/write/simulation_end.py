@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.arrow import arrow_table
 from cobre.core.files import write_atomically
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, STAGE_SUMMARY
 from cobre.io.write.folder import SUCCESS
-from cobre.io.write.parquet import arrow_table, parquet_bytes
+from cobre.io.write.parquet import parquet_bytes
 from cobre.io.write.simulation import FOLDER
 from cobre.io.write.training import json_bytes
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from cobre.core.arrow import arrow_table
 from cobre.core.files import write_atomically
+from cobre.core.outputs import TableSchema
+from cobre.io.write.parquet import parquet_bytes
 
 CONVERGENCE = "training/convergence.parquet"
 METADATA = "training/metadata.json"
@@ -19,16 +20,24 @@ TIMINGS = "training/timings.json"
 
 
 def write_training(
-    folder: Path, convergence: pa.Table, metadata: Mapping[str, Any], timings: Mapping[str, float]
+    folder: Path,
+    convergence: pa.Table,
+    metadata: Mapping[str, Any],
+    timings: Mapping[str, float],
+    tables: Sequence[tuple[TableSchema, Mapping[str, Sequence[Any]]]] = (),
 ) -> list[Path]:
-    """Write the convergence history, what was run and how it ended, and where the time went; the files' paths."""
-    table = io.BytesIO()
-    pq.write_table(convergence, table)
+    """Write the convergence history, what was run and how it ended, and where the time went; the files' paths.
+
+    ``tables`` are further ones with their columns; one without rows is not written.
+    """
     contents = {
-        CONVERGENCE: table.getvalue(),
+        CONVERGENCE: parquet_bytes(convergence),
         METADATA: json_bytes(metadata),
         TIMINGS: json_bytes(timings),
     }
+    for schema, columns in tables:
+        if len(columns[schema.column_names[0]]):
+            contents[f"training/{schema.name}.parquet"] = parquet_bytes(arrow_table(schema, columns))
     for name, data in contents.items():
         write_atomically(folder / name, data)
     return [folder / name for name in contents]

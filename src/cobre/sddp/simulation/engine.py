@@ -50,9 +50,7 @@ class Engine:
             parameters = model.parameters(incoming, self._forecast.values(model.index))
             batch = model.solve(parameters, 0, first, start_bases=basis, want_solution=True)
             incoming = model.outgoing(batch.observed_primal)
-            assert batch.primal is not None
-            assert batch.dual is not None
-            yield StageOutcome(view, parameters, batch.objective, batch.primal, batch.dual)
+            yield StageOutcome.of(view, parameters, batch)
 
 
 def _prepare(model: StageModel, cuts: StageCuts) -> Bases | None:
@@ -77,8 +75,8 @@ def _check_fit(case: Case, policy: Policy, state_names: list[str]) -> None:
     ours, theirs = set(state_names), set(policy.state_names)
     missing, surplus = sorted(ours - theirs), sorted(theirs - ours)
     raise ValidationError(
-        f"the state of the policy is not that of the case: the policy has no {', '.join(missing[:5]) or 'other'}, "
-        f"the case no {', '.join(surplus[:5]) or 'other'} ({len(policy.state_names)} and {len(state_names)} components)",
+        f"the state of the policy is not that of the case: the policy has no {', '.join(missing[:5]) or 'other'}, the "
+        f"case no {', '.join(surplus[:5]) or 'other'} ({len(policy.state_names)} and {len(state_names)} components)",
         kind="IncompatibleSettings",
         context={"missing": missing[:20], "surplus": surplus[:20]},
         suggestion="simulate with a policy that was trained on this case",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cobre.sddp.subproblem import StageProblem
 from cobre.sddp.subproblem.builder import ABSENT, Indices
 from cobre.sddp.subproblem.scope import StageScope
+from cobre.solver import BatchOutput
 
 Floats = NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -49,6 +50,13 @@ class StageOutcome:
     """``[n, column]``."""
     dual: Floats
     """``[n, row]`` of the program without its cuts."""
+
+    @classmethod
+    def of(cls, view: StageView, parameters: Floats, batch: BatchOutput) -> StageOutcome:
+        """From solves that wrote all columns and rows."""
+        if batch.primal is None or batch.dual is None:
+            raise ValueError("the batch has no primal and dual values\n  fix: allocate it with solution=True")
+        return cls(view, parameters, batch.objective, batch.primal, batch.dual)
 
     def __len__(self) -> int:
         return len(self.objective)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from typing import TYPE_CHECKING, Self
@@ -31,48 +32,46 @@ class WriterThread:
 
     def __enter__(self) -> Self:
         if self._sink is not None:
-            self._thread = threading.Thread(target=self._run, name="cobre-writer", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run, args=(self._sink,), name="cobre-writer", daemon=True
+            )
             self._thread.start()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._thread is None:
-            return
         self._is_dropping.set()
-        self._put(None)
-        self._thread.join()
-        self._thread = None
+        self._end()
 
     def write(self, chunk: Chunk) -> None:
         """Hand over a chunk; waits while another one waits."""
         if self._thread is not None:
-            self._put(chunk)
+            self._put(self._thread, chunk)
             self._raise_failure()
 
     def finish(self) -> None:
         """Return when everything handed over is written."""
-        if self._thread is None:
-            return
-        self._put(None)
-        self._thread.join()
-        self._thread = None
+        self._end()
         self._raise_failure()
 
-    def _put(self, item: Chunk | None) -> None:
-        assert self._thread is not None
-        while self._thread.is_alive():
-            try:
-                return self._queue.put(item, timeout=POLL_S)
-            except queue.Full:
-                continue
+    def _end(self) -> None:
+        if self._thread is not None:
+            self._put(self._thread, None)
+            self._thread.join()
+            self._thread = None
 
-    def _run(self) -> None:
-        assert self._sink is not None
+    def _put(self, thread: threading.Thread, item: Chunk | None) -> None:
+        """Wait for a place in the queue, unless nobody will ever take anything out of it."""
+        while thread.is_alive():
+            with contextlib.suppress(queue.Full):
+                self._queue.put(item, timeout=POLL_S)
+                return
+
+    def _run(self, sink: Sink) -> None:
         while (chunk := self._queue.get()) is not None:
             if self._is_dropping.is_set():
                 continue
             try:
-                self._sink.write(chunk)
+                sink.write(chunk)
             except BaseException as error:
                 self._failure = error
                 return
