@@ -31,7 +31,22 @@ class BoundStalling:
     tolerance: float
 
 
-StoppingRule = IterationLimit | TimeLimit | BoundStalling
+@dataclass(frozen=True, slots=True)
+class SimulationStopping:
+    """Stop when the lower bound is stable and two simulations in a row cost about the same in every stage."""
+
+    replications: int
+    """Trajectories of each simulation."""
+    period: int
+    """Iterations from one check to the next."""
+    bound_window: int
+    """The bound is stable if it moved by less than ``bound_tolerance`` (relative) within this many iterations."""
+    distance_tolerance: float
+    """Greatest distance of the mean costs by stage from those of the simulation before, relative."""
+    bound_tolerance: float
+
+
+StoppingRule = IterationLimit | TimeLimit | BoundStalling | SimulationStopping
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cobre.sddp.journal import TrainingLog
 from cobre.sddp.policy import Policy
+from cobre.sddp.statistics import CostStatistics
 from cobre.sddp.stopping import TerminationReason
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class TrainingResult:
     """The signal that asked for a graceful stop, if one did."""
     timings: dict[str, float] = field(default_factory=dict, repr=False)
     """Where this rank's time went, in milliseconds: `cobre.sddp.timing.time_split`."""
+    simulated_cost: CostStatistics | None = None
+    """Of the last simulation that the stopping rule ``simulation`` made, if it made one."""
     log: TrainingLog | None = field(default=None, repr=False, compare=False)
     """What each phase of each iteration did, for the training tables."""
 

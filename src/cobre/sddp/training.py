@@ -10,6 +10,7 @@ import numpy as np
 
 from cobre.comm import GroupMember, ReduceOp, contiguous_block
 from cobre.core.case import Case
+from cobre.core.config import SimulationStopping
 from cobre.sddp.backward import backward_pass
 from cobre.sddp.bounds import LowerBound, relative_gap
 from cobre.sddp.events import OnProgress, ProgressEvent
@@ -20,6 +21,7 @@ from cobre.sddp.policy import Policy
 from cobre.sddp.result import IterationRecord, TrainingResult, WorkerInfo, convergence_columns
 from cobre.sddp.selection import StateArchive, select_cuts
 from cobre.sddp.sharing import share
+from cobre.sddp.simulation.check import SimulationCheck
 from cobre.sddp.stage import Bases
 from cobre.sddp.statistics import aggregate_statistics, gather_rows
 from cobre.sddp.stopping import TerminationReason, iteration_limit, reason_to_stop
@@ -52,6 +54,7 @@ class _Training:
         self.bound = LowerBound(comm, self.work.models[0], self.work.initial_state)
         self.records: list[IterationRecord] = []
         self.lower_bounds: list[float] = []
+        self.check = self._simulation_check(case)
         self.archives: dict[int, StateArchive] = {}
         if self.settings.cut_selection.method == "domination":
             dimension = self.work.state_dimension
@@ -62,7 +65,10 @@ class _Training:
         for iteration in count(1):
             began = time.perf_counter()
             self.records.append(self._iterate(iteration))
-            reason, signal = self._decide(began)
+            agrees = False
+            if self.check is not None and self.check.is_due(self.lower_bounds):
+                agrees = self.check.agrees(self._start_bases())
+            reason, signal = self._decide(began, agrees)
             self._report(iteration)
             self.clock.lap("decision")
             if reason is not None:
@@ -104,6 +110,14 @@ class _Training:
             cuts_active=sum(int(np.count_nonzero(model.pool.active)) for model in work.models),
             forward_passes=n,
         )
+
+    def _simulation_check(self, case: Case) -> SimulationCheck | None:
+        rules = [rule for rule in self.settings.stopping_rules if isinstance(rule, SimulationStopping)]
+        if not rules:
+            return None
+        work = self.work
+        seed = case.config.training.tree_seed
+        return SimulationCheck(self.comm, rules[0], work.models, work.discounts, work.initial_state, seed)
 
     def _selected_stages(self) -> range:
         """Stages whose cuts may be dropped: the first keeps all for the bound, the last has none."""
@@ -150,7 +164,7 @@ class _Training:
             )
         return n_removed
 
-    def _decide(self, began: float) -> tuple[TerminationReason | None, int | None]:
+    def _decide(self, began: float, simulations_agree: bool) -> tuple[TerminationReason | None, int | None]:
         """Collective: one answer for all ranks, whoever got the signal; time is that of rank 0."""
         now = time.perf_counter()
         mine = np.zeros(3)
@@ -168,6 +182,7 @@ class _Training:
             need_all=self.settings.stop_when_all,
             lower_bounds=self.lower_bounds,
             elapsed_s=elapsed_s,
+            simulations_agree=simulations_agree,
         )
         if reason is None and signal:
             return "shutdown", signal
@@ -227,4 +242,5 @@ class _Training:
             stop_signal=signal,
             timings=timings,
             log=log,
+            simulated_cost=None if self.check is None else self.check.cost,
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import tempfile
+import shutil
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -34,13 +35,15 @@ class SimulationResult:
         self,
         metadata: dict[str, Any],
         folder: Path | None,
-        temporary: tempfile.TemporaryDirectory[str] | None = None,
+        *,
+        is_temporary: bool = False,
         stop_signal: int | None = None,
     ) -> None:
         self.metadata = metadata
         self.stop_signal = stop_signal
         self._files = SimulationFiles(folder) if folder is not None else None
-        self._temporary = temporary  # removed with this object
+        if is_temporary and folder is not None:
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._cache: dict[str, pa.Table] = {}
 
     @classmethod
@@ -48,16 +51,17 @@ class SimulationResult:
         cls,
         outcome: SimulationOutcome,
         folder: Path | None,
-        temporary: tempfile.TemporaryDirectory[str] | None,
+        *,
+        is_temporary: bool,
     ) -> Self:
-        """The result of a simulation that just ended."""
+        """The result of a simulation that just ended; a temporary folder is removed with it."""
         statistics = outcome.statistics
         metadata = {
             "scenarios": {"completed": 0 if statistics is None else statistics.n_scenarios},
             "statistics": None if statistics is None else statistics.to_dict(),
             "wall_time_ms": outcome.wall_time_ms,
         }
-        return cls(metadata, folder, temporary, outcome.stop_signal)
+        return cls(metadata, folder, is_temporary=is_temporary, stop_signal=outcome.stop_signal)
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -72,36 +73,47 @@ def simulate(
     SIGINT or SIGTERM ends the simulation after the scenarios that run; the result then has no statistics and the
     folder no ``_SUCCESS``.
     """
-    temporary: tempfile.TemporaryDirectory[str] | None = None
     if comm is not None:
         refuse_workers_beside(comm, num_workers, backend)
     else:
         check_workers(num_workers, backend)
-        if output is None:
-            temporary = tempfile.TemporaryDirectory(prefix="cobre_simulation_")
-    target = output if output is not None else temporary.name if temporary is not None else None
+    is_temporary = output is None and comm is None
 
-    def prepare() -> _Order:
+    def prepare(folder: Path | None) -> _Order:
         study = configured(case, config_overrides)
-        order = _Order(
-            study,
-            _policy(study, policy),
-            _count(study, scenarios),
-            Path(target) if target is not None else None,
-        )
-        if order.folder is not None:
-            begin_simulation(order.folder)
+        order = _Order(study, _policy(study, policy), _count(study, scenarios), folder)
+        if folder is not None:
+            begin_simulation(folder)
         return order
 
+    if is_temporary:
+        folder = Path(tempfile.mkdtemp(prefix="cobre_simulation_"))
+        try:
+            outcome = _simulate_here_or_apart(prepare(folder), num_workers, backend, progress_callback)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return SimulationResult.of(outcome, folder, is_temporary=True)
+    target = None if output is None else Path(output)
+
     if comm is not None:
-        outcome = simulate_rank(comm, share(comm, on_first_rank(comm, prepare)), progress_callback)
-    elif num_workers == 1 and backend in ("auto", "local"):
-        with LocalCommunicator() as alone:
-            outcome = simulate_rank(alone, prepare(), progress_callback)
+        order = share(comm, on_first_rank(comm, lambda: prepare(target)))
+        outcome = simulate_rank(comm, order, progress_callback)
     else:
-        parcel = Parcel(prepare())
-        outcome = run_workers(_worker, (parcel,), num_workers, backend, progress_callback)
-    return SimulationResult.of(outcome, Path(target) if target is not None else None, temporary)
+        outcome = _simulate_here_or_apart(prepare(target), num_workers, backend, progress_callback)
+    return SimulationResult.of(outcome, target, is_temporary=False)
+
+
+def _simulate_here_or_apart(
+    order: _Order, num_workers: int, backend: str, progress_callback: OnProgress | None
+) -> SimulationOutcome:
+    if num_workers == 1 and backend in ("auto", "local"):
+        with LocalCommunicator() as alone:
+            return simulate_rank(alone, order, progress_callback)
+    outcome: SimulationOutcome = run_workers(
+        _worker, (Parcel(order),), num_workers, backend, progress_callback
+    )
+    return outcome
 
 
 def _worker(comm: GroupMember, parcel: Parcel[_Order]) -> SimulationOutcome | None:

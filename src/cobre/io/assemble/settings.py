@@ -9,6 +9,7 @@ from cobre.core.config import (
     IterationLimit,
     ScenarioSource,
     SimulationConfig,
+    SimulationStopping,
     SolverRetries,
     StoppingRule,
     TimeLimit,
@@ -71,18 +72,23 @@ def _build_simulation(record: ConfigRecord) -> SimulationConfig:
 def _build_rules(training: TrainingRecord) -> tuple[StoppingRule, ...]:
     if training.stopping_rules is None:
         return TrainingConfig().stopping_rules
-    rules = tuple(rule for rule in map(_build_rule, training.stopping_rules) if rule is not None)
-    return tuple(sorted(rules, key=repr))
+    return tuple(sorted(map(_build_rule, training.stopping_rules), key=repr))
 
 
-def _build_rule(record: StoppingRuleRecord) -> StoppingRule | None:
+def _build_rule(record: StoppingRuleRecord) -> StoppingRule:
     if isinstance(record, IterationLimitRecord):
         return IterationLimit(record.limit)
     if isinstance(record, TimeLimitRecord):
         return TimeLimit(float(record.seconds))
     if isinstance(record, BoundStallingRecord):
         return BoundStalling(record.iterations, float(record.tolerance))
-    return None
+    return SimulationStopping(
+        record.replications,
+        record.period,
+        record.bound_window,
+        float(record.distance_tol),
+        float(record.bound_tol),
+    )
 
 
 def _build_source(record: ScenarioSourceRecord | None) -> ScenarioSource:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cobre.io.read.config import SimulationRuleRecord
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.notes import Notes
 
@@ -18,14 +17,6 @@ def check_modelled_settings(files: CaseFiles, notes: Notes) -> None:
 
 def _check_training(files: CaseFiles, notes: Notes) -> None:
     training = files.config.training
-    if not training.enabled:
-        notes.refuse(
-            CONFIG,
-            "training.enabled",
-            False,
-            "training.enabled = false: there is no simulation yet",
-            "set it to true",
-        )
     if training.cut_formulation == "multi":
         notes.warn(
             CONFIG,
@@ -41,19 +32,6 @@ def _check_training(files: CaseFiles, notes: Notes) -> None:
             training.forward_pass.type,
             f"forward_pass.type = {training.forward_pass.type!r} is not used",
             "remove it",
-        )
-    rules = training.stopping_rules or ()
-    simulated = [rule for rule in rules if isinstance(rule, SimulationRuleRecord)]
-    if simulated:
-        is_needed = training.stopping_mode == "all" or len(simulated) == len(rules)
-        report = notes.refuse if is_needed else notes.warn
-        report(
-            CONFIG,
-            "training.stopping_rules.type",
-            "simulation",
-            "the stopping rule simulation is not available yet"
-            + ("" if is_needed else "; the other rules decide"),
-            "use iteration_limit, time_limit or bound_stalling",
         )
     selection = training.cut_selection
     if selection is not None and selection.basis_activity_window != 5:
@@ -93,14 +71,6 @@ def _check_schemes(files: CaseFiles, notes: Notes) -> None:
 
 def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
     config = files.config
-    if config.simulation is not None and config.simulation.enabled:
-        notes.warn(
-            CONFIG,
-            "simulation.enabled",
-            True,
-            "simulation.enabled = true: simulating the policy is not available yet; training is not affected",
-            "nothing; the setting will be used once it is",
-        )
     policy = config.policy
     if policy is not None:
         if policy.mode != "fresh":
