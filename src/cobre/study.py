@@ -12,9 +12,11 @@ from typing import Any, TypeVar
 
 from cobre import io
 from cobre.comm import GroupMember, LocalCommunicator, emit, run
+from cobre.comm.backend import Backend, LaunchedGroup
+from cobre.comm.selection import BackendKind, chosen_in, get_backend, launched_group, require_joinable
 from cobre.core.case import Case
-from cobre.errors import CobreError, WorkerError
-from cobre.io import ValidationReport
+from cobre.errors import CobreError, CollectiveFailed, WorkerError
+from cobre.io import ProblemReport, ValidationReport
 from cobre.io.results import TrainingRecord, find_results, read_training
 from cobre.io.write import begin, finish, write_training
 from cobre.sddp.events import ProgressEvent
@@ -36,10 +38,6 @@ __all__ = [
 
 COLLECTIVE_TIMEOUT_S = 3600
 """How long a rank waits for others: a slow linear program is no failure, and a dead rank is noticed anyway."""
-
-TIMEOUT_VARIABLES = ("COBRE_SHM_TIMEOUT_SECS", "COBRE_TCP_TIMEOUT_SECS")
-RANK_VARIABLES = ("COBRE_SHM_RANK", "COBRE_TCP_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID")
-"""Set in a process that some launcher started as one rank of many."""
 
 POLICY_FOLDER = "policy"
 
@@ -125,7 +123,8 @@ def train(
 def on_first_rank(comm: GroupMember, action: Callable[[], T]) -> T | None:
     """Collective: what ``action`` gives on rank 0, None elsewhere; its error is raised on every rank.
 
-    So no rank is left waiting for a rank 0 that could not begin.
+    So no rank is left waiting for a rank 0 that could not begin. The error is marked ``is_shared``, and on the
+    other ranks its cause says that it is rank 0's.
     """
     value: T | None = None
     failure: CobreError | None = None
@@ -134,10 +133,31 @@ def on_first_rank(comm: GroupMember, action: Callable[[], T]) -> T | None:
             value = action()
         except CobreError as error:
             failure = error
+            failure.is_shared = True
     failure = share(comm, failure)
-    if failure is not None:
+    if failure is None:
+        return value
+    if comm.rank == 0:
         raise failure
-    return value
+    raise failure from CollectiveFailed("train", message=f"rank 0 of {comm.size} could not begin")
+
+
+def idle_workers(case: Case, ranks: int) -> list[ProblemReport]:
+    """A warning if there are more ranks than trajectories to share among them."""
+    trajectories = case.config.training.forward_passes
+    if ranks <= trajectories:
+        return []
+    count = "1 trajectory" if trajectories == 1 else f"{trajectories} trajectories"
+    return [
+        ProblemReport(
+            "IncompatibleSettings",
+            "config.json",
+            f"an iteration has {count}, so {ranks - trajectories} of {ranks} workers are idle",
+            f"start {trajectories} or fewer (-n {trajectories}), or raise training.forward_passes",
+            field="training.forward_passes",
+            value=trajectories,
+        )
+    ]
 
 
 def read_results(path: str | PathLike[str]) -> TrainingRecord:
@@ -165,7 +185,7 @@ def configured(case: Case | str | PathLike[str] | None, config_overrides: Mappin
 def _train_here_or_apart(
     case: Case, num_workers: int, backend: str, progress_callback: OnProgress | None
 ) -> TrainingResult:
-    if num_workers == 1 and backend in ("auto", "local"):
+    if num_workers == 1 and backend in (BackendKind.AUTO, BackendKind.LOCAL):
         with LocalCommunicator() as alone:
             return train_on(alone, case, on_progress=progress_callback)
 
@@ -173,7 +193,6 @@ def _train_here_or_apart(
         if progress_callback is not None:
             progress_callback(event)
 
-    timeouts = {name: str(COLLECTIVE_TIMEOUT_S) for name in TIMEOUT_VARIABLES if not os.environ.get(name)}
     try:
         results = run(
             _train_rank,
@@ -181,7 +200,7 @@ def _train_here_or_apart(
             backend=backend,
             args=(_Parcel(case),),
             on_event=deliver,
-            environment=timeouts,
+            collective_timeout=COLLECTIVE_TIMEOUT_S,
             relay_signals=True,
         )
     except WorkerError as error:
@@ -246,31 +265,45 @@ def _check_workers(num_workers: int, backend: str) -> None:
             context={"num_workers": num_workers},
             suggestion="pass num_workers=1 or more",
         )
-    if backend == "mpi":
+    if backend != BackendKind.AUTO and get_backend(backend).has_starter:
         raise CobreError(
-            "the mpi backend cannot be started from inside a Python program",
+            f"the {backend} backend cannot be started from inside a Python program",
             kind="IncompatibleSettings",
             context={"backend": backend, "num_workers": num_workers},
-            suggestion="run `cobre launch --backend mpi -n N cobre run CASE` or `mpiexec -n N cobre run CASE`",
+            suggestion=f"run `cobre launch --backend {backend} -n N cobre run CASE` or `mpiexec -n N cobre run CASE`",
         )
-    if num_workers == 1:
-        return
-    if backend == "local":
+    if backend == BackendKind.LOCAL and num_workers > 1:
         raise CobreError(
             f"the local backend has one rank, not {num_workers}",
             kind="IncompatibleSettings",
             context={"backend": backend, "num_workers": num_workers},
             suggestion="leave backend at 'auto', or pass num_workers=1",
         )
-    launched = [name for name in RANK_VARIABLES if os.environ.get(name)]
-    if launched:
+    launched = launched_group(os.environ)
+    if launched is not None:
+        _refuse_workers_of_a_rank(*launched, num_workers, backend)
+
+
+def _refuse_workers_of_a_rank(record: Backend, group: LaunchedGroup, num_workers: int, backend: str) -> None:
+    """A process that a launcher started as one of several ranks trains with them, or says that it means to be alone."""
+    context = {"num_workers": num_workers, "variable": group.variable}
+    if num_workers > 1:
         raise CobreError(
-            f"this process is already one rank of a launched group ({launched[0]}={os.environ[launched[0]]}) and "
+            f"this process is already one rank of a launched group ({group.variable}={group.value}) and "
             f"cannot start {num_workers} workers of its own",
             kind="IncompatibleSettings",
-            context={"num_workers": num_workers, "variable": launched[0]},
+            context=context,
             suggestion="leave the number of workers away to join that group, or start without the launcher",
         )
+    if backend != BackendKind.AUTO or chosen_in(os.environ) != BackendKind.AUTO:
+        return
+    require_joinable(record, group)
+    raise CobreError(
+        f"a launcher started {group.described}, and each of them would train the whole case alone",
+        kind="IncompatibleSettings",
+        context=context,
+        suggestion="pass comm=create_communicator() to train together, or backend='local' to train alone",
+    )
 
 
 def _refuse_workers_beside(comm: GroupMember, num_workers: int, backend: str) -> None:
