@@ -77,7 +77,7 @@ class PreStudyStage:
 
 @dataclass(frozen=True)
 class Stage:
-    """One decision period. ``end_date`` is exclusive; block hours need not add up to the calendar."""
+    """One decision period. ``end_date`` is exclusive; block hours may differ a little from the dates."""
 
     id: int
     start_date: dt.date
