@@ -25,6 +25,7 @@ from cobre.sddp.sharing import share
 from cobre.sddp.training import train as train_on
 
 __all__ = [
+    "Case",
     "CaseLoader",
     "Policy",
     "ProgressEvent",

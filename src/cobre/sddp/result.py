@@ -56,6 +56,12 @@ class TrainingResult:
     timings: dict[str, float] = field(default_factory=dict, repr=False)
     """Where this rank's time went, in milliseconds: `cobre.sddp.timing.time_split`."""
 
+    def __repr__(self) -> str:
+        return (
+            f"<TrainingResult of {self.iterations} iterations ({self.termination_reason}): "
+            f"lower bound {self.final_lower_bound:,.2f}, {self.total_cuts} cuts>"
+        )
+
 
 def convergence_table(records: Sequence[IterationRecord]) -> pa.Table:
     """The history as a table, one column per field."""
