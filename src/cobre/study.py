@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import asdict
 from importlib.metadata import version
 from numbers import Integral
 from os import PathLike
@@ -257,6 +258,7 @@ def metadata_of(result: TrainingResult) -> dict[str, Any]:
         "final_lower_bound": result.final_lower_bound,
         "final_upper_bound": result.final_upper_bound,
         "final_gap": result.final_gap,
+        "gap_estimate": None if result.gap_estimate is None else asdict(result.gap_estimate),
         "termination_reason": result.termination_reason,
         "total_cuts": result.total_cuts,
         "wall_time_ms": result.convergence_history["wall_time_ms"][-1].as_py(),

@@ -55,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:
+    from cobre.cli.wrapping import width_of, wrap_lines
     from cobre.errors import CobreError
 
     for stream in (sys.stdout, sys.stderr):
@@ -64,7 +65,8 @@ def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> i
         return command(arguments)
     except CobreError as error:
         notes = "".join(f"  {note}\n" for note in getattr(error, "__notes__", ()))
-        sys.stderr.write(f"{notes}cobre: {error}\n")
+        text = wrap_lines(f"cobre: {error}", width_of(sys.stderr))
+        sys.stderr.write(f"{notes}{text}\n")
         return error.exit_status
     except BrokenPipeError:
         _discard_stdout()
@@ -85,6 +87,10 @@ def _discard_stdout() -> None:
 
 
 def _overview() -> str:
+    from cobre.cli.wrapping import reflow, width_of
+
     width = max(map(len, COMMANDS))
     rows = "".join(f"  {name:<{width}}  {command.summary}\n" for name, command in COMMANDS.items())
-    return f"usage: cobre COMMAND …\n\n{rows}\ncobre COMMAND --help explains each.\n"
+    page = f"usage: cobre COMMAND …\n\n{rows}\ncobre COMMAND --help explains each.\n"
+    columns = width_of(sys.stdout)
+    return page if columns is None else reflow(page, columns)
