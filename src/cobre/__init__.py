@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         WorkerError,
     )
     from cobre.study import (
+        Case,
         CaseLoader,
         Policy,
         ProgressEvent,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BackendError",
+    "Case",
     "CaseLoader",
     "CobreError",
     "CommError",
@@ -54,6 +56,7 @@ __all__ = [
 
 _SUBMODULES = ("comm", "errors")
 _STUDY = (
+    "Case",
     "CaseLoader",
     "Policy",
     "ProgressEvent",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict
 from importlib.metadata import version
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from cobre import io
 from cobre.comm import GroupMember, LocalCommunicator, emit, run
@@ -18,7 +20,7 @@ from cobre.core.case import Case
 from cobre.errors import CobreError, CollectiveFailed, WorkerError
 from cobre.io import ProblemReport, ValidationReport
 from cobre.io.results import TrainingRecord, find_results, read_training
-from cobre.io.write import begin, finish, write_training
+from cobre.io.write import RunRecord, begin, check_owner, claim, fail, finish, write_training
 from cobre.sddp.events import ProgressEvent
 from cobre.sddp.policy import Policy
 from cobre.sddp.result import TrainingResult, WorkerInfo
@@ -26,6 +28,7 @@ from cobre.sddp.sharing import share
 from cobre.sddp.training import train as train_on
 
 __all__ = [
+    "Case",
     "CaseLoader",
     "Policy",
     "ProgressEvent",
@@ -103,21 +106,58 @@ def train(
     else:
         _check_workers(num_workers, backend)
         is_writer = True
-    folder = Path(output) if output is not None and is_writer else None
+    with RunOutput(Path(output) if output is not None and is_writer else None) as results:
 
-    def prepare() -> Case:
-        study = configured(case, config_overrides)
-        if folder is not None:
-            begin(folder)
-        return study
+        def prepare() -> Case:
+            study = configured(case, config_overrides)
+            results.begin(study)
+            return study
 
-    if comm is not None:
-        result = train_on(comm, share(comm, on_first_rank(comm, prepare)), on_progress=progress_callback)
-    else:
-        result = _train_here_or_apart(prepare(), num_workers, backend, progress_callback)
-    if folder is not None:
-        write_results(folder, result)
+        if comm is not None:
+            result = train_on(comm, share(comm, on_first_rank(comm, prepare)), on_progress=progress_callback)
+        else:
+            result = _train_here_or_apart(prepare(), num_workers, backend, progress_callback)
+        results.write(result)
     return result
+
+
+class RunOutput:
+    """The folder a run writes into, its own until it ends; with None for a folder nothing is written."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._run: RunRecord | None = None
+        self._resources = ExitStack()
+
+    def begin(self, case: Case) -> None:
+        """Take the folder over for a run of ``case``."""
+        if self._folder is not None:
+            self._resources.enter_context(claim(self._folder))
+            run = RunRecord.start(case)
+            begin(self._folder, run)
+            self._run = run
+
+    def write(self, result: TrainingResult) -> None:
+        """Write policy, convergence, timings and metadata, then ``_SUCCESS`` unless a signal ended training."""
+        if self._folder is None or self._run is None:
+            return
+        check_owner(self._folder, self._run)
+        is_complete = result.termination_reason != "shutdown"
+        facts = self._run.facts("complete" if is_complete else "partial")
+        result.policy.save(self._folder / POLICY_FOLDER)
+        write_training(
+            self._folder, result.convergence_history, {**metadata_of(result), **facts}, result.timings
+        )
+        if is_complete:
+            finish(self._folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and self._folder is not None and self._run is not None:
+            fail(self._folder, self._run, str(error).partition("\n")[0] or type(error).__name__)
+        self._resources.close()
 
 
 def on_first_rank(comm: GroupMember, action: Callable[[], T]) -> T | None:
@@ -228,14 +268,6 @@ def _train_rank(comm: GroupMember, parcel: _Parcel) -> TrainingResult | None:
     return result if comm.rank == 0 else None
 
 
-def write_results(folder: Path, result: TrainingResult) -> None:
-    """Write policy, convergence, metadata and timings into ``folder``, then ``_SUCCESS`` unless a signal ended it."""
-    result.policy.save(folder / POLICY_FOLDER)
-    write_training(folder, result.convergence_history, metadata_of(result), result.timings)
-    if result.termination_reason != "shutdown":
-        finish(folder)
-
-
 def metadata_of(result: TrainingResult) -> dict[str, Any]:
     """How training went, as plain data."""
     workers = result.workers or []
@@ -245,6 +277,7 @@ def metadata_of(result: TrainingResult) -> dict[str, Any]:
         "final_lower_bound": result.final_lower_bound,
         "final_upper_bound": result.final_upper_bound,
         "final_gap": result.final_gap,
+        "gap_estimate": None if result.gap_estimate is None else asdict(result.gap_estimate),
         "termination_reason": result.termination_reason,
         "total_cuts": result.total_cuts,
         "wall_time_ms": result.convergence_history["wall_time_ms"][-1].as_py(),

@@ -121,10 +121,11 @@ def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> i
 
 def show_error(error: CobreError) -> None:
     """Print what went wrong and what to do, and tell a launcher that listens."""
+    from cobre.cli.wrapping import width_of, wrap_lines
     from cobre.comm.report import report_error
 
     notes = "".join(f"  {note}\n" for note in getattr(error, "__notes__", ()))
-    sys.stderr.write(f"{notes}cobre: {error}\n")
+    sys.stderr.write(notes + wrap_lines(f"cobre: {error}", width_of(sys.stderr)) + "\n")
     report_error(error)
 
 
@@ -134,6 +135,10 @@ def _discard_stdout() -> None:
 
 
 def _overview() -> str:
+    from cobre.cli.wrapping import reflow, width_of
+
     width = max(map(len, COMMANDS))
     rows = "".join(f"  {name:<{width}}  {command.summary}\n" for name, command in COMMANDS.items())
-    return f"usage: cobre COMMAND …\n\n{rows}\ncobre COMMAND --help explains each.\n"
+    page = f"usage: cobre COMMAND …\n\n{rows}\ncobre COMMAND --help explains each.\n"
+    columns = width_of(sys.stdout)
+    return page if columns is None else reflow(page, columns)

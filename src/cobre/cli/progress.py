@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, TextIO
 
-from cobre.cli.figures import duration, money, percent
+from cobre.cli.figures import duration, money
+from cobre.cli.gap import gap_column
+from cobre.cli.remaining import RemainingTime
+from cobre.cli.wrapping import width_of
 from cobre.sddp.events import ProgressEvent
 
 __all__ = ["Progress", "SilentProgress", "open_progress"]
 
+FULL_WIDTH = 78
+"""Columns of a plain line; on a narrower terminal the upper bound is left out."""
 LINE_INTERVAL_S = 0.5
 """Plain lines come no more often than this, beside the first: a log of a long run stays readable."""
 
@@ -35,6 +40,7 @@ class LineProgress:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._is_narrow = (width_of(stream) or FULL_WIDTH) < FULL_WIDTH
         self._last_line_at = float("-inf")
         self._pending: ProgressEvent | None = None
 
@@ -43,9 +49,7 @@ class LineProgress:
         if event.worker_id != 0:
             return
         if self._last_line_at == float("-inf"):
-            self._stream.write(
-                f"{'iteration':>9}  {'lower bound':>20}  {'upper bound':>20}  {'gap':>8}  time\n"
-            )
+            self._write("iteration", "lower bound", "upper bound", "gap", "time")
         now = time.monotonic()
         if now - self._last_line_at < LINE_INTERVAL_S:
             self._pending = event
@@ -60,15 +64,22 @@ class LineProgress:
 
     def _print(self, event: ProgressEvent) -> None:
         self._pending = None
-        self._stream.write(
-            f"{event.iteration:>9}  {money(event.lower_bound):>20}  {money(event.upper_bound):>20}  "
-            f"{percent(event.gap):>8}  {duration(event.wall_time_ms / 1000)}\n"
+        self._write(
+            str(event.iteration),
+            money(event.lower_bound),
+            money(event.upper_bound),
+            gap_column(event.gap_estimate),
+            duration(event.wall_time_ms / 1000),
         )
         self._stream.flush()
 
+    def _write(self, iteration: str, lower: str, upper: str, gap: str, elapsed: str) -> None:
+        middle = "" if self._is_narrow else f"{upper:>20}  "
+        self._stream.write(f"{iteration:>9}  {lower:>20}  {middle}{gap:>8}  {elapsed}\n")
+
 
 class LiveProgress:
-    """One line that changes in place: iteration, bounds, gap, time and what is left."""
+    """One line that changes in place: iteration, bounds, gap, time and what is left, as many as fit."""
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console
@@ -76,9 +87,11 @@ class LiveProgress:
         from rich.text import Text
 
         self._text = Text
+        self._console = Console(file=stream, highlight=False)
+        self._remaining = RemainingTime()
         self._live = Live(
             Text("starting …", style="dim"),
-            console=Console(file=stream, highlight=False),
+            console=self._console,
             refresh_per_second=8,
             transient=True,
         )
@@ -87,17 +100,25 @@ class LiveProgress:
         """Draw the newest state."""
         if event.worker_id != 0:
             return
-        limit = _iteration_limit(event)
-        line = self._text(no_wrap=True, overflow="ellipsis")
-        line.append(f"iteration {event.iteration}" + (f"/{limit}" if limit else ""), style="bold")
-        line.append(f"  lower {money(event.lower_bound)}")
-        line.append(f"  gap {percent(event.gap)}", style="cyan")
-        line.append(f"  {duration(event.wall_time_ms / 1000)}")
-        if limit:
-            left_s = event.wall_time_ms / 1000 / event.iteration * (limit - event.iteration)
-            line.append(f", at most {duration(left_s)} to go")
-        line.append(f"  upper {money(event.upper_bound)}")
+        self._remaining.learn(event.iteration_time_ms / 1000)
+        line = self._text(no_wrap=True)
+        for part, style in self._parts(event):
+            if len(line) + len(part) <= self._console.width:
+                line.append(part, style=style)
         self._live.update(line)
+
+    def _parts(self, event: ProgressEvent) -> list[tuple[str, str]]:
+        """What there is to say and its style, the most important first."""
+        limit, gap = _iteration_limit(event), gap_column(event.gap_estimate)
+        parts = [(f"iteration {event.iteration}" + (f"/{limit}" if limit else ""), "bold")]
+        parts.append((f"  lower {money(event.lower_bound)}", ""))
+        if gap != "-":
+            parts.append((f"  gap {gap}", "cyan"))
+        parts.append((f"  {duration(event.wall_time_ms / 1000)}", ""))
+        if limit:
+            parts.append((f", about {duration(self._remaining.until(limit))} to go", ""))
+        parts.append((f"  upper {money(event.upper_bound)}", ""))
+        return parts
 
     def __enter__(self) -> LiveProgress:
         self._live.start()

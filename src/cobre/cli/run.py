@@ -15,6 +15,7 @@ from cobre.cli.outcome import show_outcome, training_document
 from cobre.cli.parser import Parser, positive_int
 from cobre.cli.progress import Progress, SilentProgress, open_progress
 from cobre.cli.response import Response, add_output_format, answer
+from cobre.cli.wrapping import width_of, wrap_lines
 from cobre.comm import BackendKind, GroupMember, create_communicator
 from cobre.comm.report import report_error
 from cobre.core.case import Case
@@ -142,7 +143,8 @@ def _train(options: Any, comm: GroupMember | None) -> tuple[TrainingResult, Resp
 
     case = load() if comm is None else study.on_first_rank(comm, load)
     if not options.quiet:
-        sys.stderr.writelines(f"warning: {problem}\n" for problem in warnings)
+        width = width_of(sys.stderr)
+        sys.stderr.writelines(wrap_lines(f"warning: {problem}", width) + "\n" for problem in warnings)
     with _progress(options, is_alone=comm is None or comm.size == 1) as progress:
         result = study.train(
             case,

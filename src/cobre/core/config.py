@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from cobre.core.representation import changed_fields
+
 Scheme = Literal["in_sample", "out_of_sample", "external", "historical"]
 NonNegativity = Literal["none", "penalty", "truncation", "truncation_with_penalty"]
 
@@ -47,6 +49,8 @@ class CutSelection:
     activity_tolerance: float = 0.0
     max_active_per_stage: int | None = None
 
+    __repr__ = changed_fields
+
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSource:
@@ -57,6 +61,8 @@ class ScenarioSource:
     ncs: Scheme = "in_sample"
     seed: int | None = None
 
+    __repr__ = changed_fields
+
 
 @dataclass(frozen=True, slots=True)
 class SolverRetries:
@@ -64,6 +70,8 @@ class SolverRetries:
 
     max_attempts: int = 5
     time_budget_seconds: float = 30.0
+
+    __repr__ = changed_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +87,8 @@ class TrainingConfig:
     cut_selection: CutSelection = field(default_factory=CutSelection)
     retries: SolverRetries = field(default_factory=SolverRetries)
 
+    __repr__ = changed_fields
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
@@ -86,3 +96,5 @@ class Config:
 
     training: TrainingConfig = field(default_factory=TrainingConfig)
     inflow_non_negativity: NonNegativity = "penalty"
+
+    __repr__ = changed_fields

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.representation import named_parts
+
 FloatTable = NDArray[np.float64]
 
 
@@ -159,3 +161,5 @@ class Tables:
     pumping: PumpingTables
     contract: ContractTables
     constraint: ConstraintTables
+
+    __repr__ = named_parts

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from cobre.sddp.gap import GapEstimate
+
 
 @dataclass(frozen=True, slots=True)
 class ProgressEvent:
@@ -24,6 +26,8 @@ class ProgressEvent:
     scenarios_total: int
     """Trajectories that this worker will run if the iteration limit ends training; 0 without a limit."""
     worker_id: int
+    gap_estimate: GapEstimate | None = None
+    """What the trajectories of the last iterations say about the gap; ``gap`` is that of this iteration alone."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

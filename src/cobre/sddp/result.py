@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
+from cobre.sddp.gap import GapEstimate
 from cobre.sddp.policy import Policy
 from cobre.sddp.stopping import TerminationReason
 
@@ -55,6 +56,14 @@ class TrainingResult:
     """The signal that asked for a graceful stop, if one did."""
     timings: dict[str, float] = field(default_factory=dict, repr=False)
     """Where this rank's time went, in milliseconds: `cobre.sddp.timing.time_split`."""
+    gap_estimate: GapEstimate | None = None
+    """What the trajectories of the last iterations say about the gap; ``final_gap`` is that of the last one alone."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<TrainingResult of {self.iterations} iterations ({self.termination_reason}): "
+            f"lower bound {self.final_lower_bound:,.2f}, {self.total_cuts} cuts>"
+        )
 
 
 def convergence_table(records: Sequence[IterationRecord]) -> pa.Table:

@@ -14,6 +14,7 @@ from cobre.sddp.backward import backward_pass
 from cobre.sddp.bounds import LowerBound, relative_gap
 from cobre.sddp.events import OnProgress, ProgressEvent
 from cobre.sddp.forward import Trajectories, forward_pass
+from cobre.sddp.gap import GapEstimate, comparison_of, estimate_gap
 from cobre.sddp.interruption import StopRequest
 from cobre.sddp.policy import Policy
 from cobre.sddp.result import IterationRecord, TrainingResult, WorkerInfo, convergence_table
@@ -44,6 +45,7 @@ class _Training:
         self.stop = stop
         self.on_progress = on_progress
         self.settings = case.config.training
+        self.comparison = comparison_of(case)
         self.work: Workspace = open_workspace(comm, case)
         self.bound = LowerBound(comm, self.work.models[0], self.work.initial_state)
         self.records: list[IterationRecord] = []
@@ -155,7 +157,17 @@ class _Training:
                 scenarios_complete=n_mine * iteration,
                 scenarios_total=n_mine * limit,
                 worker_id=self.comm.rank,
+                gap_estimate=self._estimate_gap(),
             )
+        )
+
+    def _estimate_gap(self) -> GapEstimate:
+        return estimate_gap(
+            self.lower_bounds[-1],
+            [record.upper_bound for record in self.records],
+            [record.upper_bound_std for record in self.records],
+            self.settings.forward_passes,
+            self.comparison,
         )
 
     def _result(self, reason: TerminationReason, signal: int | None) -> TrainingResult:
@@ -181,4 +193,5 @@ class _Training:
             workers=workers if self.comm.size > 1 else None,
             stop_signal=signal,
             timings=timings,
+            gap_estimate=self._estimate_gap(),
         )

@@ -21,18 +21,19 @@ TIMINGS = "training/timings.json"
 def write_training(
     folder: Path, convergence: pa.Table, metadata: Mapping[str, Any], timings: Mapping[str, float]
 ) -> list[Path]:
-    """Write the convergence history, what was run and how it ended, and where the time went; the files' paths."""
+    """Write the convergence history, where the time went, and last what was run and how it ended; the files' paths."""
     table = io.BytesIO()
     pq.write_table(convergence, table)
     contents = {
         CONVERGENCE: table.getvalue(),
-        METADATA: _json(metadata),
-        TIMINGS: _json(timings),
+        TIMINGS: json_bytes(timings),
+        METADATA: json_bytes(metadata),
     }
     for name, data in contents.items():
         write_atomically(folder / name, data)
     return [folder / name for name in contents]
 
 
-def _json(value: Mapping[str, Any]) -> bytes:
+def json_bytes(value: Mapping[str, Any]) -> bytes:
+    """A JSON file: keys sorted, no NaN."""
     return json.dumps(value, indent=2, sort_keys=True, allow_nan=False).encode() + b"\n"
