@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from cobre import study
+from cobre.cli import show_error
 from cobre.cli.outcome import show_outcome, training_document
 from cobre.cli.parser import Parser, positive_int
 from cobre.cli.progress import Progress, SilentProgress, open_progress
 from cobre.cli.response import Response, add_output_format, answer
-from cobre.comm import GroupMember, create_communicator
+from cobre.cli.wrapping import width_of, wrap_lines
+from cobre.comm import BackendKind, GroupMember, create_communicator
+from cobre.comm.report import report_error
 from cobre.core.case import Case
-from cobre.errors import CobreError
+from cobre.errors import CobreError, MissingConfiguration
 from cobre.io import ProblemReport
 from cobre.sddp.result import TrainingResult
 
@@ -44,7 +47,6 @@ files in the output folder
   _SUCCESS                       written last: everything above is there
 """
 
-BACKENDS = ("auto", "local", "shm", "tcp", "mpi")
 SIGNAL_BASE = 128
 
 
@@ -60,7 +62,10 @@ def main(arguments: Sequence[str]) -> int:
         help="start N processes (not inside a launched rank)",
     )
     parser.add_argument(
-        "--backend", default="auto", metavar="B", help=f"how ranks talk: {', '.join(BACKENDS)} (default auto)"
+        "--backend",
+        default="auto",
+        metavar="B",
+        help=f"how ranks talk: {', '.join(BackendKind)} (default auto)",
     )
     parser.add_argument("--output", metavar="DIR", help="where results go (default CASE/output)")
     parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
@@ -73,29 +78,46 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _as_one_rank(options: Any) -> int:
-    """Join whatever started this process; alone if nothing did. Only rank 0 prints."""
-    for name in study.TIMEOUT_VARIABLES:
-        if os.environ.get(
-            name.replace("TIMEOUT_SECS", "RANK")
-        ):  # a variable of the others would ask for them
-            os.environ.setdefault(name, str(study.COLLECTIVE_TIMEOUT_S))
-    if options.backend != "auto":
-        os.environ["COBRE_COMM_BACKEND"] = options.backend
-    with create_communicator() as comm:
-        if comm.rank == 0:
-            return _answer(options, comm)
-        options.quiet = True
+    """Join whatever started this process; alone if nothing did. Only rank 0 prints, unless it cannot be heard."""
+    with _join(options) as comm:
+        is_first = comm.rank == 0
+        options.quiet = options.quiet or not is_first
         try:
-            return _train(options, comm)[1].exit_code
+            status = _answer(options, comm) if is_first else _train(options, comm)[1].exit_code
         except CobreError as error:
-            return error.exit_status
+            if not error.is_shared:
+                raise  # this rank leaves the group as one that failed: the others may wait for it
+            status = error.exit_status
+            (show_error if is_first else report_error)(error)
+        if status:
+            comm.barrier()  # mpiexec ends all ranks when one has failed: not before rank 0 has told and written
+        return status
+
+
+def _join(options: Any) -> GroupMember:
+    if options.backend != BackendKind.AUTO:
+        os.environ["COBRE_COMM_BACKEND"] = options.backend
+    try:
+        return create_communicator(collective_timeout=study.COLLECTIVE_TIMEOUT_S)
+    except MissingConfiguration as error:
+        if options.backend != BackendKind.AUTO:
+            error.suggestion = (
+                f"add -n N to start N processes of this machine over {options.backend}, or start the ranks with "
+                "cobre launch, which sets these variables"
+            )
+        raise
 
 
 def _answer(options: Any, comm: GroupMember | None) -> int:
     results: list[TrainingResult] = []
+    failures: list[CobreError] = []
 
     def work() -> Response:
-        result, response = _train(options, comm)
+        try:
+            result, response = _train(options, comm)
+        except CobreError as error:
+            failures.append(error)
+            raise
         results.append(result)
         return response
 
@@ -104,7 +126,10 @@ def _answer(options: Any, comm: GroupMember | None) -> int:
             is_plain = comm is not None and comm.size > 1
             show_outcome(sys.stdout, results[0], options.output, is_plain=is_plain)
 
-    return answer("run", options.output_format, work, show)
+    status = answer("run", options.output_format, work, show)
+    if comm is not None and any(not failure.is_shared for failure in failures):
+        raise SystemExit(status)  # it is told as JSON, and the others may still wait for this rank
+    return status
 
 
 def _train(options: Any, comm: GroupMember | None) -> tuple[TrainingResult, Response]:
@@ -113,11 +138,13 @@ def _train(options: Any, comm: GroupMember | None) -> tuple[TrainingResult, Resp
     def load() -> Case:
         case, report = study.load_with_report(options.case)
         warnings.extend(report.warnings)
+        warnings.extend(study.idle_workers(case, options.workers or (comm.size if comm else 1)))
         return case
 
     case = load() if comm is None else study.on_first_rank(comm, load)
     if not options.quiet:
-        sys.stderr.writelines(f"warning: {problem}\n" for problem in warnings)
+        width = width_of(sys.stderr)
+        sys.stderr.writelines(wrap_lines(f"warning: {problem}", width) + "\n" for problem in warnings)
     with _progress(options, is_alone=comm is None or comm.size == 1) as progress:
         result = study.train(
             case,

@@ -170,6 +170,11 @@ class SimulationResult:
         return self._files
 
 
+def read_results(path: str | PathLike[str]) -> TrainingRecord:
+    """What training left in a folder of results, or in ``output`` of a case's folder."""
+    return read_training(find_results(Path(path)))
+
+
 @dataclass(frozen=True)
 class Results:
     """A folder of results: training, policy and simulation, each None where it is not there."""
