@@ -28,7 +28,8 @@ class Command(NamedTuple):
 
 COMMANDS: Mapping[str, Command] = {
     "init": Command("cobre.cli.init", "write an example case to start from"),
-    "run": Command("cobre.cli.run", "train the policy of a case, on one process or many"),
+    "run": Command("cobre.cli.run", "train and simulate a case, on one process or many"),
+    "simulate": Command("cobre.cli.simulate", "simulate a trained policy and write what every plant does"),
     "validate": Command("cobre.cli.validate", "check a case and say everything that is wrong with it"),
     "summary": Command("cobre.cli.summary", "show the outcome of a run again"),
     "report": Command("cobre.cli.report", "print everything a run recorded as JSON"),

@@ -9,12 +9,23 @@ from typing import Any, TextIO
 from cobre import study
 from cobre.cli.figures import duration, money
 from cobre.cli.gap import gap_sentence
+from cobre.cli.planner_page import show_simulation
 from cobre.cli.sparkline import sparkline
 from cobre.cli.wrapping import width_of, wrap_lines
 from cobre.sddp.gap import GapEstimate
 from cobre.sddp.result import TrainingResult
+from cobre.study import RunResult, SimulationResult
 
-__all__ = ["REASONS", "show_outcome", "show_record", "training_document"]
+__all__ = [
+    "REASONS",
+    "comparable_bound",
+    "run_summary",
+    "show_record",
+    "show_run",
+    "simulation_document",
+    "simulation_summary",
+    "training_document",
+]
 
 REASONS = {
     "iteration_limit": "the iteration limit was reached",
@@ -42,10 +53,60 @@ def training_document(result: TrainingResult) -> dict[str, Any]:
     return {field: metadata[field] for field in FIELDS}
 
 
-def show_outcome(stream: TextIO, result: TrainingResult, output: Path, *, is_plain: bool = False) -> None:
+def simulation_document(result: SimulationResult) -> dict[str, Any]:
+    """The ``simulation`` part of the JSON answer of ``cobre run`` and ``cobre simulate``."""
+    return {
+        "scenarios": result.scenarios,
+        "output_files": len(result.output_files),
+        "wall_time_ms": result.wall_time_ms,
+        "statistics": result.metadata["statistics"],
+    }
+
+
+def run_summary(result: RunResult) -> str:
+    """One sentence about a run."""
+    parts = []
+    if result.training is not None:
+        training = result.training
+        parts.append(
+            f"{training.iterations} iterations, lower bound {training.final_lower_bound:.10g}, "
+            f"ended by {training.termination_reason}"
+        )
+    if result.simulation is not None:
+        parts.append(simulation_summary(result.simulation))
+    return "; ".join(parts)
+
+
+def simulation_summary(result: SimulationResult) -> str:
+    """One sentence about a simulation."""
+    if result.stop_signal is not None:
+        return "the simulation was stopped before its end"
+    return f"{result.scenarios} scenarios, mean cost {result.mean_cost:.10g}"
+
+
+def show_run(stream: TextIO, result: RunResult, output: Path, *, is_plain: bool = False) -> None:
     """The result of a run that just ended."""
-    record = {**study.metadata_of(result), "timings": result.timings}
-    show_record(stream, record, result.history, output, is_plain=is_plain)
+    training, simulation = result.training, result.simulation
+    if training is not None:
+        record = {**study.metadata_of(training), "timings": training.timings}
+        show_record(stream, record, training.history, output, is_plain=is_plain)
+    if simulation is None:
+        return
+    if training is not None:
+        stream.write("\n")
+    if simulation.stop_signal is not None:
+        stream.write("the simulation was stopped before its end: its tables are not complete\n")
+        return
+    bound = None if training is None else comparable_bound(study.metadata_of(training))
+    show_simulation(stream, simulation, bound, is_plain=is_plain)
+
+
+def comparable_bound(metadata: Mapping[str, Any]) -> float | None:
+    """The lower bound of a training run, if it bounds the expected cost of simulated scenarios."""
+    facts = metadata.get("gap_estimate")
+    if facts is None or facts["status"] in ("risk_adjusted", "other_scenarios"):
+        return None
+    return float(metadata["final_lower_bound"])
 
 
 def show_record(

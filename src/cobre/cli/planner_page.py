@@ -6,6 +6,7 @@ from typing import TextIO
 
 from cobre.cli.figures import money
 from cobre.cli.sparkline import sparkline
+from cobre.cli.wrapping import width_of, wrap_lines
 from cobre.study import SimulationResult
 
 __all__ = ["show_simulation"]
@@ -31,8 +32,12 @@ def show_simulation(
     from rich.text import Text
 
     console = Console(file=stream, highlight=False, force_terminal=False if is_plain else None)
+    width = None if is_plain else width_of(stream)
     for label, text in page(result, lower_bound):
-        console.print(Text.assemble((f"{label:<{LABEL}}", "dim"), text), soft_wrap=True)
+        line = (
+            wrap_lines(f"{label:<{LABEL}}{text}", width, hanging=LABEL) if label else f"{'':<{LABEL}}{text}"
+        )
+        console.print(Text.assemble((line[:LABEL], "dim"), line[LABEL:]), soft_wrap=True)
 
 
 def page(result: SimulationResult, lower_bound: float | None = None) -> list[tuple[str, str]]:

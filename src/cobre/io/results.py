@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from cobre.errors import IOError, ValidationError
 from cobre.io.parquet import read_parquet
-from cobre.io.write.folder import SUCCESS, is_claimed
+from cobre.io.write.folder import SIMULATION, TRAINING_SUCCESS, is_claimed
 from cobre.io.write.training import CONVERGENCE, METADATA, TIMINGS
 
 __all__ = ["TrainingRecord", "find_results", "read_training"]
@@ -36,7 +36,7 @@ class TrainingRecord:
 def find_results(path: Path) -> Path:
     """The folder of results that ``path`` means: itself, or ``output`` in the folder of a case."""
     for folder in (path, path / CASE_OUTPUT):
-        if (folder / METADATA).exists():
+        if (folder / METADATA).exists() or (folder / SIMULATION / "metadata.json").exists():
             return folder
     what = "holds no results of a run" if path.is_dir() else "is not a folder"
     raise IOError(str(path), f"{path} {what}", suggestion=f"train first: cobre run {path}")
@@ -52,7 +52,7 @@ def read_training(folder: Path) -> TrainingRecord:
         metadata,
         _json(folder / TIMINGS),
         _table(folder / CONVERGENCE),
-        (folder / SUCCESS).exists(),
+        (folder / TRAINING_SUCCESS).exists(),
     )
 
 

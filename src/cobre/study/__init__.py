@@ -11,6 +11,7 @@ from cobre.study.cases import CaseLoader, configured, idle_workers, load_case, l
 from cobre.study.output import POLICY_FOLDER, metadata_of
 from cobre.study.ranks import COLLECTIVE_TIMEOUT_S, on_first_rank
 from cobre.study.results import Results, SimulationResult, load_results, read_results
+from cobre.study.running import RunPlan, RunResult, run_case
 from cobre.study.simulation import simulate
 from cobre.study.training import train
 
@@ -22,6 +23,8 @@ __all__ = [
     "Policy",
     "ProgressEvent",
     "Results",
+    "RunPlan",
+    "RunResult",
     "SimulationResult",
     "TrainingResult",
     "WorkerInfo",
@@ -33,6 +36,7 @@ __all__ = [
     "metadata_of",
     "on_first_rank",
     "read_results",
+    "run_case",
     "simulate",
     "simulate_async",
     "train",

@@ -67,11 +67,12 @@ def simulate(
     """Run scenarios of ``case`` under ``policy`` and return their tables and statistics.
 
     ``policy`` is a policy, or the folder of one; by default the one in ``output/policy`` of the case's folder.
-    ``scenarios`` is by default ``simulation.num_scenarios`` of ``config.json``. Workers, backend and ``comm`` mean the same as
-    for `train`, and every table has the same bits on any of them.
+    ``scenarios`` is by default ``simulation.num_scenarios`` of ``config.json``. Workers, backend and ``comm`` mean the
+    same as for `train`, and every table has the same bits on any of them.
 
-    Tables go into the folder ``simulation`` of ``output``. Without ``output`` they go into a temporary folder that lives
-    as long as the result; with ``comm`` there is then no place that all ranks share, and only statistics are kept.
+    Tables go into the folder ``simulation`` of ``output``. Without ``output`` they go into a temporary folder that
+    lives as long as the result; with ``comm`` there is then no place that all ranks share, and only statistics are
+    kept.
 
     SIGINT or SIGTERM ends the simulation after the scenarios that run; the result then has no statistics and the
     folder no ``_SUCCESS``.
