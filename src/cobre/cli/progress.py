@@ -116,7 +116,8 @@ class LiveProgress:
             parts.append((f"  gap {gap}", "cyan"))
         parts.append((f"  {duration(event.wall_time_ms / 1000)}", ""))
         if limit:
-            parts.append((f", about {duration(self._remaining.until(limit))} to go", ""))
+            left = max(1, round(self._remaining.until(limit)))
+            parts.append((f", up to about {duration(left) if left >= 60 else f'{left} s'} to go", ""))
         parts.append((f"  upper {money(event.upper_bound)}", ""))
         return parts
 
