@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:
-    from cobre.cli.wrapping import width_of, wrap_lines
+    from cobre.cli.wrapping import terminal_width, wrap_lines
     from cobre.errors import CobreError
 
     for stream in (sys.stdout, sys.stderr):
@@ -65,7 +65,7 @@ def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> i
         return command(arguments)
     except CobreError as error:
         notes = "".join(f"  {note}\n" for note in getattr(error, "__notes__", ()))
-        text = wrap_lines(f"cobre: {error}", width_of(sys.stderr))
+        text = wrap_lines(f"cobre: {error}", terminal_width(sys.stderr))
         sys.stderr.write(f"{notes}{text}\n")
         return error.exit_status
     except BrokenPipeError:
@@ -87,10 +87,10 @@ def _discard_stdout() -> None:
 
 
 def _overview() -> str:
-    from cobre.cli.wrapping import reflow, width_of
+    from cobre.cli.wrapping import reflow, screen_width
 
     width = max(map(len, COMMANDS))
     rows = "".join(f"  {name:<{width}}  {command.summary}\n" for name, command in COMMANDS.items())
     page = f"usage: cobre COMMAND …\n\n{rows}\ncobre COMMAND --help explains each.\n"
-    columns = width_of(sys.stdout)
+    columns = screen_width(sys.stdout)
     return page if columns is None else reflow(page, columns)

@@ -14,7 +14,7 @@ from cobre.cli.outcome import show_outcome, training_document
 from cobre.cli.parser import Parser, positive_int
 from cobre.cli.progress import Progress, SilentProgress, open_progress
 from cobre.cli.response import Response, add_output_format, answer
-from cobre.cli.wrapping import width_of, wrap_lines
+from cobre.cli.wrapping import terminal_width, wrap_lines
 from cobre.comm import GroupMember, create_communicator
 from cobre.core.case import Case
 from cobre.errors import CobreError
@@ -118,7 +118,7 @@ def _train(options: Any, comm: GroupMember | None) -> tuple[TrainingResult, Resp
 
     case = load() if comm is None else study.on_first_rank(comm, load)
     if not options.quiet:
-        width = width_of(sys.stderr)
+        width = terminal_width(sys.stderr)
         sys.stderr.writelines(wrap_lines(f"warning: {problem}", width) + "\n" for problem in warnings)
     with _progress(options, is_alone=comm is None or comm.size == 1) as progress:
         result = study.train(
