@@ -61,9 +61,7 @@ def _dispatch(given: list[str]) -> int:
     name = "version" if given[0] in ("-V", "--version") else given[0]
     if name not in COMMANDS:
         known = ", ".join(COMMANDS)
-        sys.stderr.write(
-            f"cobre: there is no command {name!r}\n  fix: choose from {known}; see cobre --help\n"
-        )
+        _complain(f"cobre: there is no command {name!r}\n  fix: choose from {known}; see cobre --help")
         return USAGE_STATUS
     with _interruptible_imports():
         command = import_module(COMMANDS[name].module).main
@@ -121,12 +119,18 @@ def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> i
 
 def show_error(error: CobreError) -> None:
     """Print what went wrong and what to do, and tell a launcher that listens."""
-    from cobre.cli.wrapping import width_of, wrap_lines
     from cobre.comm.report import report_error
 
-    notes = "".join(f"  {note}\n" for note in getattr(error, "__notes__", ()))
-    sys.stderr.write(notes + wrap_lines(f"cobre: {error}", width_of(sys.stderr)) + "\n")
+    sys.stderr.writelines(f"  {note}\n" for note in getattr(error, "__notes__", ()))
+    _complain(f"cobre: {error}")
     report_error(error)
+
+
+def _complain(text: str) -> None:
+    """On stderr, broken between words where the terminal is narrow."""
+    from cobre.cli.wrapping import width_of, wrap_lines
+
+    sys.stderr.write(wrap_lines(text, width_of(sys.stderr)) + "\n")
 
 
 def _discard_stdout() -> None:
