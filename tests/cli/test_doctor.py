@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import mpi_ranks
 from cobre.comm import doctor
 from cobre.comm.backend import Finding
 from shm_ranks import AT_SYSTEM_CALL, Ranks, wait_for
@@ -296,3 +297,16 @@ def test_a_broken_plugin_costs_other_commands_one_line_at_most(cobre, tmp_path):
         "ModuleNotFoundError: No module named 'no_such_package'"
     ]
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("library", "other"), [("openmpi", "mpich"), ("mpich", "openmpi")])
+def test_ranks_that_another_mpi_s_launcher_started_are_a_problem(library, other):
+    python, mpiexec = mpi_ranks.python_of(library), Path(mpi_ranks.python_of(other)).parent / "mpiexec"
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "COLUMNS": "1000"}
+    oversubscribe = ["--oversubscribe"] if other == "openmpi" else []
+    done = mpi_ranks.run(mpiexec, *oversubscribe, "-n", 2, python, "-m", "cobre", "doctor", **allowed)
+    assert done.returncode == 1, done.stdout
+    vendor = {"openmpi": "Open MPI", "mpich": "MPICH"}[library]
+    assert re.search(
+        rf"problem.*a launcher started 2 ranks .* but not that of {vendor}: every rank", done.stdout
+    )
