@@ -17,7 +17,8 @@ import pytest
 import mpi_ranks
 from cobre.comm import doctor
 from cobre.comm.backend import Finding
-from shm_ranks import AT_SYSTEM_CALL, Ranks, wait_for
+from shm_ranks import Ranks, wait_for
+from system_calls import AT_SYSTEM_CALL
 
 MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
 SEGMENT = Path("/dev/shm/cobre_comm_doctor_test")
