@@ -20,8 +20,9 @@ constexpr milliseconds longest_lookup_pause{1000};
 // How long a worker that was refused at one address of a name gives the others, where nobody listens: its own rank
 // 0 may have been started with it, and be about to.
 constexpr milliseconds patience{500};
-// How long a worker that has met rank 0 waits beyond its deadline for rank 0 to say who is missing.
-constexpr milliseconds verdict_time{2000};
+// How long a worker that has met rank 0 waits beyond its deadline for rank 0 to say who is missing: rank 0 may have
+// begun later, and may have to wait for a processor.
+constexpr milliseconds verdict_time{4000};
 
 }  // namespace
 

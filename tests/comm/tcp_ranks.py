@@ -154,14 +154,16 @@ class Ranks:
     def wait_for(self, rank, word):
         self._wait_until(lambda: word in self.said(rank), rank, f"said {word!r}")
 
+    def wait_until_logged(self, rank, words):
+        self._wait_until(lambda: words in self.logged(rank), rank, f"logged {words!r}")
+
     def wait_until_listening(self):
-        self._wait_until(lambda: "rank 0 listens at" in self.logged(0), 0, "listened")
+        self.wait_until_logged(0, "rank 0 listens at")
 
     def wait_until_joined(self, *ranks, address=""):
         """Until rank 0 has taken them in, from this address."""
         for rank in ranks:
-            line = f"rank {rank} has joined from {address}"
-            self._wait_until(lambda line=line: line in self.logged(0), 0, f"logged {line!r}")
+            self.wait_until_logged(0, f"rank {rank} has joined from {address}")
 
     def wait_until_asleep(self, *ranks):
         """Until they wait in a call: those who want to compute and do not get a processor are not asleep."""
@@ -171,8 +173,14 @@ class Ranks:
     def _wait_until(self, is_so, rank, what):
         end = time.monotonic() + LONG_S
         while not is_so():
-            assert time.monotonic() < end, f"rank {rank} never {what}: {self.said(rank)}"
+            assert time.monotonic() < end, f"rank {rank} never {what}: {self._described()}"
             time.sleep(0.01)
+
+    def _described(self):
+        return "".join(
+            f"\nrank {rank} ({self._state_of(rank)}) said: {self.said(rank)}logged: {self.logged(rank)}"
+            for rank in sorted(self.processes)
+        )
 
     def _state_of(self, rank):
         stat = Path(f"/proc/{self.processes[rank].pid}/stat").read_text()
@@ -220,9 +228,7 @@ class Opening:
     def _connect(self):
         time.sleep(self._delay)
         try:
-            self._outcome = TcpCommunicator.connect(
-                self._config, on_listening=lambda _: self._listens.set()
-            )
+            self._outcome = TcpCommunicator.connect(self._config, on_listening=lambda _: self._listens.set())
         except Exception as error:
             self._outcome = error
 
