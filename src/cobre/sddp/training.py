@@ -15,6 +15,7 @@ from cobre.sddp.backward import backward_pass
 from cobre.sddp.bounds import LowerBound, relative_gap
 from cobre.sddp.events import OnProgress, ProgressEvent
 from cobre.sddp.forward import Trajectories, forward_pass
+from cobre.sddp.gap import GapEstimate, comparison_of, estimate_gap
 from cobre.sddp.interruption import StopRequest
 from cobre.sddp.journal import Journal, SelectionRecord
 from cobre.sddp.policy import Policy
@@ -49,6 +50,7 @@ class _Training:
         self.stop = stop
         self.on_progress = on_progress
         self.settings = case.config.training
+        self.comparison = comparison_of(case)
         self.work: Workspace = open_workspace(comm, case)
         self.journal = Journal(comm, self.work.models)
         self.bound = LowerBound(comm, self.work.models[0], self.work.initial_state)
@@ -206,6 +208,7 @@ class _Training:
                 scenarios_complete=n_mine * iteration,
                 scenarios_total=n_mine * limit,
                 worker_id=self.comm.rank,
+                gap_estimate=self._estimate_gap(),
             )
         )
 
@@ -215,6 +218,15 @@ class _Training:
         if self.comm.rank == 0:
             mine = [model.bases[0] for model in self.work.models if model.bases is not None]
         return share(self.comm, mine)
+
+    def _estimate_gap(self) -> GapEstimate:
+        return estimate_gap(
+            self.lower_bounds[-1],
+            [record.upper_bound for record in self.records],
+            [record.upper_bound_std for record in self.records],
+            self.settings.forward_passes,
+            self.comparison,
+        )
 
     def _result(self, reason: TerminationReason, signal: int | None) -> TrainingResult:
         work, last = self.work, self.records[-1]
@@ -243,4 +255,5 @@ class _Training:
             timings=timings,
             log=log,
             simulated_cost=None if self.check is None else self.check.cost,
+            gap_estimate=self._estimate_gap(),
         )
