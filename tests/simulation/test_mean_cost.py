@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from cobre.comm import LocalCommunicator
-from cobre.core.config import ScenarioSource
 from cobre.sddp.simulation import simulate
-from sddp.cases import StageSpec
 from sddp.studies import study
 from sddp.test_known_optima import reservoir
 from sddp.trained import optimum, settings, trained
@@ -71,18 +67,3 @@ def test_a_better_policy_costs_less_on_the_same_scenarios():
         case = study(training=settings(iterations, 1))
         costs.append(run(case, trained(case).policy, 500).statistics.mean_cost)
     assert costs[1] < costs[0] * 0.999
-
-
-def test_fresh_noise_costs_about_as_much_as_a_large_tree():
-    """Sixty openings: tree and fresh noise have nearly the same distribution. Four deviations of the difference."""
-    price = {"costs": {"negative_inflow": 30.0}}
-    stages = [StageSpec((200.0, 100.0), 60)] * 4
-    case = study(stages, hydro=price, non_negativity="penalty", training=settings(15, 2))
-    policy = trained(case).policy
-    source = ScenarioSource("out_of_sample", "out_of_sample", "out_of_sample", seed=11)
-    simulation = replace(case.config.simulation, scenario_source=source)
-    fresh = run(replace(case, config=replace(case.config, simulation=simulation)), policy, 2000)
-    sample = run(case, policy, 2000)
-    assert fresh.statistics.mean_cost != sample.statistics.mean_cost
-    width = np.hypot(half_width(fresh.costs, 4.0), half_width(sample.costs, 4.0))
-    assert abs(fresh.statistics.mean_cost - sample.statistics.mean_cost) <= width
