@@ -9,11 +9,11 @@ import subprocess
 import sys
 import tempfile
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import cobre
+from case_folders import shuffled_copy
 from cobre.comm import LocalCommunicator, run
 from cobre.io.example import write_example
 from cobre.io.write import RunRecord
@@ -287,24 +287,8 @@ def test_a_signal_ends_training_with_a_policy_that_does_not_look_finished(
     assert (tmp_path / "training" / "metadata.json").exists()
 
 
-def _shuffled(source, target):
-    """The same case with every list of entities and all rows of tables in another order."""
-    shutil.copytree(source, target)
-    for path in target.rglob("*.json"):
-        document = json.loads(path.read_text())
-        for key, value in document.items():
-            if isinstance(value, list):
-                document[key] = value[::-1]
-        path.write_text(json.dumps(document))
-    for path in target.rglob("*.parquet"):
-        table = pq.read_table(path)
-        order = np.random.default_rng(1).permutation(table.num_rows)
-        pq.write_table(table.take(order), path)
-    return target
-
-
 def test_the_order_in_files_leaves_no_trace(folder, alone, tmp_path):
-    other = _shuffled(folder, tmp_path / "shuffled")
+    other = shuffled_copy(folder, tmp_path / "shuffled")
     assert (other / "system/hydros.json").read_text() != (folder / "system/hydros.json").read_text()
     assert digest(cobre.train(other, config_overrides=LIMIT)) == digest(alone)
     assert digest(cobre.train(other, 2, config_overrides=LIMIT)) == digest(alone)
