@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKEND", "TcpCommunicator"]
 
-BELOW_EPHEMERAL = range(20_000, 32_768)  # where Linux, unless told otherwise, begins with outgoing connections
+BELOW_EPHEMERAL = range(
+    20_000, 32_768
+)  # where Linux, unless told otherwise, begins with outgoing connections
 LIMITS = {"piece_bytes": 1024 * 1024, "window_bytes": 512 * 1024, "keepalive_s": 10}
 
 _log = logging.getLogger("cobre.comm")
