@@ -105,9 +105,9 @@ fmt: setup       ## format Python and C++
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $$(git ls-files --cached --others --exclude-standard 'native/*.cpp' 'native/*.hpp')
 
-soak: ready-for-mpi ## long runs: hundreds of random kills on shm, tcp and each MPI; a million collectives on shm
+soak: ready-for-mpi ## long runs on an idle machine: every combination, hundreds of random kills, a million collectives
 	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
-	COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm/test_shm_soak.py tests/comm/test_launched_faults.py
+	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm
 
 bench: setup     ## measure the collectives, call overhead, import time and a large opening tree on this machine
 	$(BIN)/cobre bench

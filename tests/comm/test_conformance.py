@@ -1,4 +1,4 @@
-"""The whole contract on every backend and size, in real processes.
+"""The whole contract on every backend, in real processes. With COBRE_TEST_SOAK=1 at every size up to 5, and 8.
 
 One launch runs all checks and computes the digest; if it fails the kit runs each check on its own and names the
 culprit. What a launch leaves behind fails the test that made it (`tests/leaks.py`).
@@ -17,13 +17,15 @@ from cobre.comm import available_backends
 from cobre.comm.selection import BACKENDS, get_backend
 from comm.reference import digest_in, reference_digest
 
+IS_SOAK = bool(os.environ.get("COBRE_TEST_SOAK"))
 SIZES = {"local": [1], "mpi": [1, 2, 3, 4]}
-EVERY_SIZE = [1, 2, 3, 4, 8]
+EVERY_SIZE = [1, 2, 3, 4, 5, 8] if IS_SOAK else [1, 2, 3, 8]
 PAIRS = [
     (name, size) for name in available_backends() if name in BACKENDS for size in SIZES.get(name, EVERY_SIZE)
 ]
 
-LARGEST_SHRUNK = 3  # tiny pieces are slow, and every boundary is crossed with three ranks already
+# Tiny pieces are slow, and every boundary is crossed with three ranks already.
+SIZES_SHRUNK = [1, 2, 3, 4] if IS_SOAK else [1, 3]
 
 DEADLINE_S = 110
 
@@ -55,7 +57,7 @@ def test_every_backend_gives_the_same_digest(backend, size):
 
 
 @pytest.mark.parametrize(
-    ("backend", "size"), [pair for pair in PAIRS if get_backend(pair[0]).limits and pair[1] <= LARGEST_SHRUNK]
+    ("backend", "size"), [pair for pair in PAIRS if get_backend(pair[0]).limits and pair[1] in SIZES_SHRUNK]
 )
 def test_it_keeps_the_contract_with_every_internal_limit_shrunk(backend, size):
     limits = get_backend(backend).limits
