@@ -276,6 +276,11 @@ void Exchange::look_for_trouble(Caller& caller) {
         return;
     }
     if (group_.rank != 0 && spent_s < timeout_s_ + grace_s) return;
+    // Not even its kernel has taken our question: that is the network, or the machine.
+    if (group_.rank != 0 && links_[0]->is_unanswered()) {
+        links_[0]->give_up();
+        throw Broken{links_[0]->departure(" while " + me() + " waited for it in " + call_->describe())};
+    }
     const std::string whom = missing();
     throw Broken{{"after " + seconds_text(timeout_s_) + " " + me() + " still waits in " + call_->describe() +
                       " for " + (whom.empty() ? slow_takers() + " to take its data" : whom),

@@ -21,6 +21,7 @@
 #include "tcp/handshake.hpp"
 #include "tcp/joining.hpp"
 #include "tcp/meeting.hpp"
+#include "tcp_joining_checks.hpp"
 
 namespace {
 
@@ -171,7 +172,7 @@ void check_calls(Report& report) {
 // Runs `body` on every rank of a fresh group, one thread each.
 void run_group(int size, Limits limits, double timeout_s, const Body& body) {
     Patient caller;
-    Meeting hub({{0, size}, {"127.0.0.1", 0}, "secret", 10.0, limits.keepalive_s}, caller);
+    Meeting hub({{0, size}, {"127.0.0.1", 0}, "secret", 30.0, limits.keepalive_s}, caller);
     const int port = size > 1 ? hub.listen() : 0;
     std::vector<std::thread> ranks;
     for (int rank = 0; rank < size; ++rank)
@@ -180,7 +181,7 @@ void run_group(int size, Limits limits, double timeout_s, const Body& body) {
             Communicator comm({rank, size}, timeout_s, limits);
             if (size > 1 && rank == 0) comm.start(hub.gather());
             if (rank > 0) {
-                const MeetingConfig config({rank, size}, {"127.0.0.1", port}, "secret", 10.0, limits.keepalive_s);
+                const MeetingConfig config({rank, size}, {"127.0.0.1", port}, "secret", 30.0, limits.keepalive_s);
                 comm.start(Joining(config, mine).run());
             }
             body(comm, mine);
@@ -248,7 +249,7 @@ bool fails(const std::function<void()>& call, const std::string& words) {
 
 void check_failures(Report& report, int size) {
     std::atomic<int> right = 0;
-    run_group(size, {}, 5.0, [&](Communicator& comm, Caller& caller) {
+    run_group(size, {}, 30.0, [&](Communicator& comm, Caller& caller) {
         std::vector<double> one(1), out(1);
         if (comm.group().rank == 1) right += fails([&] { comm.barrier(caller); }, "the ranks disagree");
         else
@@ -259,7 +260,7 @@ void check_failures(Report& report, int size) {
     report.expect(right == 2 * size, "a disagreement is reported on every rank, and again");
 
     right = 0;
-    run_group(size, {}, 5.0, [&](Communicator& comm, Caller& caller) {
+    run_group(size, {}, 30.0, [&](Communicator& comm, Caller& caller) {
         comm.barrier(caller);
         if (comm.group().rank == size - 1) return;
         right += fails([&] { comm.barrier(caller); }, "rank " + std::to_string(size - 1));
@@ -274,7 +275,8 @@ void check_failures(Report& report, int size) {
     report.expect(right == size - 1, "a rank that does not come is named after the timeout");
 
     right = 0;
-    run_group(size, {}, 5.0, [&](Communicator& comm, Caller& caller) {
+    std::atomic<bool> has_ended = false;
+    run_group(size, {}, 30.0, [&](Communicator& comm, Caller& caller) {
         if (comm.group().rank == 0) {
             std::thread closer([&] {
                 std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -285,9 +287,10 @@ void check_failures(Report& report, int size) {
             } catch (const Error& error) {
                 right += error.error_class() == ErrorClass::invalid_communicator;
             }
+            has_ended = true;
             closer.join();
         } else {
-            std::this_thread::sleep_for(std::chrono::milliseconds(200));
+            while (!has_ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
             try {
                 comm.barrier(caller);
                 comm.barrier(caller);
@@ -301,7 +304,7 @@ void check_failures(Report& report, int size) {
 
 void check_fork(Report& report) {
     std::atomic<int> right = 0;
-    run_group(2, {}, 5.0, [&](Communicator& comm, Caller& caller) {
+    run_group(2, {}, 30.0, [&](Communicator& comm, Caller& caller) {
         comm.barrier(caller);
         if (comm.group().rank == 0) {
             const pid_t child = fork();
@@ -331,6 +334,7 @@ int main() {
     check_handshake(report);
     check_crowd(report);
     check_calls(report);
+    cobre::tests::check_joining(report);
     for (const int size : {1, 2, 3, 5}) {
         check_collectives(report, size, {}, 1);
         check_collectives(report, size, {}, 60'000);
