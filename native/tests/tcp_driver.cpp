@@ -19,6 +19,8 @@
 #include "tcp/crowd.hpp"
 #include "tcp/digest.hpp"
 #include "tcp/handshake.hpp"
+#include "tcp/joining.hpp"
+#include "tcp/meeting.hpp"
 
 namespace {
 
@@ -111,10 +113,12 @@ Introduced introduce(const std::string& hub_secret, const std::string& worker_se
         }
         return answer;
     };
-    const std::string said = tell(applicant, door.challenge());
-    tell(applicant, tell(door, said, [](const Introduction&) { return std::nullopt; }));
+    const auto accept_all = [](const Introduction&) { return std::nullopt; };
+    std::string said = tell(applicant, door.challenge());
+    const std::string handshake = tell(applicant, tell(door, said, accept_all));
+    tell(door, handshake, accept_all);
     if (door.state() == Doorkeeper::State::accepted) tell(applicant, ack_frame(2, 1));
-    return {applicant.state(), door.state(), said};
+    return {applicant.state(), door.state(), said.append(handshake)};
 }
 
 // Which places are ever dismissed.
@@ -167,7 +171,7 @@ void check_calls(Report& report) {
 // Runs `body` on every rank of a fresh group, one thread each.
 void run_group(int size, Limits limits, double timeout_s, const Body& body) {
     Patient caller;
-    Meeting hub({0, size}, {"127.0.0.1", 0}, "secret", 10.0, limits.keepalive_s, caller);
+    Meeting hub({{0, size}, {"127.0.0.1", 0}, "secret", 10.0, limits.keepalive_s}, caller);
     const int port = size > 1 ? hub.listen() : 0;
     std::vector<std::thread> ranks;
     for (int rank = 0; rank < size; ++rank)
@@ -176,8 +180,8 @@ void run_group(int size, Limits limits, double timeout_s, const Body& body) {
             Communicator comm({rank, size}, timeout_s, limits);
             if (size > 1 && rank == 0) comm.start(hub.gather());
             if (rank > 0) {
-                Meeting meeting({rank, size}, {"127.0.0.1", port}, "secret", 10.0, limits.keepalive_s, mine);
-                comm.start(meeting.join());
+                const MeetingConfig config({rank, size}, {"127.0.0.1", port}, "secret", 10.0, limits.keepalive_s);
+                comm.start(Joining(config, mine).run());
             }
             body(comm, mine);
             comm.close();

@@ -6,7 +6,7 @@ from typing import TextIO
 
 from cobre.cli.figures import money
 from cobre.cli.sparkline import sparkline
-from cobre.cli.wrapping import width_of, wrap_lines
+from cobre.cli.wrapping import screen_width, wrap_lines
 from cobre.study import SimulationResult
 
 __all__ = ["show_simulation"]
@@ -32,7 +32,7 @@ def show_simulation(
     from rich.text import Text
 
     console = Console(file=stream, highlight=False, force_terminal=False if is_plain else None)
-    width = None if is_plain else width_of(stream)
+    width = None if is_plain else screen_width(stream)
     for label, text in page(result, lower_bound):
         line = (
             wrap_lines(f"{label:<{LABEL}}{text}", width, hanging=LABEL) if label else f"{'':<{LABEL}}{text}"
