@@ -63,12 +63,14 @@ def _training_tables(result: TrainingResult) -> list[tuple[TableSchema, dict[str
     log = result.log
     if log is None:
         return []
-    return [
+    tables = [
         (TIMING, log.timing_columns(result.history["iteration_time_ms"])),
         (SOLVER_ITERATIONS, log.solver_columns()),
         (RETRY_HISTOGRAM, log.retry_columns()),
-        (CUT_SELECTION, log.selection_columns()),
     ]
+    if log.selections:
+        tables.append((CUT_SELECTION, log.selection_columns()))
+    return tables
 
 
 def metadata_of(result: TrainingResult) -> dict[str, Any]:
