@@ -94,8 +94,17 @@ def test_what_is_written(folder, alone, tmp_path):
     assert files == [
         "_SUCCESS",
         "policy/policy.cobre",
+        "training/_SUCCESS",
         "training/convergence.parquet",
+        "training/dictionaries/bounds.parquet",
+        "training/dictionaries/codes.json",
+        "training/dictionaries/entities.csv",
+        "training/dictionaries/stages.csv",
+        "training/dictionaries/state_dictionary.json",
+        "training/dictionaries/variables.csv",
         "training/metadata.json",
+        "training/solver/iterations.parquet",
+        "training/timing/iterations.parquet",
         "training/timings.json",
     ]
     assert cobre.Policy.load(tmp_path / "out" / "policy") == alone.policy
@@ -214,10 +223,10 @@ def test_output_that_cannot_be_written_is_noticed_before_training(folder, tmp_pa
         ({"num_workers": 2, "backend": "local"}, "one rank, not 2"),
         ({"num_workers": 2, "backend": "mpi"}, "cannot be started from inside"),
         ({"num_workers": 1, "backend": "mpi"}, "cannot be started from inside"),
-        ({"num_workers": 0}, "cannot train on 0 workers"),
-        ({"num_workers": "2"}, "cannot train on '2' workers"),
-        ({"num_workers": 2.0}, "cannot train on 2.0 workers"),
-        ({"num_workers": True}, "cannot train on True workers"),
+        ({"num_workers": 0}, "cannot run on 0 workers"),
+        ({"num_workers": "2"}, "cannot run on '2' workers"),
+        ({"num_workers": 2.0}, "cannot run on 2.0 workers"),
+        ({"num_workers": True}, "cannot run on True workers"),
     ],
 )
 def test_workers_that_cannot_be(folder, arguments, message):
