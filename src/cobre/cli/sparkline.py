@@ -18,7 +18,7 @@ def sparkline(values: Sequence[float], low: float | None = None, high: float | N
     Values that differ by rounding noise are as tall as each other.
 
     >>> sparkline([1.0, 2.0, 3.0]), sparkline([5.0, 5.0 + 1e-12])
-    ('▁▄█', '▁▁')
+    ('▁▅█', '▁▁')
     """
     smooth = [values[0]]
     for value in values[1:]:
