@@ -15,7 +15,9 @@ WIDTH = 40
 def sparkline(
     values: Sequence[float], low: float | None = None, high: float | None = None, width: int = WIDTH
 ) -> str:
-    """At most ``width`` blocks, and no more than `WIDTH`, between ``low`` and ``high``, by default the least and the greatest value.
+    """At most ``width`` blocks, and no more than `WIDTH`, between ``low`` and ``high``.
+
+    By default these are the least and the greatest value.
 
     Values that differ by rounding noise are as tall as each other.
 
