@@ -54,10 +54,15 @@ build/mpi/%/.ready: $(VENV)/.builders Makefile
 ready-for-mpi:
 	@$(MAKE) --no-print-directory --jobs=3 $(VENV)/.ready $(MPI_READY)
 
-run: setup       ## train the example study on 4 processes and show the result
+run: setup       ## train and simulate the example study on 4 processes and show the result
 	rm -rf build/example
 	$(BIN)/cobre init build/example
 	$(BIN)/cobre run build/example -n 4
+	@printf '%s\n' '' 'Next, from this folder:' \
+	  '  $(BIN)/cobre summary build/example     the outcome of this run again' \
+	  '  $(BIN)/cobre validate build/example    what cobre says about a case before it runs' \
+	  '  $(BIN)/cobre init my_case              a case of your own to change and run' \
+	  'After ". $(BIN)/activate" it is just "cobre"; "pip install ." (or "uv pip install .") puts it into another environment.'
 
 test: ready-for-mpi ## run the whole suite, WORKERS tests at a time (as many as processors)
 	COBRE_TEST_MPI="$(abspath build/mpi)" $(BIN)/python -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --durations=10
