@@ -1,18 +1,15 @@
-"""Public example cases, in the folder that COBRE_PEER_CASES names: their bounds are known."""
+"""Public example cases, where they are at hand: their bounds are known."""
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 import cobre
+from peer_cases import CASES, FOLDER, WHERE
 
-FOLDER = os.environ.get(
-    "COBRE_PEER_CASES", ""
-)  # read here: no test sees variables of ours that it did not set
+pytestmark = pytest.mark.skipif(not CASES, reason=WHERE)
 
 BOUNDS = {
     "d01-thermal-dispatch": (182500.0, 1e-6),
@@ -29,9 +26,7 @@ OPTIMUM_1DTOY = 2605944.586098845
 
 
 def load(name):
-    if not FOLDER:
-        pytest.skip("COBRE_PEER_CASES names no folder: make peers PEERS=...")
-    return cobre.load_case(Path(FOLDER) / name)
+    return cobre.load_case(FOLDER / name)
 
 
 @pytest.mark.parametrize("name", BOUNDS)
