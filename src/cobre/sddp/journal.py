@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import GroupMember, ReduceOp
+from cobre.sddp.hosts import host_names
 from cobre.sddp.solver_tables import COUNTERS, Columns, retry_columns, solver_columns, solver_counters
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_rows
@@ -91,6 +92,8 @@ class Journal:
             times=times,
             setups=setups,
             selections=self.selections,
+            backend=self.comm.backend,
+            hosts=host_names(self.comm),
         )
 
 
@@ -108,6 +111,9 @@ class TrainingLog:
     setups: Floats
     """``[rank, iteration, phase]``: seconds of patching and setting bases."""
     selections: list[SelectionRecord]
+    backend: str
+    hosts: list[str]
+    """The machine of each rank."""
 
     @property
     def n_iterations(self) -> int:

@@ -14,6 +14,7 @@ from cobre.core.training_tables import CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_IT
 from cobre.io.write import RunRecord, begin, check_owner, claim, fail, finish, write_training
 from cobre.io.write.dictionaries import write_dictionaries
 from cobre.sddp.result import TrainingResult
+from cobre.study.training_metadata import training_metadata
 
 POLICY_FOLDER = "policy"
 
@@ -44,7 +45,7 @@ class RunOutput:
         facts = self._run.facts("complete" if is_complete else "partial")
         result.policy.save(self._folder / POLICY_FOLDER)
         write_dictionaries(self._folder, self._case, result.policy.state_names)
-        metadata = {**metadata_of(result), **facts}
+        metadata = {**training_metadata(self._case, result), **metadata_of(result), **facts}
         tables = _training_tables(result)
         write_training(self._folder, result.convergence_history, metadata, result.timings, tables)
         if is_complete:
