@@ -10,9 +10,9 @@ import pytest
 
 from cobre.comm import LocalCommunicator
 from cobre.core.config import BoundStalling, CutSelection, IterationLimit, TimeLimit, TrainingConfig
+from cobre.core.training_tables import CONVERGENCE
 from cobre.errors import SolverError, ValidationError
 from cobre.sddp.training import train
-from cobre.core.training_tables import CONVERGENCE
 from sddp.cases import BusSpec, HydroSpec, StageSpec, ThermalSpec, make_case
 from sddp.studies import study
 from sddp.trained import bounds, digest, optimum, settings, trained, with_training

@@ -78,9 +78,7 @@ def test_a_start_basis_of_another_size_is_not_used():
     case = one_hydro()
     policy = cobre.train(case).policy
     odd = tuple(replace(cuts, basis=np.zeros(3, dtype=np.uint8)) for cuts in policy.stages)
-    ours, other = (
-        cobre.simulate(case, each, scenarios=10) for each in (policy, replace(policy, stages=odd))
-    )
+    ours, other = (cobre.simulate(case, each, scenarios=10) for each in (policy, replace(policy, stages=odd)))
     assert other.mean_cost == pytest.approx(ours.mean_cost, rel=1e-12)
 
 

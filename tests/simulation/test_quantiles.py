@@ -37,10 +37,18 @@ def rows(table, *keys):
 
 def test_storage_by_hydro_and_stage(hydro):
     found = hydro.quantiles("storage_final_hm3", by=("hydro", "stage"))
-    assert found.column_names == ["hydro_id", "hydro_name", "stage_id", "mean", "p5", "p25", "p50", "p75", "p95"]
-    finals = np.array(
-        [row["storage_final_hm3"] for row in hydro.hydros.to_pylist() if row["stage_id"] == 1]
-    )
+    assert found.column_names == [
+        "hydro_id",
+        "hydro_name",
+        "stage_id",
+        "mean",
+        "p5",
+        "p25",
+        "p50",
+        "p75",
+        "p95",
+    ]
+    finals = np.array([row["storage_final_hm3"] for row in hydro.hydros.to_pylist() if row["stage_id"] == 1])
     second = rows(found, "hydro_id", "stage_id")[0, 1]
     assert second["mean"] == pytest.approx(finals.mean())
     for share in (5, 25, 50, 75, 95):
@@ -110,7 +118,9 @@ def test_a_storage_is_not_added_up_over_stages(full):
 
 
 def test_values_of_a_stage_count_once_however_many_blocks_it_has(full):
-    found = rows(full.quantiles("storage_final_hm3", by=("hydro", "stage"), shares=()), "hydro_id", "stage_id")
+    found = rows(
+        full.quantiles("storage_final_hm3", by=("hydro", "stage"), shares=()), "hydro_id", "stage_id"
+    )
     table = full.table("hydros", names=False).to_pylist()
     for plant, stage in ((0, 0), (2, 11)):
         finals = [
@@ -131,9 +141,7 @@ def test_seasons(full):
 
 def test_a_null_is_left_out(full):
     evaporation = full.quantiles("evaporation_m3s", by=("hydro", "stage"), shares=())
-    having = {
-        row["hydro_id"] for row in full.hydros.to_pylist() if row["evaporation_m3s"] is not None
-    }
+    having = {row["hydro_id"] for row in full.hydros.to_pylist() if row["evaporation_m3s"] is not None}
     assert set(evaporation["hydro_id"].to_pylist()) == having
     assert having
 
@@ -151,7 +159,11 @@ def test_past_inflows_by_lag(full):
         ({"column": "storage_final_hm3", "table": "thermals"}, "table thermals has no column", "variables"),
         ({"column": "load_mw", "table": "bus"}, "there is no table 'bus'", "buses"),
         ({"column": "generation_mwh"}, "several tables have a column 'generation_mwh'", "table="),
-        ({"column": "load_mw", "by": ("hydro",)}, "buses cannot be grouped by 'hydro'", "bus, stage, block, season"),
+        (
+            {"column": "load_mw", "by": ("hydro",)},
+            "buses cannot be grouped by 'hydro'",
+            "bus, stage, block, season",
+        ),
         ({"column": "load_mw", "by": ("years",)}, "cannot be grouped by 'years'", "bus"),
         ({"column": "spot_price"}, "spot_price of several entities", "add 'bus' to by"),
         ({"column": "water_value_per_hm3", "by": ("stage",)}, "several entities", "add 'hydro' to by"),

@@ -84,7 +84,15 @@ def test_tables_speak_the_protocol_of_arrow(output):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b"{}", b'{"scenarios": 3, "statistics": null}', b'{"scenarios": {"completed": 4}}', b"\xff"],
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"{}",
+        b'{"scenarios": 3, "statistics": null}',
+        b'{"scenarios": {"completed": 4}}',
+        b"\xff",
+    ],
 )
 def test_damaged_metadata_is_an_error_with_the_file(output, content):
     (output / "simulation/metadata.json").write_bytes(content)

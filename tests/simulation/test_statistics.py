@@ -25,7 +25,8 @@ def test_one_scenario_has_no_deviation():
 
 
 @pytest.mark.parametrize(
-    ("n", "n_worst"), [(1, 1), (2, 1), (19, 1), (20, 1), (21, 2), (39, 2), (40, 2), (41, 3), (100, 5), (2000, 100)]
+    ("n", "n_worst"),
+    [(1, 1), (2, 1), (19, 1), (20, 1), (21, 2), (39, 2), (40, 2), (41, 3), (100, 5), (2000, 100)],
 )
 def test_cvar_is_the_mean_of_the_dearest_twentieth_rounded_up(n, n_worst):
     costs = np.random.default_rng(n).permutation(np.arange(1.0, n + 1.0))

@@ -14,7 +14,12 @@ from cobre.core.outputs import Column, TableSchema
 from cobre.errors import ValidationError
 from cobre.io.simulation_results import NAMED_BY, SCHEMAS, Calendar, SimulationFiles, with_names
 
-KEYS = {**{kind: column for column, kind in NAMED_BY.items()}, "stage": "stage_id", "block": "block_id"}
+KEYS = {
+    **{kind: column for column, kind in NAMED_BY.items()},
+    "stage": "stage_id",
+    "block": "block_id",
+    "lag": "lag_index",
+}
 SEASON = "season"
 NO_BLOCK = -1
 INTENSIVE_UNITS = ("$/MWh", "$/hm3", "MW/(m3/s)")
@@ -60,9 +65,10 @@ def _grid(
     places = np.ravel_multi_index([place for _, place in distinct], sizes) if keys else np.zeros_like(column)
     groups, row = np.unique(places, return_inverse=True)
     n = len(scenarios)
-    grid = np.bincount(row * n + column, values, len(groups) * n).reshape(len(groups), n)
+    grid: Floats = np.zeros(len(groups) * n)
+    np.add.at(grid, row * n + column, values)
     chosen = np.unravel_index(groups, sizes) if keys else ()
-    return [each[index] for (each, _), index in zip(distinct, chosen, strict=True)], grid
+    return [each[index] for (each, _), index in zip(distinct, chosen, strict=True)], grid.reshape(-1, n)
 
 
 def _schema_with(column: str, by: Sequence[str], table: str | None) -> TableSchema:
@@ -102,6 +108,8 @@ def _check_entities(schema: TableSchema, column: Column, keys: list[str]) -> Non
         raise _refused(
             f"{column.name} of several entities cannot be added up", f"add {NAMED_BY[entity]!r} to by"
         )
+    if "lag_index" in schema.column_names and "lag_index" not in keys:
+        raise _refused(f"{column.name} of several lags cannot be added up", "add 'lag' to by")
 
 
 def _needed(schema: TableSchema, column: str, keys: list[str]) -> list[str]:

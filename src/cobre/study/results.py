@@ -67,9 +67,7 @@ class SimulationResult:
         """The simulation in an output folder."""
         path = Path(folder) / "simulation" / METADATA
         if not path.exists():
-            raise IOError(
-                str(path), f"{folder} holds no simulation", suggestion="run `cobre simulate` first"
-            )
+            raise IOError(str(path), f"{folder} holds no simulation", suggestion="run `cobre simulate` first")
         metadata = read_json(path)
         scenarios = metadata.get("scenarios")
         if not isinstance(scenarios, dict) or not isinstance(scenarios.get("completed"), int):
