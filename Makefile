@@ -54,7 +54,7 @@ build/mpi/%/.ready: $(VENV)/.builders Makefile
 ready-for-mpi:
 	@$(MAKE) --no-print-directory --jobs=3 $(VENV)/.ready $(MPI_READY)
 
-run: setup       ## train the example study on 4 processes and show the result
+run: setup       ## train and simulate the example study on 4 processes and show the result
 	rm -rf build/example
 	$(BIN)/cobre init build/example
 	$(BIN)/cobre run build/example -n 4

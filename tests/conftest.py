@@ -64,6 +64,9 @@ def _no_communicator_settings(monkeypatch):
     for name in list(os.environ):
         if name.startswith("COBRE_") and name != leaks.MARK_NAME:
             monkeypatch.delenv(name)
+    for name in ("COLUMNS", "LINES"):  # readline exports them to children without telling os.environ
+        monkeypatch.delenv(name, raising=False)
+        os.unsetenv(name)
 
 
 @pytest.fixture(autouse=True)

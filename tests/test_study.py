@@ -104,6 +104,7 @@ def test_what_is_written(folder, alone, tmp_path):
         "training/dictionaries/variables.csv",
         "training/metadata.json",
         "training/solver/iterations.parquet",
+        "training/solver/retry_histogram.parquet",
         "training/timing/iterations.parquet",
         "training/timings.json",
     ]

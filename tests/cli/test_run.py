@@ -25,17 +25,18 @@ DEADLINE_S = 60
 
 
 def case_in(tmp_path):
-    """The example study, cut down to a few iterations."""
+    """The example study, cut down to a few iterations and without its simulation."""
     folder = tmp_path / "case"
     write_example(folder)
     settings(folder, iterations=3)
     return folder
 
 
-def settings(folder, iterations):
+def settings(folder, iterations, scenarios=None):
     path = folder / "config.json"
     config = json.loads(path.read_text())
     config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": iterations}]
+    config["simulation"] = {"enabled": scenarios is not None, "num_scenarios": scenarios or 1}
     path.write_text(json.dumps(config))
 
 

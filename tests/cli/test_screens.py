@@ -137,12 +137,25 @@ def words_of(text):
 
 @pytest.mark.parametrize("columns", [60, 80])
 def test_screens_fit_and_break_between_words(cobre, trained, columns):
-    ran = cobre("run", trained, "--output", "out", cwd=trained, check=0, COLUMNS=str(columns))
+    ran = cobre(
+        "run", trained, "--output", "out", "--skip-simulation", cwd=trained, check=0, COLUMNS=str(columns)
+    )
     assert all(len(line) <= columns for line in ran.stdout.splitlines())
     wide = cobre("summary", "out", cwd=trained, check=0, COLUMNS="200").stdout
     narrow = cobre("summary", "out", cwd=trained, check=0, COLUMNS=str(columns)).stdout
     assert words_of(narrow) == words_of(wide)
     assert all(len(line) <= columns for line in narrow.splitlines())
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_the_page_of_a_simulation_fits(cobre, trained, columns):
+    ran = cobre(
+        "run", trained, "--output", "out", "--scenarios", 5, cwd=trained, check=0, COLUMNS=str(columns)
+    )
+    shown = cobre("summary", "out", cwd=trained, check=0, COLUMNS=str(columns)).stdout
+    for text in (ran.stdout, shown):
+        assert "marginal cost by bus" in text
+        assert all(len(line) <= columns for line in text.splitlines())
 
 
 @pytest.mark.parametrize("arguments", [("validate", "."), ("run", "nowhere " * 20)])

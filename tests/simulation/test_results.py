@@ -101,6 +101,14 @@ def test_damaged_metadata_is_an_error_with_the_file(output, content):
     assert caught.value.suggestion
 
 
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}"])
+def test_damaged_metadata_of_training_is_an_error_with_the_file(tmp_path, content):
+    cobre.train(one_hydro(), output=tmp_path)
+    (tmp_path / "training/metadata.json").write_bytes(content)
+    with pytest.raises(cobre.ValidationError, match=r"training/metadata\.json is damaged"):
+        cobre.load_results(tmp_path)
+
+
 def test_a_missing_table_names_those_that_are_there(output):
     for path in (output / "simulation/buses").rglob("*.parquet"):
         path.unlink()

@@ -47,9 +47,12 @@ def read_training(folder: Path) -> TrainingRecord:
     metadata = read_json(folder / METADATA)
     if metadata.get("status") in ("running", "failed"):
         raise _unfinished(folder, metadata)
+    iterations = metadata.get("iterations")
+    if iterations is None:
+        raise damaged(folder / METADATA, "iterations is missing")
     return TrainingRecord(
         folder,
-        metadata,
+        {**metadata, "iterations": iterations["completed"] if isinstance(iterations, dict) else iterations},
         read_json(folder / TIMINGS),
         _table(folder / CONVERGENCE),
         (folder / TRAINING_SUCCESS).exists(),

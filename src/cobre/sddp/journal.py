@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import GroupMember, ReduceOp
-from cobre.sddp.hosts import host_names
 from cobre.sddp.solver_tables import COUNTERS, Columns, retry_columns, solver_columns, solver_counters
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_rows
@@ -49,6 +48,7 @@ class Journal:
         """One entry per iteration: ``[phase]``, the rows of all programs that were solved, cuts included."""
         self._times: list[Floats] = []
         """One entry per iteration: ``[phase, (seconds, communication…)]``."""
+        self._most_rows = 0
         self._last_counters = solver_counters(self.models)
         self._last_times = self._read_times()
 
@@ -65,8 +65,10 @@ class Journal:
         counters, times = solver_counters(self.models), self._read_times()
         self._counters[-1][place] = counters - self._last_counters
         self._times[-1][place] = times - self._last_times
-        rows = [model.solver.template.n_rows + model.solver.n_active_cuts for model in self.models]
-        self._rows[-1][place] = float((self._counters[-1][place, :, COUNTERS.index("solves")] * rows).sum())
+        solves = self._counters[-1][place, :, COUNTERS.index("solves")]
+        rows = np.array([model.solver.template.n_rows + model.solver.n_active_cuts for model in self.models])
+        self._rows[-1][place] = float((solves * rows).sum())
+        self._most_rows = max(self._most_rows, int(rows[solves > 0].max(initial=0)))
         self._last_counters, self._last_times = counters, times
 
     def _read_times(self) -> Floats:
@@ -81,6 +83,8 @@ class Journal:
         total, rows = np.empty_like(mine), np.empty((len(mine), len(PHASES)))
         self.comm.allreduce(mine, total, ReduceOp.SUM)
         self.comm.allreduce(np.stack(self._rows), rows, ReduceOp.SUM)
+        most, most_rows = np.array([self._most_rows], dtype=np.int64), np.empty(1, dtype=np.int64)
+        self.comm.allreduce(most, most_rows, ReduceOp.MAX)
         times = gather_rows(self.comm, np.stack(self._times)[np.newaxis], self.comm.size)
         # Setting up a solve is measured inside the solver: this rank's part of it, per phase.
         setup = mine[:, :, :, [COUNTERS.index("patch_ns"), COUNTERS.index("basis_ns")]].sum(axis=(2, 3)) / 1e9
@@ -89,11 +93,10 @@ class Journal:
             stage_ids=[model.stage.id for model in self.models],
             counters=total,
             rows=rows,
+            most_rows=int(most_rows[0]),
             times=times,
             setups=setups,
             selections=self.selections,
-            backend=self.comm.backend,
-            hosts=host_names(self.comm),
         )
 
 
@@ -106,14 +109,13 @@ class TrainingLog:
     """``[iteration, phase, stage, counter]`` of all ranks."""
     rows: Floats
     """``[iteration, phase]``: rows of all programs that were solved, cuts included, of all ranks."""
+    most_rows: int
+    """Of the largest program that was solved."""
     times: Floats
     """``[rank, iteration, phase, (seconds, communication…)]``."""
     setups: Floats
     """``[rank, iteration, phase]``: seconds of patching and setting bases."""
     selections: list[SelectionRecord]
-    backend: str
-    hosts: list[str]
-    """The machine of each rank."""
 
     @property
     def n_iterations(self) -> int:
@@ -126,6 +128,10 @@ class TrainingLog:
     def mean_rows(self) -> list[float]:
         """Rows of a program that was solved, on average, in each iteration."""
         return [float(rows.sum()) / max(1, n) for rows, n in zip(self.rows, self.solves(), strict=True)]
+
+    def solve_seconds(self, phase: str) -> float:
+        """Time inside the solver in all of a phase, of all ranks."""
+        return float(self._counter("run_ns")[:, PHASES.index(phase)].sum()) / 1e9
 
     def phase_ms(self, phase: str) -> list[int]:
         """Time of a phase in each iteration, on the first rank."""
