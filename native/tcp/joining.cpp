@@ -20,8 +20,8 @@ constexpr milliseconds longest_lookup_pause{1000};
 // How long a worker that was refused at one address of a name gives the others, where nobody listens: its own rank
 // 0 may have been started with it, and be about to.
 constexpr milliseconds patience{500};
-// How long a worker that has met rank 0 waits beyond its deadline for rank 0 to say who is missing: rank 0 may have
-// begun later, and may have to wait for a processor.
+// How long a worker that has met rank 0 waits beyond its deadline for rank 0 to say who is missing: rank 0 may
+// have begun later, and may have to wait for a processor.
 constexpr milliseconds verdict_time{4000};
 
 }  // namespace
@@ -169,8 +169,8 @@ void Joining::conclude(Address& address, Clock::time_point now) {
     next_start_ = now;  // the next address need not wait for this one any more
 }
 
-// Fails when there is nobody left to ask: somebody else is at every address; or a rank 0 that refused us is at one,
-// and at the others nobody listens though they were tried again after a while.
+// Fails when there is nobody left to ask: somebody else is at every address; or a rank 0 that refused us is at
+// one, and at the others nobody listens though they were tried again after a while.
 void Joining::judge(Clock::time_point now) {
     std::size_t listed = 0, vacant = 0, foreign = 0, refused = 0;
     for (const Address& address : addresses_) {
