@@ -167,8 +167,8 @@ def test_stored_energy_counts_all_plants_below(case):
     energy = energy_of(case)
     assert energy.accumulated_productivity == pytest.approx(np.array([[1.1, 1.1], [0.3, 0.3]]))
     assert energy.max_stored_energy == pytest.approx(np.array([[220.0, 220.0], [6.0, 6.0]]))
-    stored = energy.stored_energy_mwh(np.array([[50.0, 60.0], [10.0, 25.0]]))
-    assert stored == pytest.approx(MWH_PER_HM3 * np.array([[55.0, 66.0], [0.0, 4.5]]))
+    stored = energy.stored_energy_mwh(np.array([[50.0, 10.0], [60.0, 25.0]]), stage=1)
+    assert stored == pytest.approx(MWH_PER_HM3 * np.array([[55.0, 0.0], [66.0, 4.5]]))
 
 
 def test_one_mw_per_m3s_turns_a_cubic_hectometre_into_278_mwh():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,44 @@ def d07(path: Path) -> CaseFolder:
         },
     }
     return CaseFolder(path, documents, tables)
+
+
+def cascade(path: Path) -> CaseFolder:
+    """D07 with random inflows above a second fitted reservoir (7), which evaporates and raises the tail water above."""
+    case = d07(path)
+    below = copy.deepcopy(hydro_of(case))
+    below.update(id=7, name="BELOW", reservoir={"min_storage_hm3": 10.0, "max_storage_hm3": 50.0})
+    below["tailrace"] = {"type": "polynomial", "coefficients": [1.0, 0.05]}
+    below["evaporation"] = {"coefficients_mm": [120.0, -40.0, *[0.0] * 10]}
+    case.documents[HYDROS]["hydros"].append(below)
+    hydro_of(case)["downstream_id"] = 7
+    del hydro_of(case)["tailrace"]
+    models = case.documents[MODELS]["production_models"]
+    models.append({**copy.deepcopy(models[0]), "hydro_id": 7})
+    case.documents["initial_conditions.json"]["storage"].append({"hydro_id": 7, "value_hm3": 30.0})
+    for stage in case.documents["stages.json"]["stages"]:
+        stage["num_scenarios"] = 3
+    geometry = {"hydro_id": [7] * 3, "volume_hm3": [10.0, 30.0, 50.0], "height_m": [30.0, 42.0, 50.0]}
+    for name, values in {**geometry, "area_km2": [5.0, 9.0, 12.0]}.items():
+        case.tables[GEOMETRY][name] = case.tables[GEOMETRY][name] + values
+    case.tables["scenarios/inflow_seasonal_stats.parquet"] = {
+        "hydro_id": [0, 0, 7, 7],
+        "stage_id": [0, 1, 0, 1],
+        "mean_m3s": [40.0, 10.0, 5.0, 4.0],
+        "std_m3s": [8.0, 3.0, 1.0, 1.0],
+    }
+    case.tables[CURVES] = {
+        "hydro_id": [0, 0],
+        "family_id": [0, 1],
+        "downstream_reference_level_m": [40.0, 50.0],
+        "segment_id": [0, 0],
+        "outflow_min_m3s": [0.0, 0.0],
+        "outflow_max_m3s": [500.0, 500.0],
+        "coefficient_0": [5.0, 11.0],
+        "coefficient_1": [0.02, 0.01],
+        **{f"coefficient_{power}": [0.0, 0.0] for power in (2, 3, 4)},
+    }
+    return case
 
 
 def _penalties() -> dict[str, Any]:

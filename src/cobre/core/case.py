@@ -12,6 +12,7 @@ from cobre.core.energy import EnergyConversion
 from cobre.core.entities import System
 from cobre.core.horizon import Horizon
 from cobre.core.production import EvaporationReference, ProductionFit
+from cobre.core.representation import counted
 from cobre.core.scenarios import PastInflows, Scenarios
 from cobre.core.tables import Tables
 
@@ -44,3 +45,7 @@ class Case:
     """Productivities of hydros, for energy in results and constraints; None in a case that was not read."""
     folder: str | None = field(default=None, compare=False)
     """Where it was read from, if it was; no part of what the study is."""
+
+    def __repr__(self) -> str:
+        stages = counted(self.horizon.n_stages, "stage")
+        return f"<Case {self.name!r} of {stages}: {self.system.described()}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +35,12 @@ class EnergyConversion:
     downstream: tuple[int | None, ...]
     """``[hydro]``: index of the plant below."""
 
-    @property
+    @cached_property
     def accumulated_productivity(self) -> FloatTable:
         """Equivalent productivity of the plant and of all plants below it."""
         return accumulate(self.equivalent_productivity, self.downstream)
 
-    @property
+    @cached_property
     def integrated_accumulated_productivity(self) -> FloatTable:
         """Integrated productivity of the plant and of all plants below it."""
         return accumulate(self.integrated_productivity, self.downstream)
@@ -50,10 +51,10 @@ class EnergyConversion:
         span = self.max_storage_hm3 - self.min_storage_hm3
         return span[:, None] * self.integrated_accumulated_productivity
 
-    def stored_energy_mwh(self, storage_hm3: FloatTable) -> FloatTable:
-        """Energy of storages ``[hydro, stage]`` above the plant's lowest, with all plants below."""
-        above = storage_hm3 - self.min_storage_hm3[:, None]
-        return above * self.integrated_accumulated_productivity * MWH_PER_HM3
+    def stored_energy_mwh(self, storage_hm3: FloatTable, stage: int) -> FloatTable:
+        """Energy of storages ``[..., hydro]`` above the lowest, in one stage, through the plant and all below it."""
+        above: FloatTable = storage_hm3 - self.min_storage_hm3
+        return above * (self.integrated_accumulated_productivity[:, stage] * MWH_PER_HM3)
 
 
 def accumulate(own: FloatTable, downstream: Sequence[int | None]) -> FloatTable:

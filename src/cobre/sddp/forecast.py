@@ -47,8 +47,7 @@ class SampledForecast:
     """Trajectories with noise of their own in at least one class of entities."""
 
     def __init__(self, nature: Nature, tree: OpeningTree) -> None:
-        training = nature.case.config.training
-        source = training.scenario_source
+        training, source = nature.case.config.training, nature.source
         self._nature = nature
         self._sampler = ForwardSampler(
             tree=tree,
@@ -78,7 +77,7 @@ def open_forecast(comm: GroupMember, nature: Nature) -> tuple[list[Floats], Fore
         first, count = contiguous_block(len(nature.stages), local.rank, local.size)
     mine = range(first, first + count)
     layout = TreeLayout.of(nature.stages, nature.entities.n_entities)
-    source = nature.case.config.training.scenario_source
+    source = nature.source
     schemes = {source.inflow, source.load, source.ncs}
     region = comm.create_shared_region(layout.size if schemes != {"in_sample"} else 0)
     try:
@@ -87,7 +86,7 @@ def open_forecast(comm: GroupMember, nature: Nature) -> tuple[list[Floats], Fore
         raise CobreError(
             f"the opening tree of {layout.size} numbers ({layout.size / 2**27:.1f} GiB) does not fit in memory",
             context={"numbers": layout.size},
-            suggestion="reduce num_scenarios in stages.json, or take a machine with more memory",
+            suggestion="take a machine with more memory; num_scenarios in stages.json decides how much is needed",
         ) from None
     openings = _shared_openings(comm, nature, tree, mine)
     if schemes == {"in_sample"}:

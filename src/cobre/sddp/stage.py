@@ -112,13 +112,19 @@ class StageModel:
         start_bases: Bases | None = None,
         want_bases: bool = False,
         want_cut_duals: bool = False,
+        want_solution: bool = False,
     ) -> BatchOutput:
         """Solve all rows of ``parameters``, or raise `SolverError` with the program that has no optimum on disk.
 
-        For the message: ``chain_of`` says what a chain of solves is about, ``first_chain`` numbers the first one.
+        For the message: ``iteration`` is 0 in a simulation, ``chain_of`` says what a chain of solves is about,
+        ``first_chain`` numbers the first one.
         """
         output = self.solver.allocate(
-            len(parameters), chain_length=chain_length, cut_dual=want_cut_duals, bases=want_bases
+            len(parameters),
+            chain_length=chain_length,
+            cut_dual=want_cut_duals,
+            bases=want_bases,
+            solution=want_solution,
         )
         outcome = self.solver.solve_batch(
             parameters, output, chain_length=chain_length, start_bases=start_bases
@@ -130,7 +136,8 @@ class StageModel:
         return output
 
     def _failure(self, outcome: BatchOutcome, iteration: int, where: str) -> SolverError:
-        path = Path(gettempdir()) / f"cobre_{os.getpid()}_stage{self.stage.id}_iteration{iteration}.mps"
+        part = f"iteration {iteration}" if iteration else "simulation"
+        path = Path(gettempdir()) / f"cobre_{os.getpid()}_stage{self.stage.id}_{part.replace(' ', '')}.mps"
         try:
             written = f"the program is in {self.solver.write_model(path)}"
         except (OSError, CobreError) as error:
@@ -141,9 +148,9 @@ class StageModel:
             self.stage.id,
             iteration,
             str(outcome.status),
-            f"stage {self.stage.id}, iteration {iteration}, {where}: the linear program is {outcome.status} after "
+            f"stage {self.stage.id}, {part}, {where}: the linear program is {outcome.status} after "
             f"{outcome.attempts} attempts; {written}{likely}",
-            suggestion="loosen one of the limits named above, or give it a penalty instead"
+            suggestion="correct the data of the limits named above, which cannot hold together"
             if likely
             else "look at bounds and costs of that stage; any LP solver opens the file",
         )

@@ -16,7 +16,7 @@ from cobre.io.assemble.plants import Plant
 from cobre.io.assemble.system import by_id, indices
 from cobre.io.read.columns import ABSENT, Table
 from cobre.io.read.files import CaseFiles
-from cobre.production.energy import equivalent_productivity, integrated_productivity, plane_productivity
+from cobre.production.energy import PlaneProductivity, equivalent_productivity, integrated_productivity
 from cobre.production.function import MW_PER_M3S_AND_M, ProductionFunction
 
 EQUIVALENT = "equivalent_productivity_mw_per_m3s"
@@ -103,14 +103,18 @@ class _Cell:
         elif function is not None:
             equivalent = equivalent_productivity(function, specific, self.reference_hm3)
         else:
-            limits = self.plant.record.generation
-            most = float(limits.max_turbined_m3s), float(limits.max_generation_mw)
-            equivalent = plane_productivity(self.planes, self.reference_hm3, *most)
+            equivalent = self._plane_productivity().at(self.reference_hm3)
         basin = self.plant.record.reservoir
-        if function is None or not basin.min_storage_hm3 < basin.max_storage_hm3:
-            return equivalent, equivalent
         low, high = float(basin.min_storage_hm3), float(basin.max_storage_hm3)
-        return equivalent, integrated_productivity(function, specific, low, high)
+        if not low < high:
+            return equivalent, equivalent
+        if function is not None:
+            return equivalent, integrated_productivity(function, specific, low, high)
+        return equivalent, self._plane_productivity().mean(low, high) if len(self.planes) else equivalent
+
+    def _plane_productivity(self) -> PlaneProductivity:
+        limits = self.plant.record.generation
+        return PlaneProductivity(self.planes, float(limits.max_turbined_m3s), float(limits.max_generation_mw))
 
     def _head(self) -> tuple[ProductionFunction | None, float]:
         """What gives the head, and the specific productivity; None without geometry or specific productivity.
