@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from cobre.core.case import Case
 from cobre.core.energy import EnergyConversion
-from cobre.production.curve import Curve
+from cobre.core.sums import sum_in_order
 from cobre.production.function import ProductionFunction
 
 Floats = NDArray[np.float64]
@@ -44,19 +43,29 @@ class PlaneProductivity:
         """At a volume."""
         if self.max_turbined_m3s <= 0.0:
             return 0.0
-        power = float((self._constants() + self.planes[:, 1] * volume_hm3).min())
-        return max(0.0, min(power, self.max_generation_mw)) / self.max_turbined_m3s
+        return float(self._power(np.array([volume_hm3]))[0]) / self.max_turbined_m3s
 
     def mean(self, low_hm3: float, high_hm3: float) -> float:
-        """Mean over the volumes between two: a broken line with corners where planes cross or meet the limits."""
-        if high_hm3 <= low_hm3:
+        """Mean over the volumes between two."""
+        if high_hm3 <= low_hm3 or self.max_turbined_m3s <= 0.0:
             return self.at(low_hm3)
-        constants = [*self._constants().tolist(), 0.0, self.max_generation_mw]
-        slopes = [*self.planes[:, 1].tolist(), 0.0, 0.0]
-        lines = list(zip(constants, slopes, strict=True))
-        crossings = {(c - a) / (b - d) for a, b in lines for c, d in lines if b > d and math.isfinite(c - a)}
-        corners = (low_hm3, *sorted(x for x in crossings if low_hm3 < x < high_hm3), high_hm3)
-        return Curve(corners, tuple(self.at(corner) for corner in corners)).mean(low_hm3, high_hm3)
+        corners = np.concatenate(([low_hm3], self._corners(low_hm3, high_hm3), [high_hm3]))
+        power = self._power(corners)
+        areas = 0.5 * (power[:-1] + power[1:]) * np.diff(corners)
+        return sum_in_order(areas.tolist()) / (high_hm3 - low_hm3) / self.max_turbined_m3s
+
+    def _corners(self, low_hm3: float, high_hm3: float) -> Floats:
+        """Volumes inside the range where planes cross each other or a limit: the power is linear between them."""
+        constants = np.append(self._constants(), (0.0, self.max_generation_mw))
+        slopes = np.append(self.planes[:, 1], (0.0, 0.0))
+        rise = slopes[:, None] - slopes
+        with np.errstate(divide="ignore", invalid="ignore"):
+            crossings = (constants - constants[:, None]) / rise
+        return np.unique(crossings[(rise > 0.0) & (crossings > low_hm3) & (crossings < high_hm3)])
+
+    def _power(self, volumes_hm3: Floats) -> Floats:
+        power = (self._constants()[:, None] + self.planes[:, 1, None] * volumes_hm3).min(axis=0)
+        return np.clip(power, 0.0, self.max_generation_mw)
 
     def _constants(self) -> Floats:
         constants: Floats = self.planes[:, 0] + self.planes[:, 2] * self.max_turbined_m3s
