@@ -41,17 +41,17 @@ class RunOutput:
             self._resources.enter_context(claim(self._folder))
             run = RunRecord.start(case)
             begin(self._folder, run)
-            write_hydro_models(self._folder, case)
             self._run, self._case = run, case
 
     def write(self, result: TrainingResult) -> None:
-        """Write policy, convergence, timings and metadata, then ``_SUCCESS`` unless a signal ended training."""
+        """Write all results, then ``_SUCCESS`` unless a signal ended training."""
         if self._folder is None or self._run is None or self._case is None:
             return
         check_owner(self._folder, self._run)
         is_complete = result.termination_reason != "shutdown"
         facts = self._run.facts("complete" if is_complete else "partial")
         result.policy.save(self._folder / POLICY_FOLDER)
+        write_hydro_models(self._folder, self._case)
         write_dictionaries(self._folder, self._case, result.policy.state_names)
         metadata = {**file_metadata(self._case, result), **facts}
         tables = _training_tables(result)
