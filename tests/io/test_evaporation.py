@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import cobre
-from cobre.io import load, validate
+from cobre.io import load
+from cobre.io.loading import validate
 from cobre.production.curve import Curve
 from cobre.production.evaporation import hours_of_month, linearise_evaporation
 from production.small_cases import GEOMETRY, MODELS, d07, hydro_of

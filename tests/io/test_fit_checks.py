@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cobre.io import load_with_report, validate
+from cobre.io import load_with_report
+from cobre.io.loading import validate
 from production.small_cases import CURVES, GEOMETRY, HYDROS, MODELS, config_of, d07, hydro_of
 
 LAKE = "hydro 0 (LAKE)"

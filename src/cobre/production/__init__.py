@@ -7,9 +7,22 @@ productivities of `cobre.production.energy` come from the same plant data.
 
 from __future__ import annotations
 
-from cobre.production.curve import Curve
-from cobre.production.evaporation import linearise_evaporation
-from cobre.production.fit import FitSettings, fit_planes
-from cobre.production.function import Losses, ProductionFunction
+from cobre._lazy import TYPE_CHECKING, lazy_names
+
+if TYPE_CHECKING:
+    from cobre.production.curve import Curve
+    from cobre.production.evaporation import linearise_evaporation
+    from cobre.production.fit import FitSettings, fit_planes
+    from cobre.production.function import Losses, ProductionFunction
 
 __all__ = ["Curve", "FitSettings", "Losses", "ProductionFunction", "fit_planes", "linearise_evaporation"]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "Curve": "cobre.production.curve",
+        "linearise_evaporation": "cobre.production.evaporation",
+        **dict.fromkeys(("FitSettings", "fit_planes"), "cobre.production.fit"),
+        **dict.fromkeys(("Losses", "ProductionFunction"), "cobre.production.function"),
+    },
+)

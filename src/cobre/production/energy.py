@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from cobre.core.case import Case
 from cobre.core.energy import EnergyConversion
 from cobre.core.sums import sum_in_order
-from cobre.production.function import ProductionFunction
+
+if TYPE_CHECKING:
+    from cobre.production.function import ProductionFunction
 
 Floats = NDArray[np.float64]
 
