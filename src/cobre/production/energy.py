@@ -68,7 +68,8 @@ class PlaneProductivity:
 
     def _power(self, volumes_hm3: Floats) -> Floats:
         power = (self._constants()[:, None] + self.planes[:, 1, None] * volumes_hm3).min(axis=0)
-        return np.clip(power, 0.0, self.max_generation_mw)
+        within: Floats = np.clip(power, 0.0, self.max_generation_mw)
+        return within
 
     def _constants(self) -> Floats:
         constants: Floats = self.planes[:, 0] + self.planes[:, 2] * self.max_turbined_m3s

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from cobre.core.arrow import arrow_table
 from cobre.core.case import Case
@@ -51,7 +52,7 @@ def fit_deviations(case: Case) -> pa.Table:
             continue
         fit, n = each.fit, each.fit.exact_mw.size
         volumes, flows = np.meshgrid(fit.volumes_hm3, fit.flows_m3s, indexing="ij")
-        columns = {
+        columns: dict[str, list[Any] | NDArray[np.float64]] = {
             "hydro_id": [case.system.hydros[each.hydro].id] * n,
             "stage_id": [None if is_common else case.horizon.stages[stage].id] * n,
             "v": volumes.ravel(),
