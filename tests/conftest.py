@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import leaks
+import matrices
 import together
 import warm
 
@@ -34,6 +35,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(config, items):
+    matrices.take_turns(config, items)
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist
         import workers
 
@@ -50,6 +52,7 @@ def pytest_pyfunc_call(pyfuncitem):
 @pytest.fixture(autouse=True, scope="session")
 def _mark_processes(request):
     os.environ[leaks.MARK_NAME] = leaks.MARK_VALUE
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting threads is a third of NumPy's start
     with warm.servers(runs_commands=any("cli" in item.path.parts for item in request.session.items)):
         watch = leaks.Watch()
         yield watch

@@ -12,6 +12,7 @@ HERE = Path(__file__).parent
 MACHINERY = (
     "conftest.py",
     "leaks.py",
+    "matrices.py",
     "mpi_batch.py",
     "mpi_ranks.py",
     "together.py",

@@ -17,6 +17,7 @@ import mpi_ranks
 from cobre.io.example import write_example
 from cobre.study import RunPlan, idle_workers, load_case
 from launches import start
+from matrices import every_value_once
 
 # What `cobre run` does, except that a rank that has failed takes its time to end.
 SLOW_TO_END = """
@@ -57,8 +58,7 @@ def endless(case):
     return case
 
 
-@pytest.mark.parametrize("slow", [0, 1])
-@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(("slow", "form"), every_value_once((0, 1), ("text", "json")))
 def test_rank_0_is_named_for_what_it_could_not_do_whoever_ends_first(cobre, program, case, slow, form):
     run = [program(SLOW_TO_END), slow, case, "--output", "/proc/x", "--output-format", form]
     done = cobre("launch", "-n", 2, *run, check=2)

@@ -27,6 +27,9 @@ TELLS = tuple(int(word) for word in platform.release().split(".")[:2]) >= (6, 15
 # Functions that travel to workers are nested: this module cannot be imported there.
 
 
+IN_TURN = "backend"
+
+
 @pytest.fixture(params=["shm", "tcp", "sockets"])
 def backend(request, sockets_path, monkeypatch):
     monkeypatch.syspath_prepend(sockets_path)

@@ -38,6 +38,9 @@ with create_communicator() as comm:
 """
 
 
+IN_TURN = "backend"
+
+
 @pytest.fixture(params=["shm", "tcp", "sockets", *LIBRARIES])
 def backend(request):
     return request.param

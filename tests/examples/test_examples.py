@@ -42,6 +42,9 @@ def output_of(arguments, python=sys.executable, **environ: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+IN_TURN = "launched"
+
+
 @pytest.fixture(params=["shm", "tcp", "sockets", "openmpi", "mpich"])
 def launched(request, sockets_path):
     """What rank 0 of an example prints, on each backend that is here."""

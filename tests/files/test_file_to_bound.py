@@ -13,7 +13,7 @@ from files.optimum import optimum
 from files.rare_cases import OFF_THE_TREE, RARE
 from matrices import IS_SOAK
 
-OUT_OF_SAMPLE = (203, 209, 210, 211, 217) if IS_SOAK else (203, 211)
+OUT_OF_SAMPLE = (203, 209, 210, 211, 217) if IS_SOAK else (203,)
 PATIENT = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 400}]}}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cobre.comm import run
+from matrices import every_value_once
 from mpi_ranks import LIBRARIES, launch, write_program
 from sddp.studies import digests, split_cases
 from sddp.trained import digest, trained
@@ -47,8 +48,7 @@ with create_communicator() as comm:
 """
 
 
-@pytest.mark.parametrize("n_ranks", [2, 3])
-@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(("library", "n_ranks"), every_value_once(LIBRARIES, (3, 2)))
 def test_mpi(library, n_ranks, alone, tmp_path):
     code = ON_MPI.replace("FOLDER", repr(str(Path(__file__).parent.parent)))
     done = launch(library, n_ranks, write_program(tmp_path, code))
