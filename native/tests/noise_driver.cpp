@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "fitting/elimination.hpp"
+#include "fitting/pearson.hpp"
 #include "noise/correlation.hpp"
 #include "noise/elementary.hpp"
 #include "noise/generator.hpp"
@@ -92,6 +94,26 @@ void check_correlation(Report& report) {
     }
 }
 
+void check_elimination(Report& report) {
+    std::vector<double> matrices{0.0, 2.0, 1.0, 1.0, 1.0, 2.0, 2.0, 4.0}, right{2.0, 3.0, 1.0, 1.0};
+    std::vector<std::uint8_t> is_singular(2);
+    cobre::fitting::solve({2, 2, 1}, matrices, right, is_singular);
+    report.expect(right[0] == 2.0 && right[1] == 1.0, "rows are exchanged where a pivot is 0");
+    report.expect(is_singular[0] == 0 && is_singular[1] == 1,
+                  "a singular system is marked, the others are solved");
+}
+
+void check_pearson(Report& report) {
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<double> values{1.0, 2.0, 3.0, none, 2.0, 4.0, 6.0, 1.0, 5.0, 5.0, 5.0, 5.0};
+    std::vector<double> matrix(9);
+    std::vector<std::int64_t> common(9);
+    cobre::fitting::pearson(values, 3, 4, matrix, common);
+    report.expect(std::fabs(matrix[1] - 1.0) < 1e-15, "series that go together correlate by 1");
+    report.expect(matrix[2] == 0.0 && matrix[8] == 1.0, "a constant series correlates with itself alone");
+    report.expect(common[1] == 3 && common[5] == 4, "dates that both have are counted");
+}
+
 }  // namespace
 
 int main() {
@@ -100,5 +122,7 @@ int main() {
     check_numbers(report);
     check_sampling(report);
     check_correlation(report);
+    check_elimination(report);
+    check_pearson(report);
     return report.finish();
 }
