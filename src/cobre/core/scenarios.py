@@ -45,6 +45,17 @@ class AnnualComponent:
     std_m3s: Floats
 
 
+@dataclass(frozen=True)
+class InflowResiduals:
+    """How the noise of inflows is distributed where it is not normal.
+
+    ``vectors`` has for a bootstrap, by stage index, the standardised residuals of past years ``[year, hydro]``.
+    """
+
+    kind: Literal["lognormal", "bootstrap"]
+    vectors: dict[int, Floats] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class CorrelationGroup:
     """Entities whose noises move together."""
@@ -99,6 +110,7 @@ class Scenarios:
     inflow: InflowStatistics
     lags: LagCoefficients
     annual: AnnualComponent | None = None
+    residuals: InflowResiduals | None = None
     correlation: Correlation | None = None
     openings: GivenOpenings | None = None
     external_inflow: GivenScenarios | None = None

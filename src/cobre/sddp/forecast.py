@@ -63,7 +63,11 @@ class SampledForecast:
         self._noise = np.empty((0, 0, 0))
 
     def start_iteration(self, iteration: int, first_scenario: int, n_scenarios: int) -> None:
-        self._noise = self._sampler.sample(iteration, range(first_scenario, first_scenario + n_scenarios))
+        scenarios = range(first_scenario, first_scenario + n_scenarios)
+        self._noise = self._sampler.sample(iteration, scenarios)
+        shape, source = self._nature.residual_noise, self._nature.case.config.training.scenario_source
+        if shape is not None and source.inflow == "out_of_sample":
+            shape.shape_fresh(self._noise, source.seed or 0, iteration, scenarios)
 
     def values(self, stage: int) -> Floats:
         return self._nature.values(stage, np.ascontiguousarray(self._noise[:, stage]))

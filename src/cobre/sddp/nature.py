@@ -28,6 +28,8 @@ from cobre.stochastic import (
     tree_from_rows,
 )
 from cobre.stochastic.external import Residuals
+from cobre.stochastic.inflow_rows import StatisticTable
+from cobre.stochastic.residual_noise import ResidualNoise
 
 Floats = NDArray[np.float64]
 
@@ -74,6 +76,16 @@ class Nature:
         return Correlator(self.case.scenarios.correlation, self.entities)
 
     @cached_property
+    def residual_noise(self) -> ResidualNoise | None:
+        """What makes the noise of inflows of normal noise; None where it is normal."""
+        residuals, n_hydros = self.case.scenarios.residuals, self.entities.n_hydros
+        if residuals is None:
+            return None
+        table = StatisticTable.of(self.stages, n_hydros, self.case.scenarios.inflow)
+        means = np.array([table.of_stage(stage.id)[0] for stage in self.stages]).reshape(-1, n_hydros)
+        return ResidualNoise(residuals, self.stages, means, self.inflow.sigma)
+
+    @cached_property
     def initial_lags(self) -> Floats:
         """``[component, hydro]``: inflows before the study."""
         given = self.case.initial.past_inflows
@@ -114,7 +126,10 @@ class Nature:
         if given is not None:
             return tree_from_rows(given, self.stages, n)
         seed = self.case.config.training.tree_seed
-        return generate_tree(seed, self.stages, n, self.correlator, out=out, block=block)
+        tree = generate_tree(seed, self.stages, n, self.correlator, out=out, block=block)
+        if self.residual_noise is not None:
+            self.residual_noise.shape_tree(tree, seed, block)
+        return tree
 
     def _external(self) -> dict[EntityClass, ExternalScenarios]:
         source, given = self.case.config.training.scenario_source, self.case.scenarios

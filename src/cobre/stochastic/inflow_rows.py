@@ -165,7 +165,8 @@ class _Rows:
     def check_references(self, stages: Sequence[Stage], n_hydros: int) -> None:
         unknown = (self.hydro < 0) | (self.hydro >= n_hydros)
         self.refuse(unknown, "there is no such hydro", "use ids of hydros.json", "MissingReference")
-        unknown = (self.stage_id >= 0) & ~np.isin(self.stage_id, [stage.id for stage in stages])
+        ids = [stage.id for stage in stages]
+        unknown = (self.stage_id >= min(ids, default=0)) & ~np.isin(self.stage_id, ids)
         self.refuse(unknown, "there is no such stage", "use ids of stages.json", "MissingReference")
 
     def check_unique(self) -> None:

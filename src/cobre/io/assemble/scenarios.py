@@ -16,6 +16,7 @@ from cobre.core.scenarios import (
     CorrelationGroup,
     GivenOpenings,
     GivenScenarios,
+    InflowResiduals,
     InflowStatistics,
     LagCoefficients,
     PastInflows,
@@ -55,6 +56,7 @@ def build_scenarios(files: CaseFiles, horizon: Horizon) -> Scenarios:
         )
         if len(annual)
         else None,
+        residuals=_residuals(files, horizon),
         correlation=None if files.correlation is None else _correlation(files.correlation, horizon, index),
         openings=_openings(tables["noise_openings"], horizon),
         external_inflow=_given(tables["external_inflow"], horizon, "hydro_id", "value_m3s", hydro),
@@ -75,6 +77,20 @@ def build_initial_state(files: CaseFiles) -> InitialState:
     return InitialState(
         storage,
         tuple(PastInflows(hydro[entry.hydro_id], tuple(map(float, entry.values_m3s))) for entry in past),
+    )
+
+
+def _residuals(files: CaseFiles, horizon: Horizon) -> InflowResiduals | None:
+    """The distribution of the inflows' noise; a bootstrap takes the history's, which validation has fitted."""
+    kind = "normal" if files.config.estimation is None else files.config.estimation.residuals
+    if kind == "normal":
+        return None
+    if kind == "lognormal" or files.inflow_fit is None:
+        return InflowResiduals("lognormal")
+    seasons = {stage.season_id for stage in horizon.stages}
+    by_season = {season: files.inflow_fit.residual_years(season) for season in seasons}
+    return InflowResiduals(
+        "bootstrap", {t: by_season[stage.season_id] for t, stage in enumerate(horizon.stages)}
     )
 
 

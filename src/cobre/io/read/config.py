@@ -155,10 +155,11 @@ class ModelingRecord(Record):
 class EstimationRecord(Record):
     """How inflow models are fitted to history."""
 
-    max_order: WholeNumber = 6
-    order_selection: Literal["pacf", "pacf_annual"] = "pacf"
+    max_order: Annotated[int, Field(ge=0, le=52)] = 6
+    order_selection: Literal["pacf", "pacf_annual", "aic", "bic", "fixed"] = "pacf"
     min_observations_per_season: WholeNumber = 30
     max_coefficient_magnitude: Positive | None = None
+    residuals: Literal["normal", "lognormal", "bootstrap"] = "normal"
 
 
 class BoundaryRecord(Record):

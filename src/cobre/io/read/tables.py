@@ -24,6 +24,7 @@ def read_table(folder: Path, file: TableFile, problems: Problems) -> tuple[Table
     arrow = _open(folder / file.path, file.path, problems)
     if arrow is None:
         return file.empty(), False
+    file = file.matching(arrow.column_names)
     known = {column.name for column in file.columns}
     for name in arrow.column_names:
         if name not in known:

@@ -12,6 +12,7 @@ from cobre.io.assemble.production import production_of
 from cobre.io.problems import Problems
 from cobre.io.read.columns import ABSENT
 from cobre.io.read.files import CaseFiles
+from cobre.io.validate.history import HISTORY, wants_fit
 from cobre.io.validate.modelled_settings import check_modelled_settings
 from cobre.io.validate.naming import called, listed
 from cobre.io.validate.notes import Notes
@@ -254,25 +255,24 @@ def _check_initial(files: CaseFiles, notes: Notes) -> None:
 
 
 def _check_history(files: CaseFiles, notes: Notes) -> None:
-    history = "scenarios/inflow_history.parquet"
-    if history not in files.present:
+    if HISTORY not in files.present or wants_fit(files) or _is_drawn_from(files):
         return
-    names = ("scenarios/inflow_seasonal_stats.parquet", "scenarios/inflow_ar_coefficients.parquet")
-    missing = [name for name in names if name not in files.present]
     n_rows = len(files.tables["inflow_history"])
-    if missing:
-        notes.refuse(
-            history,
-            "date",
-            n_rows,
-            f"has {n_rows} rows, but fitting an inflow model to history is not modelled yet",
-            f"give {' and '.join(missing)}, or remove the history",
-        )
-    else:
-        notes.warn(
-            history,
-            "date",
-            n_rows,
-            f"its {n_rows} rows are not used: the inflow model is given",
-            "ignore this, or remove the file",
-        )
+    notes.warn(
+        HISTORY,
+        "value_m3s",
+        n_rows,
+        f"its {n_rows} rows are not used: the inflow model is given",
+        "ignore this, or remove the file",
+    )
+
+
+def _is_drawn_from(files: CaseFiles) -> bool:
+    """Whether trajectories or openings follow the history."""
+    sources = [files.config.training.scenario_source]
+    if files.config.simulation is not None:
+        sources.append(files.config.simulation.scenario_source)
+    schemes = [source.inflow.scheme for source in sources if source is not None]
+    return "historical" in schemes or any(
+        stage.sampling_method == "historical_residuals" for stage in files.stages.stages
+    )

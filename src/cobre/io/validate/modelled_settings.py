@@ -148,11 +148,35 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
             "upper_bound_evaluation is not available yet; the statistical upper bound is computed",
             "remove it",
         )
-    if config.estimation is not None and "scenarios/inflow_history.parquet" not in files.present:
+    _check_estimation(files, notes)
+
+
+def _check_estimation(files: CaseFiles, notes: Notes) -> None:
+    estimation = files.config.estimation
+    if estimation is None:
+        return
+    has_history = "scenarios/inflow_history.parquet" in files.present
+    if estimation.residuals == "bootstrap" and not has_history:
+        notes.refuse(
+            CONFIG,
+            "estimation.residuals",
+            "bootstrap",
+            "estimation.residuals = 'bootstrap': there is no scenarios/inflow_history.parquet to draw from",
+            "add the history, or use normal or lognormal residuals",
+        )
+    if estimation.order_selection == "fixed":
+        notes.warn(
+            CONFIG,
+            "estimation.order_selection",
+            "fixed",
+            "order_selection = 'fixed' means the same as 'pacf'",
+            "use pacf, pacf_annual, aic or bic",
+        )
+    if not has_history and estimation.residuals == "normal":
         notes.warn(
             CONFIG,
             "estimation",
-            str(config.estimation),
+            str(estimation),
             "estimation has no effect: there is no scenarios/inflow_history.parquet",
             "remove it",
         )

@@ -10,6 +10,7 @@ from cobre.io.problems import Problems
 from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.naming import called, listed
+from cobre.stochastic.fitting.autocorrelation import ANNUAL_SEASONS
 
 
 def check_noise(files: CaseFiles, problems: Problems) -> None:
@@ -42,6 +43,8 @@ def _check_coverage(files: CaseFiles, problems: Problems) -> None:
         table = files.tables[name]
         have = _pairs(table)
         if table.file.path in files.damaged or (table.file.path not in files.present and not entities):
+            continue
+        if kind == "hydro" and files.lacks_fit:
             continue
         if kind == "bus" and entities and not have:
             problems.warn(
@@ -141,6 +144,10 @@ def _check_past_inflows(files: CaseFiles, problems: Problems) -> None:
     ):
         if stage_id in study:
             orders[hydro_id] = max(orders[hydro_id], lag)
+    annual = files.tables["inflow_annual"]
+    for hydro_id, stage_id in _pairs(annual):
+        if stage_id in study:
+            orders[hydro_id] = max(orders[hydro_id], ANNUAL_SEASONS)
     given = {entry.hydro_id: len(entry.values_m3s) for entry in files.initial_conditions.past_inflows}
     wanted = any(stage.state_variables.inflow_lags for stage in files.stages.stages)
     for hydro_id, order in sorted(orders.items()):
