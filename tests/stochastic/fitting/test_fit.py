@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from cobre.core.horizon import Season, SeasonDefinitions
-from cobre.stochastic.fitting import FitOptions, GivenModel, InflowHistory, fit_inflows, levels_of
+from cobre.stochastic.fitting import (
+    FitOptions,
+    GivenCoefficients,
+    GivenModel,
+    InflowHistory,
+    fit_inflows,
+    levels_of,
+)
 from cobre.stochastic.fitting.closure import close
 from cobre.stochastic.fitting.fit import fit_observations
 from cobre.stochastic.fitting.history import Observations
@@ -173,7 +180,9 @@ def test_months_and_quarters_each_get_a_model(long_history):
 def test_a_given_model_is_used_for_residuals_and_a_given_deviation_for_the_closure(long_history):
     phi, _, _ = known_process()
     values = long_history[:, : 200 * 12]
-    given = fitted(values, given=GivenModel(phi=phi, ratio=close(phi).ratio)).levels[0]
+    given = fitted(
+        values, given=GivenModel(coefficients=GivenCoefficients.classical(phi, close(phi).ratio))
+    ).levels[0]
     assert np.array_equal(given.phi, phi)
     assert given.orders.tolist() == [[1] * 12, [2] * 12, [3] * 12]
     assert np.nanstd(given.residuals) == pytest.approx(1.0, abs=0.03)
@@ -273,7 +282,7 @@ def test_the_annual_term_needs_thirteen_months_and_a_monthly_calendar():
 
 def test_a_model_that_does_not_settle_is_refused():
     values = ordinary(40)
-    given = GivenModel(phi=np.full((1, 12, 1), 1.1))
+    given = GivenModel(coefficients=GivenCoefficients.classical(np.full((1, 12, 1), 1.1)))
     (finding,) = fitted(values, given=given).errors
     assert "not stationary" in finding.message
 

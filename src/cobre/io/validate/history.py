@@ -20,6 +20,7 @@ from cobre.io.assemble.fitting.records import records_of
 from cobre.io.assemble.fitting.tables import (
     annual_table,
     correlation_document,
+    fill_ratios,
     lag_table,
     n_lags_of,
     statistics_table,
@@ -145,6 +146,9 @@ def _fill(files: CaseFiles, fit: InflowFit, horizon: Horizon, *, has_stats: bool
         observed = [h for h in range(len(ids)) if _has_records(fit, h)]
         files.tables["inflow_lags"] = lag_table(fit, stages, ids, observed)
         files.tables["inflow_annual"] = annual_table(fit, stages, ids, observed)
+    else:
+        for level in fit.levels:
+            fill_ratios(files, horizon, level.level, level.ratio)
     if not has_stats:
         before = horizon.pre_study_stages
         files.tables["inflow_stats"] = statistics_table(fit, stages, before, ids, n_lags_of(fit))

@@ -22,11 +22,12 @@ from cobre.stochastic.fitting.calendar import levels_of
 from cobre.stochastic.fitting.findings import Finding
 from cobre.stochastic.fitting.fit import fit_inflows
 from cobre.stochastic.fitting.history import InflowHistory, observe, windows_of_dates
-from cobre.stochastic.fitting.model import FitOptions, GivenModel, InflowFit, LevelFit
+from cobre.stochastic.fitting.model import FitOptions, GivenCoefficients, GivenModel, InflowFit, LevelFit
 
 __all__ = [
     "Finding",
     "FitOptions",
+    "GivenCoefficients",
     "GivenModel",
     "InflowFit",
     "InflowHistory",

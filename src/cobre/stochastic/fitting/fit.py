@@ -20,7 +20,14 @@ from cobre.stochastic.fitting.equations import (
 )
 from cobre.stochastic.fitting.findings import Finding
 from cobre.stochastic.fitting.history import InflowHistory, Observations, observe
-from cobre.stochastic.fitting.model import DEFAULT_PROFILE, FitOptions, GivenModel, InflowFit, LevelFit
+from cobre.stochastic.fitting.model import (
+    DEFAULT_PROFILE,
+    FitOptions,
+    GivenCoefficients,
+    GivenModel,
+    InflowFit,
+    LevelFit,
+)
 from cobre.stochastic.fitting.orders import information_orders, significant_orders
 from cobre.stochastic.fitting.quality import check_counts, check_gaps, check_kinds, check_values
 from cobre.stochastic.fitting.reductions import Reduction, coefficients_of, reduce_orders
@@ -84,15 +91,18 @@ def _fit_level(
     findings += check_counts(observations, statistics, used, options.min_observations)
     findings += check_kinds(observations, statistics, used)
     series = CentredSeries.of(observations.series, statistics.mean_m3s, statistics.std_m3s)
-    model = _given_coefficients(given, statistics) or _coefficients(
-        observations, statistics, series, options, findings
-    )
+    if given.coefficients is not None:
+        model = _given(given.coefficients)
+    else:
+        model = _coefficients(observations, statistics, series, options, findings)
     # The deviations that the study uses: a closure over others would not keep them.
     std = statistics.std_m3s if given.std_m3s is None else given.std_m3s
     effective = effective_coefficients(model.phi, model.psi, std, model.annual_std)
     closure, radius = close(effective), spectral_radius(effective)
     findings += _stationarity_findings(closure, radius)
-    ratio = closure.ratio if given.ratio is None else given.ratio
+    ratio = closure.ratio
+    if given.coefficients is not None:
+        ratio = np.where(np.isnan(given.coefficients.ratio), ratio, given.coefficients.ratio)
     left = residuals(series, model.phi, model.psi, model.annual_std)
     scale = np.tile(ratio, (1, observations.n_years))
     return LevelFit(
@@ -125,21 +135,18 @@ class _Coefficients:
     reductions: tuple[Reduction, ...] = ()
 
 
-def _given_coefficients(given: GivenModel, statistics: SeasonStatistics) -> _Coefficients | None:
-    if given.phi is None:
-        return None
-    none = np.zeros_like(statistics.std_m3s)
+def _given(given: GivenCoefficients) -> _Coefficients:
+    shape, n_lags = given.phi.shape[:2], given.phi.shape[2]
     is_used = given.phi != 0.0
-    orders = np.where(is_used.any(axis=2), is_used.shape[2] - np.argmax(is_used[:, :, ::-1], axis=2), 0)
-    blank = np.full((*none.shape, 0), np.nan)
+    orders = n_lags - np.argmax(is_used[:, :, ::-1], axis=2) if n_lags else np.zeros(shape, dtype=np.int64)
     return _Coefficients(
-        orders if is_used.shape[2] else none.astype(np.int64),
+        np.where(is_used.any(axis=2), orders, 0),
         given.phi,
-        none if given.psi is None else given.psi,
-        none if given.annual_mean_m3s is None else given.annual_mean_m3s,
-        none if given.annual_std_m3s is None else given.annual_std_m3s,
-        blank,
-        np.ones((*none.shape, 1)),
+        given.psi,
+        given.annual_mean_m3s,
+        given.annual_std_m3s,
+        np.full((*shape, 0), np.nan),
+        np.ones((*shape, 1)),
     )
 
 

@@ -14,7 +14,7 @@ from cobre.stochastic.fitting.history import Observations
 from cobre.stochastic.fitting.reductions import Reduction
 from cobre.stochastic.fitting.statistics import SeasonStatistics
 
-__all__ = ["FitOptions", "GivenModel", "InflowFit", "LevelFit", "ResidualKind"]
+__all__ = ["FitOptions", "GivenCoefficients", "GivenModel", "InflowFit", "LevelFit", "ResidualKind"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -39,15 +39,30 @@ class FitOptions:
 
 
 @dataclass(frozen=True, eq=False)
+class GivenCoefficients:
+    """Coefficients of a level that a case gives; (hydros, seasons) but for ``phi`` (hydros, seasons, P)."""
+
+    phi: Floats
+    ratio: Floats
+    """NaN where it is to be derived."""
+    psi: Floats
+    annual_mean_m3s: Floats
+    annual_std_m3s: Floats
+
+    @classmethod
+    def classical(cls, phi: Floats, ratio: Floats | None = None) -> GivenCoefficients:
+        """Without an annual term."""
+        none = np.zeros(phi.shape[:2])
+        return cls(phi, np.full_like(none, np.nan) if ratio is None else ratio, none, none, none)
+
+
+@dataclass(frozen=True, eq=False)
 class GivenModel:
-    """What the case gives of a level instead of having it fitted, (hydros, seasons, ...); None: fit it."""
+    """What the case gives of a level instead of having it fitted; None: fit it."""
 
     std_m3s: Floats | None = None
-    phi: Floats | None = None
-    ratio: Floats | None = None
-    psi: Floats | None = None
-    annual_mean_m3s: Floats | None = None
-    annual_std_m3s: Floats | None = None
+    """(hydros, seasons)."""
+    coefficients: GivenCoefficients | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cobre.core.horizon import PreStudyStage, Stage
+from cobre.core.horizon import Horizon, PreStudyStage, Stage
+from cobre.io.assemble.system import entity_indices
 from cobre.io.read.columns import Table, TableFile
+from cobre.io.read.files import CaseFiles
 from cobre.io.read.scenarios.correlation import (
     CorrelatedEntity,
     CorrelationFile,
@@ -21,8 +24,16 @@ from cobre.io.read.scenarios.inflow_ar_coefficients import FILE as LAGS
 from cobre.io.read.scenarios.inflow_seasonal_stats import FILE as STATS
 from cobre.stochastic.fitting import InflowFit, LevelFit
 from cobre.stochastic.fitting.autocorrelation import ANNUAL_SEASONS
+from cobre.stochastic.fitting.calendar import Level
 
-__all__ = ["annual_table", "correlation_document", "lag_table", "n_lags_of", "statistics_table"]
+__all__ = [
+    "annual_table",
+    "correlation_document",
+    "fill_ratios",
+    "lag_table",
+    "n_lags_of",
+    "statistics_table",
+]
 
 GROUP = "hydros"
 
@@ -128,6 +139,21 @@ def correlation_document(
         },
         schedule=schedule,
     )
+
+
+def fill_ratios(files: CaseFiles, horizon: Horizon, level: Level, ratio: NDArray[np.float64]) -> None:
+    """Put ratios (hydros, seasons) into the rows of coefficients of this level that have none."""
+    table, index = files.tables["inflow_lags"], entity_indices(files)["hydro"]
+    filled = table["residual_std_ratio"].copy()
+    seasons = {stage.id: level.position(stage.season_id) for stage in horizon.stages}
+    for row in np.flatnonzero(np.isnan(filled)).tolist():
+        stage_id, hydro_id = int(table["stage_id"][row]), int(table["hydro_id"][row])
+        season = seasons.get(stage_id)
+        if season is not None:
+            filled[row] = ratio[index[hydro_id], season]
+        elif stage_id not in seasons:
+            filled[row] = 1.0  # before the study: its inflows are given
+    files.tables["inflow_lags"] = Table(table.file, {**table.columns, "residual_std_ratio": filled})
 
 
 def _places_before(fit: InflowFit, first: Stage, n_lags: int) -> Iterator[tuple[int, tuple[LevelFit, int]]]:
