@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cobre.core.config import Config
 from cobre.core.entities import System
 from cobre.core.horizon import Horizon
-from cobre.core.scenarios import PastInflows, Scenarios
+from cobre.core.scenarios import InflowObservation, PastInflows, Scenarios
 from cobre.core.tables import Tables
 
 
@@ -21,6 +21,8 @@ class InitialState:
     storage_hm3: NDArray[np.float64]
     """``[hydro]``."""
     past_inflows: tuple[PastInflows, ...] = ()
+    observations: tuple[InflowObservation, ...] = ()
+    """Inflows of days before the study, in the season under way."""
 
 
 @dataclass(frozen=True)

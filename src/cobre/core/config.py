@@ -50,12 +50,15 @@ class CutSelection:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSource:
-    """Where forward trajectories take their noise from."""
+    """Where the trajectories of training or of a simulation take their noise from."""
 
     inflow: Scheme = "in_sample"
     load: Scheme = "in_sample"
     ncs: Scheme = "in_sample"
     seed: int | None = None
+    """Of fresh noise."""
+    historical_years: tuple[int, ...] | None = None
+    """Years of the inflow history that may be repeated; None: all that are complete."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -103,6 +104,29 @@ class PastInflows:
     values_m3s: tuple[float, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class InflowObservation:
+    """Mean inflow of one hydro from ``start_date`` until before ``end_date``, observed before the study."""
+
+    hydro: int
+    start_date: dt.date
+    end_date: dt.date
+    value_m3s: float
+
+
+@dataclass(frozen=True)
+class InflowRecords:
+    """Observed inflows, sorted by hydro and start: each is the mean over a window of days, counted from 1970-01-01.
+
+    The end is exclusive; windows of one hydro do not overlap.
+    """
+
+    hydro: Indices
+    start_day: Indices
+    end_day: Indices
+    value_m3s: Floats
+
+
 @dataclass(frozen=True)
 class Scenarios:
     """All of it; None where the case has no such file."""
@@ -116,3 +140,6 @@ class Scenarios:
     external_inflow: GivenScenarios | None = None
     external_load: GivenScenarios | None = None
     external_ncs: GivenScenarios | None = None
+    history: InflowRecords | None = None
+    external_sets_statistics: bool = False
+    """Whether external scenarios set mean and deviation also where the case gives statistics (format 0.18)."""

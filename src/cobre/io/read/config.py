@@ -58,11 +58,14 @@ class SchemeRecord(ClosedRecord):
     scheme: Literal["in_sample", "out_of_sample", "external", "historical"] = "in_sample"
 
 
+Year = Annotated[int, Field(ge=1, le=9998)]
+
+
 class YearRange(Record):
     """First and last year of history to draw from."""
 
-    first: Annotated[int, Field(alias="from")]
-    last: Annotated[int, Field(alias="to")]
+    first: Annotated[Year, Field(alias="from")]
+    last: Annotated[Year, Field(alias="to")]
 
 
 def _years_form(value: Any) -> str:
@@ -70,12 +73,12 @@ def _years_form(value: Any) -> str:
 
 
 class ScenarioSourceRecord(Record):
-    """Where forward trajectories take their noise from."""
+    """Where trajectories take their noise from."""
 
     seed: Seed | None = None
     historical_years: (
         Annotated[
-            Annotated[tuple[int, ...], Tag("list")] | Annotated[YearRange, Tag("range")],
+            Annotated[tuple[Year, ...], Tag("list")] | Annotated[YearRange, Tag("range")],
             Discriminator(_years_form),
         ]
         | None

@@ -44,7 +44,15 @@ def _check_order(stages: Sequence[Period], problems: Problems) -> None:
             continue
         place = {"entity": f"stage {second.id}", "field": "start_date", "value": str(second.start_date)}
         text = f"starts on {second.start_date}, while stage {first.id} ends on {first.end_date}"
-        if second.start_date < first.end_date:
+        if second.start_date < first.end_date and _is_coarser(first, second):
+            problems.warn(
+                "StageMismatch",
+                FILE,
+                f"{text}: the days in between belong to both",
+                f"start it on {first.end_date} if that is not meant",
+                **place,
+            )
+        elif second.start_date < first.end_date:
             problems.error("StageMismatch", FILE, text, f"start it on {first.end_date}", **place)
         elif second.id == first.id + 1:
             problems.warn(
@@ -54,6 +62,13 @@ def _check_order(stages: Sequence[Period], problems: Problems) -> None:
                 f"start it on {first.end_date} if that is not meant",
                 **place,
             )
+
+
+def _is_coarser(first: Period, second: Period) -> bool:
+    """Whether a stage begins a part of the study with longer stages: weeks that reach into the month after them."""
+    lengths = [(stage.end_date - stage.start_date).days for stage in (first, second)]
+    is_other_season = None not in (first.season_id, second.season_id) and first.season_id != second.season_id
+    return is_other_season and lengths[1] >= 2 * lengths[0] and second.end_date > first.end_date
 
 
 def _check_seasons(files: CaseFiles, stages: Sequence[StageRecord], problems: Problems) -> None:

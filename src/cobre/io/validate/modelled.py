@@ -15,10 +15,10 @@ from cobre.io.read.files import CaseFiles
 from cobre.io.validate.history import HISTORY, wants_fit
 from cobre.io.validate.modelled_settings import check_modelled_settings
 from cobre.io.validate.naming import called, listed
+from cobre.io.validate.noise_members import sources_of
 from cobre.io.validate.notes import Notes
 
 STAGES, HYDROS, INITIAL = "stages.json", "system/hydros.json", "initial_conditions.json"
-UNAVAILABLE_METHODS = ("qmc_sobol", "qmc_halton", "historical_residuals")
 
 
 def check_modelled(files: CaseFiles, problems: Problems) -> None:
@@ -61,17 +61,8 @@ def _check_stages(files: CaseFiles, notes: Notes) -> None:
                 STAGES,
                 "sampling_method",
                 method,
-                "sampling_method = 'selective' needs a given tree",
+                "sampling_method = 'selective' needs a given tree: cuts count all openings alike yet",
                 "add scenarios/noise_openings.parquet, or use saa",
-                entity,
-            )
-        elif not has_tree and method in UNAVAILABLE_METHODS:
-            notes.refuse(
-                STAGES,
-                "sampling_method",
-                method,
-                f"sampling_method = {method!r} is not available yet",
-                "use saa or lhs, or give the tree in scenarios/noise_openings.parquet",
                 entity,
             )
     _check_state_variables(files, bool(n_lags), notes)
@@ -242,14 +233,14 @@ def _check_initial(files: CaseFiles, notes: Notes) -> None:
                 f"hydro {past.hydro_id}",
             )
     n_lags = len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"])
-    for each in initial.recent_observations:
-        report = notes.refuse if n_lags else notes.warn
-        report(
+    for each in initial.recent_observations if not n_lags else ():
+        notes.warn(
             INITIAL,
             "recent_observations.value_m3s",
             each.value_m3s,
-            f"recent_observations = {each.value_m3s:g} m3/s from {each.start_date} to {each.end_date} is not used",
-            "start the study with a season, and remove recent_observations",
+            f"recent_observations = {each.value_m3s:g} m3/s from {each.start_date} to {each.end_date} is not used: "
+            "the inflow model has no lags",
+            "remove it, or ignore this",
             f"hydro {each.hydro_id}",
         )
 
@@ -269,10 +260,7 @@ def _check_history(files: CaseFiles, notes: Notes) -> None:
 
 def _is_drawn_from(files: CaseFiles) -> bool:
     """Whether trajectories or openings follow the history."""
-    sources = [files.config.training.scenario_source]
-    if files.config.simulation is not None:
-        sources.append(files.config.simulation.scenario_source)
-    schemes = [source.inflow.scheme for source in sources if source is not None]
+    schemes = [source.inflow.scheme for source in sources_of(files).values()]
     return "historical" in schemes or any(
         stage.sampling_method == "historical_residuals" for stage in files.stages.stages
     )

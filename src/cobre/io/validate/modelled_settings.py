@@ -7,7 +7,6 @@ from cobre.io.read.files import CaseFiles
 from cobre.io.validate.notes import Notes
 
 CONFIG = "config.json"
-FORWARD_SCHEMES = ("in_sample", "out_of_sample", "external")
 
 
 def check_modelled_settings(files: CaseFiles, notes: Notes) -> None:
@@ -63,31 +62,6 @@ def _check_training(files: CaseFiles, notes: Notes) -> None:
             selection.basis_activity_window,
             "basis_activity_window is not used; it only concerns speed",
             "remove it",
-        )
-    _check_schemes(files, notes)
-
-
-def _check_schemes(files: CaseFiles, notes: Notes) -> None:
-    source = files.config.training.scenario_source
-    if source is None:
-        return
-    for name in ("inflow", "load", "ncs"):
-        scheme = getattr(source, name).scheme
-        if scheme not in FORWARD_SCHEMES:
-            notes.refuse(
-                CONFIG,
-                f"training.scenario_source.{name}.scheme",
-                scheme,
-                f"{name}.scheme = {scheme!r} is not available yet",
-                f"use {', '.join(FORWARD_SCHEMES)}",
-            )
-    if source.historical_years is not None:
-        notes.warn(
-            CONFIG,
-            "training.scenario_source.historical_years",
-            str(source.historical_years),
-            "historical_years have no effect without the historical scheme",
-            "remove them",
         )
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from cobre.io.problems import Problems
 from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
+from cobre.io.validate.external_rows import check_external_rows, stated_by_scenarios
 from cobre.io.validate.naming import called, listed
+from cobre.io.validate.noise_members import CLASSES, members_of
 from cobre.stochastic.fitting.autocorrelation import ANNUAL_SEASONS
 
 
@@ -20,7 +22,7 @@ def check_noise(files: CaseFiles, problems: Problems) -> None:
     _check_past_inflows(files, problems)
     _check_matrices(files, problems)
     _check_openings(files, problems)
-    _check_external(files, problems)
+    check_external_rows(files, problems)
 
 
 def _pairs(table: Table) -> set[tuple[int, int]]:
@@ -41,7 +43,7 @@ def _check_coverage(files: CaseFiles, problems: Problems) -> None:
         ),
     ):
         table = files.tables[name]
-        have = _pairs(table)
+        have = _pairs(table) | stated_by_scenarios(files, name)
         if table.file.path in files.damaged or (table.file.path not in files.present and not entities):
             continue
         if kind == "hydro" and files.lacks_fit:
@@ -196,45 +198,11 @@ def _check_matrices(files: CaseFiles, problems: Problems) -> None:
                 )
 
 
-def _check_external(files: CaseFiles, problems: Problems) -> None:
-    """Where a class takes its noise from a file, every stage has every entity of it in every scenario."""
-    source, load = files.config.training.scenario_source, files.tables["load_stats"]
-    members = {
-        "inflow": {hydro.id for hydro in files.hydros.hydros},
-        "load": set(load["bus_id"][load["std_mw"] > 0.0].tolist()),
-        "ncs": set(files.tables["non_controllable_stats"]["ncs_id"].tolist()),
-    }
-    for name, wanted in members.items():
-        table = files.tables[f"external_{name}"]
-        is_used = source is not None and getattr(source, name).scheme == "external"
-        if not is_used or not len(table) or {"stages.json", table.file.path} & files.damaged:
-            continue
-        ids = table[table.file.key[2]]
-        for stage in sorted(stage.id for stage in files.stages.stages):
-            mine = (table["stage_id"] == stage) & np.isin(ids, sorted(wanted))
-            scenarios = np.unique(table["scenario_id"][mine])
-            expected = len(scenarios) * len(wanted)
-            is_counted = np.array_equal(scenarios, np.arange(len(scenarios)))
-            if len(scenarios) and is_counted and np.count_nonzero(mine) == expected:
-                continue
-            problems.error(
-                "CoverageMismatch",
-                table.file.path,
-                f"has {np.count_nonzero(mine)} values for {len(scenarios)} scenarios of {len(wanted)} entities",
-                "number scenarios from 0 and give every entity once in each",
-                entity=f"stage {stage}",
-                field="scenario_id",
-                value=len(scenarios),
-            )
-
-
 def _check_openings(files: CaseFiles, problems: Problems) -> None:
     table = files.tables["noise_openings"]
     if not len(table) or {"stages.json", table.file.path} & files.damaged:
         return
-    load, sources = files.tables["load_stats"], files.tables["non_controllable_stats"]
-    noisy_buses = len(set(load["bus_id"][load["std_mw"] > 0.0].tolist()))
-    n_entities = len(files.hydros.hydros) + noisy_buses + len(set(sources["ncs_id"].tolist()))
+    n_entities = sum(len(members_of(files, name)) for name in CLASSES)
     highest = int(table["entity_index"].max())
     if highest >= n_entities or int(table["entity_index"].min()) < 0:
         problems.error(
