@@ -22,24 +22,34 @@ if TYPE_CHECKING:
         WorkerError,
     )
     from cobre.study import (
+        Case,
         CaseLoader,
         Policy,
         ProgressEvent,
+        Results,
+        SimulationResult,
         TrainingResult,
         WorkerInfo,
         load_case,
+        load_results,
+        simulate,
+        simulate_async,
         train,
+        train_async,
         validate,
     )
 
 __all__ = [
     "BackendError",
+    "Case",
     "CaseLoader",
     "CobreError",
     "CommError",
     "IOError",
     "Policy",
     "ProgressEvent",
+    "Results",
+    "SimulationResult",
     "SolverError",
     "TrainingResult",
     "ValidationError",
@@ -48,19 +58,30 @@ __all__ = [
     "comm",
     "errors",
     "load_case",
+    "load_results",
+    "simulate",
+    "simulate_async",
     "train",
+    "train_async",
     "validate",
 ]
 
 _SUBMODULES = ("comm", "errors")
 _STUDY = (
+    "Case",
     "CaseLoader",
     "Policy",
     "ProgressEvent",
+    "Results",
+    "SimulationResult",
     "TrainingResult",
     "WorkerInfo",
     "load_case",
+    "load_results",
+    "simulate",
+    "simulate_async",
     "train",
+    "train_async",
     "validate",
 )
 

@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.representation import named_parts
+
 EntityClass = Literal["inflow", "load", "ncs"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -143,3 +145,5 @@ class Scenarios:
     history: InflowRecords | None = None
     external_sets_statistics: bool = False
     """Whether external scenarios set mean and deviation also where the case gives statistics (format 0.18)."""
+
+    __repr__ = named_parts

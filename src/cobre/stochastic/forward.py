@@ -111,7 +111,9 @@ class ForwardSampler:
                 file = f"scenarios/external_{name}_scenarios.parquet"
                 raise _refused(name, scheme, "needs scenarios", f"give {file}")
             if scheme == "historical" and name != "inflow":
-                raise _refused(name, scheme, "is for inflows only", "use another scheme")
+                raise _refused(
+                    name, scheme, "is for inflows only", "use in_sample, out_of_sample or external"
+                )
             if scheme == "historical" and self.windows is None:
                 raise _refused(name, scheme, "needs a history", "give scenarios/inflow_history.parquet")
 

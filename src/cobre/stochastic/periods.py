@@ -113,7 +113,7 @@ class StageCalendar:
                 raise refused(
                     stage,
                     "has a shorter season than the stage before it, and the inflow model has lags",
-                    "let seasons only become longer, or use an inflow model without lags",
+                    "none in the case: lags over seasons that become shorter are not modelled",
                 )
             if now == before:
                 self._check_pair(t, self.levels[now])
@@ -125,14 +125,14 @@ class StageCalendar:
             raise refused(
                 stage,
                 f"follows a stage of {before.start:%B %Y}, so that no stage stands for a month between them",
-                "let every month of the study be the season of a stage",
+                "give the stage of every month the season of that month",
             )
         lengths = [(period.end - period.start).days for period in (before, now)]
         if level.cycle_type == "custom" and max(lengths) > UNEVEN * min(lengths):
             raise refused(
                 stage,
                 f"has a season of {lengths[1]} days after one of {lengths[0]} days, and the inflow model has lags",
-                "use seasons of about one length, or an inflow model without lags",
+                "none in the case: lags over seasons of different lengths in one cycle are not modelled",
             )
 
 

@@ -157,5 +157,5 @@ def _without_file(file: str, scheme: str) -> ValidationError:
         f"the scenario source is {scheme}, but the case has no scenarios/{file}.parquet",
         kind="MissingFile",
         context={"file": f"scenarios/{file}.parquet", "scheme": scheme},
-        suggestion="add the file, or use in_sample or out_of_sample",
+        suggestion="add the file",
     )

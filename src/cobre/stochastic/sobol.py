@@ -28,7 +28,7 @@ def sobol_directions(n_dimensions: int) -> NDArray[np.uint32]:
             f"Sobol points have at most {MAX_SOBOL_DIMENSIONS} dimensions, and the study needs {n_dimensions}",
             kind="OutOfRange",
             context={"file": "stages.json", "field": "sampling_method", "dimensions": n_dimensions},
-            suggestion="use lhs or saa",
+            suggestion="give the openings in scenarios/noise_openings.parquet",
         )
     directions = np.empty((n_dimensions, _BITS), dtype=np.uint32)
     noise.sobol_directions((files("cobre.stochastic") / _TABLE).read_bytes(), directions)

@@ -161,5 +161,5 @@ def _check_stages(stages: Sequence[Stage], windows: HistoricalWindows | None) ->
                 f"stage {stage.id} has the sampling method {method!r}, but there is no inflow history",
                 kind="MissingFile",
                 context={"stage_id": stage.id, "sampling_method": method},
-                suggestion="give scenarios/inflow_history.parquet, or use another method",
+                suggestion="give scenarios/inflow_history.parquet, or the openings in scenarios/noise_openings.parquet",
             )

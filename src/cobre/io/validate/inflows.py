@@ -92,7 +92,7 @@ def _check_windows(
             CONFIG,
             f"{phase}: {windows.n_windows} windows of the history serve {n_trajectories} trajectories, so that some "
             "trajectories are the same",
-            "use fewer trajectories, or more years",
+            "nothing, if that is meant; more years give more different trajectories",
             field=field,
             value=windows.n_windows,
         )

@@ -47,7 +47,7 @@ def _check_schemes(files: CaseFiles, phase: str, source: ScenarioSourceRecord, p
                 "IncompatibleSettings",
                 CONFIG,
                 f"{phase}: {name}.scheme is historical, but only inflows have a history",
-                "use in_sample, out_of_sample or external",
+                f"say where the noise of {name} comes from: in_sample, out_of_sample or external",
                 field=f"{field}.{name}.scheme",
                 value="historical",
             )
@@ -56,7 +56,7 @@ def _check_schemes(files: CaseFiles, phase: str, source: ScenarioSourceRecord, p
             "MissingFile",
             HISTORY,
             f"is missing, but {field}.inflow.scheme is historical",
-            "add the file, or choose another scheme",
+            "add the file",
             field=f"{field}.inflow.scheme",
             value="historical",
         )
@@ -108,7 +108,7 @@ def _check_external_files(files: CaseFiles, problems: Problems) -> None:
                 "MissingFile",
                 table.file.path,
                 f"is missing, but {wanted[0]}.scenario_source.{name}.scheme is external",
-                "add the file, or choose another scheme",
+                "add the file",
                 field=f"{wanted[0]}.scenario_source.{name}.scheme",
                 value="external",
             )
@@ -135,7 +135,7 @@ def _check_methods(files: CaseFiles, problems: Problems) -> None:
                 "MissingFile",
                 HISTORY,
                 f"is missing, but stage {listed(wanting)} has sampling_method = 'historical_residuals'",
-                "add the file, or use another method",
+                "add the file, or give the openings in scenarios/noise_openings.parquet",
                 entity=f"stage {wanting[0]}",
                 field="sampling_method",
                 value="historical_residuals",
@@ -148,7 +148,7 @@ def _check_methods(files: CaseFiles, problems: Problems) -> None:
             STAGES,
             f"the method of stage {listed(special)} is for openings; trajectories of {' and '.join(fresh)} with "
             "fresh noise are drawn independently there",
-            "nothing, or use saa, lhs, qmc_sobol or qmc_halton",
+            "nothing, if that is meant",
             entity=f"stage {special[0]}",
             field="sampling_method",
             value=next(s.sampling_method for s in stages if s.id == special[0]),
@@ -167,7 +167,7 @@ def _check_points(files: CaseFiles, problems: Problems) -> None:
             "OutOfRange",
             STAGES,
             f"Sobol points have at most {MAX_SOBOL_DIMENSIONS} dimensions, and the study has {n_entities} noises",
-            "use lhs or saa",
+            "give the openings in scenarios/noise_openings.parquet",
             entity=f"stage {sobol[0].id}",
             field="sampling_method",
             value=sobol[0].sampling_method,
@@ -179,7 +179,7 @@ def _check_points(files: CaseFiles, problems: Problems) -> None:
             STAGES,
             f"stage {listed(s.id for s in uneven)} has a number of Sobol points that is no power of two, so that they "
             "are not spread evenly",
-            "set num_scenarios to a power of two",
+            "set num_scenarios to a power of two, if evenly spread points are meant",
             entity=f"stage {uneven[0].id}",
             field="num_scenarios",
             value=uneven[0].num_scenarios,
