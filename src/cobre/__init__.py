@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     )
     from cobre.study import (
         CaseLoader,
+        FitResult,
         Policy,
         ProgressEvent,
         TrainingResult,
         WorkerInfo,
+        fit,
         load_case,
         train,
         validate,
@@ -37,6 +39,7 @@ __all__ = [
     "CaseLoader",
     "CobreError",
     "CommError",
+    "FitResult",
     "IOError",
     "Policy",
     "ProgressEvent",
@@ -47,6 +50,7 @@ __all__ = [
     "WorkerInfo",
     "comm",
     "errors",
+    "fit",
     "load_case",
     "train",
     "validate",
@@ -55,10 +59,12 @@ __all__ = [
 _SUBMODULES = ("comm", "errors")
 _STUDY = (
     "CaseLoader",
+    "FitResult",
     "Policy",
     "ProgressEvent",
     "TrainingResult",
     "WorkerInfo",
+    "fit",
     "load_case",
     "train",
     "validate",

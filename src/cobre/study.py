@@ -15,20 +15,27 @@ from cobre.comm import GroupMember, LocalCommunicator, emit, run
 from cobre.core.case import Case
 from cobre.errors import CobreError, WorkerError
 from cobre.io import ValidationReport
+from cobre.io.fitted import DEFAULT_SERIES, FitResult, fit_case
 from cobre.io.results import TrainingRecord, find_results, read_training
 from cobre.io.write import begin, finish, write_training
+from cobre.io.write.fit_plots import check_plots, write_plots
+from cobre.io.write.fitted import fit_document, write_fit
 from cobre.sddp.events import ProgressEvent
 from cobre.sddp.policy import Policy
 from cobre.sddp.result import TrainingResult, WorkerInfo
 from cobre.sddp.sharing import share
 from cobre.sddp.training import train as train_on
+from cobre.stochastic.fitting.diagnostics import FEWEST_SERIES
 
 __all__ = [
     "CaseLoader",
+    "FitResult",
     "Policy",
     "ProgressEvent",
     "TrainingResult",
     "WorkerInfo",
+    "fit",
+    "fit_document",
     "load_case",
     "train",
     "validate",
@@ -75,6 +82,35 @@ def validate(
 ) -> ValidationReport:
     """Every error and warning about a case directory; raises only if there is no such folder."""
     return io.validate(path, config_overrides)
+
+
+def fit(
+    case: str | PathLike[str],
+    output: str | PathLike[str] | None = None,
+    config_overrides: Mapping[str, Any] | None = None,
+    n_series: int = DEFAULT_SERIES,
+    plots: bool = False,
+) -> FitResult:
+    """Fit the inflow model of a case directory to its history, and judge it by ``n_series`` synthetic series.
+
+    ``n_series`` is 100 or more, or 0 to leave the judging out. Nothing is written unless ``output`` names a folder: the
+    fitted model as files of a case, a report, tables of diagnostics, and pictures if ``plots``.
+    """
+    if n_series and n_series < FEWEST_SERIES:
+        raise CobreError(
+            f"{n_series} synthetic series are too few to judge a model by",
+            kind="OutOfRange",
+            context={"n_series": n_series},
+            suggestion=f"draw {FEWEST_SERIES} or more, or 0 for none",
+        )
+    if plots:
+        check_plots()
+    result = fit_case(case, config_overrides, n_series)
+    if output is not None:
+        write_fit(Path(output), result)
+        if plots:
+            write_plots(Path(output), result)
+    return result
 
 
 def train(

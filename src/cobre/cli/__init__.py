@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, Command] = {
     "init": Command("cobre.cli.init", "write an example case to start from"),
     "run": Command("cobre.cli.run", "train the policy of a case, on one process or many"),
     "validate": Command("cobre.cli.validate", "check a case and say everything that is wrong with it"),
+    "fit": Command("cobre.cli.fit", "fit the inflow model of a case to its history and judge it"),
     "summary": Command("cobre.cli.summary", "show the outcome of a run again"),
     "report": Command("cobre.cli.report", "print everything a run recorded as JSON"),
     "schema": Command("cobre.cli.schema", "write JSON Schemas of the files of a case"),

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from cobre.core.files import write_atomically
+from cobre.io.write.encoding import json_bytes, parquet_bytes
 
 CONVERGENCE = "training/convergence.parquet"
 METADATA = "training/metadata.json"
@@ -22,17 +20,11 @@ def write_training(
     folder: Path, convergence: pa.Table, metadata: Mapping[str, Any], timings: Mapping[str, float]
 ) -> list[Path]:
     """Write the convergence history, what was run and how it ended, and where the time went; the files' paths."""
-    table = io.BytesIO()
-    pq.write_table(convergence, table)
     contents = {
-        CONVERGENCE: table.getvalue(),
-        METADATA: _json(metadata),
-        TIMINGS: _json(timings),
+        CONVERGENCE: parquet_bytes(convergence),
+        METADATA: json_bytes(metadata),
+        TIMINGS: json_bytes(timings),
     }
     for name, data in contents.items():
         write_atomically(folder / name, data)
     return [folder / name for name in contents]
-
-
-def _json(value: Mapping[str, Any]) -> bytes:
-    return json.dumps(value, indent=2, sort_keys=True, allow_nan=False).encode() + b"\n"
