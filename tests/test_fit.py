@@ -26,6 +26,7 @@ def test_it_gives_orders_and_a_verdict_per_plant(folder):
     assert [len(orders) for orders in result.orders] == [12, 12]
     assert [verdict.word for verdict in result.verdicts] == ["good", "good"]
     assert result.diagnostics[0].n_series >= 100
+    assert repr(result) == "FitResult(fitted 2 plants: 2 good)"
     assert not (folder / "output").exists()
 
 

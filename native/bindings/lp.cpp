@@ -268,6 +268,8 @@ public:
         all["chains"] = c.chains;
         all["iterations"] = c.iterations;
         all["retries"] = c.retries;
+        for (std::size_t k = 0; k < c.recovered.size(); ++k)
+            all[("recovered_" + std::to_string(k + 2)).c_str()] = c.recovered[k];
         return all;
     }
 

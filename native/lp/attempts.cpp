@@ -1,4 +1,5 @@
 // What happens when HiGHS does not find an optimum at the first attempt.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -69,6 +70,9 @@ Status Solver::retry(Status first, int& attempts) {
         if (is_verdict(status) && status == before) break;
     }
     if (attempts > 1) set_base_options();
+    if (attempts > 1 && status == Status::optimal)
+        ++counters_.recovered[std::min<std::size_t>(static_cast<std::size_t>(attempts) - 2,
+                                                    counters_.recovered.size() - 1)];
     if (status == Status::failed && spent() >= settings_.retry_seconds) return Status::out_of_time;
     return status;
 }

@@ -5,6 +5,7 @@
 // instance solved before has no part in them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -86,6 +87,8 @@ struct Counters {
     std::int64_t chains = 0;
     std::int64_t iterations = 0;
     std::int64_t retries = 0;
+    // Solves that needed retries and then succeeded, by the attempt that did: 2, 3, ... in places 0, 1, ...
+    std::array<std::int64_t, 6> recovered{};
 };
 
 class Solver {

@@ -22,20 +22,28 @@ if TYPE_CHECKING:
         WorkerError,
     )
     from cobre.study import (
+        Case,
         CaseLoader,
         FitResult,
         Policy,
         ProgressEvent,
+        Results,
+        SimulationResult,
         TrainingResult,
         WorkerInfo,
         fit,
         load_case,
+        load_results,
+        simulate,
+        simulate_async,
         train,
+        train_async,
         validate,
     )
 
 __all__ = [
     "BackendError",
+    "Case",
     "CaseLoader",
     "CobreError",
     "CommError",
@@ -43,6 +51,8 @@ __all__ = [
     "IOError",
     "Policy",
     "ProgressEvent",
+    "Results",
+    "SimulationResult",
     "SolverError",
     "TrainingResult",
     "ValidationError",
@@ -52,21 +62,32 @@ __all__ = [
     "errors",
     "fit",
     "load_case",
+    "load_results",
+    "simulate",
+    "simulate_async",
     "train",
+    "train_async",
     "validate",
 ]
 
 _SUBMODULES = ("comm", "errors")
 _STUDY = (
+    "Case",
     "CaseLoader",
     "FitResult",
     "Policy",
     "ProgressEvent",
+    "Results",
+    "SimulationResult",
     "TrainingResult",
     "WorkerInfo",
     "fit",
     "load_case",
+    "load_results",
+    "simulate",
+    "simulate_async",
     "train",
+    "train_async",
     "validate",
 )
 

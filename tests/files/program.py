@@ -32,22 +32,18 @@ class Program:
         self.row_bounds.append((lower, upper))
 
     def risk(self, measure: str | dict, costs: list[int]) -> int:
-        """Column with the risk of equally likely ``costs``.
-
-        The dearest costs take as much weight as ``((1 - lambda) + lambda / alpha) / n`` each allows, until it is 1.
-        """
+        """Column with the risk of equally likely ``costs``: ``(1 - lambda) E + lambda CVaR_alpha``."""
         risk = self.column(-INFINITY)
         if measure == "expectation":
             self.row([(risk, 1.0), *((cost, -1.0 / len(costs)) for cost in costs)], 0.0, 0.0)
             return risk
         tail, weight = measure["cvar"]["alpha"], measure["cvar"]["lambda"]
-        most = ((1.0 - weight) + weight / tail) / len(costs)
         threshold = self.column(-INFINITY)
-        terms = [(risk, 1.0), (threshold, -1.0)]
+        terms = [(risk, 1.0), (threshold, -weight), *((cost, -(1.0 - weight) / len(costs)) for cost in costs)]
         for cost in costs:
             excess = self.column()
             self.row([(excess, 1.0), (cost, -1.0), (threshold, 1.0)], 0.0, INFINITY)
-            terms.append((excess, -most))
+            terms.append((excess, -weight / tail / len(costs)))
         self.row(terms, 0.0, 0.0)
         return risk
 

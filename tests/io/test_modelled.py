@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 import pytest
 
@@ -73,12 +75,6 @@ REFUSED = [
     (table("constraints/thermal_bounds.parquet", block_id=[None, 1]), "constraints/thermal_bounds.parquet",
      "block_id", 1),
     (put(INITIAL, "recent_observations", OBSERVATION), INITIAL, "recent_observations.value_m3s", 250.0),
-    (put(CONFIG, "training", "enabled", False), CONFIG, "training.enabled", False),
-    (put(CONFIG, "training", "stopping_rules", [{"type": "simulation", "replications": 100}]), CONFIG,
-     "training.stopping_rules.type", "simulation"),
-    (both(put(CONFIG, "training", "stopping_mode", "all"),
-          put(CONFIG, "training", "stopping_rules", [{"type": "simulation"}, {"type": "iteration_limit", "limit": 3}])),
-     CONFIG, "training.stopping_rules.type", "simulation"),
     (put(CONFIG, "training", "scenario_source", {"inflow": {"scheme": "historical"}}), CONFIG,
      "training.scenario_source.inflow.scheme", "historical"),
     (put(CONFIG, "policy", {"mode": "warm_start"}), CONFIG, "policy.mode", "warm_start"),
@@ -87,11 +83,8 @@ REFUSED = [
 ]  # fmt: skip
 
 WARNED = [
-    (put(CONFIG, "simulation", {"enabled": True}), CONFIG, "simulation.enabled", True),
     (put(CONFIG, "training", "cut_formulation", "multi"), CONFIG, "training.cut_formulation", "multi"),
     (put(CONFIG, "training", "forward_pass", {"type": "default"}), CONFIG, "training.forward_pass.type", "default"),
-    (put(CONFIG, "training", "stopping_rules", [{"type": "simulation"}, {"type": "iteration_limit", "limit": 3}]),
-     CONFIG, "training.stopping_rules.type", "simulation"),
     (put(CONFIG, "training", "scenario_source", {"historical_years": [1990, 1991]}), CONFIG,
      "training.scenario_source.historical_years", "(1990, 1991)"),
     (put(CONFIG, "training", "cut_selection", {"basis_activity_window": 9}), CONFIG,
@@ -144,6 +137,40 @@ def test_what_changes_the_optimum_is_refused(case, change, file, field, value):
     assert errors[0].remedy
     spelling = f"{value:g}" if isinstance(value, float) else str(value)
     assert spelling.lower() in str(errors[0]).lower()
+
+
+OTHER_STUDY = re.compile(
+    r"\b(remove|use (parallel|finite_horizon|saa)|start (it|the study)|close the plant|leave)\b"
+)
+
+
+@pytest.mark.parametrize(("change", "file", "field", "value"), REFUSED, ids=_ids(REFUSED))
+def test_no_refusal_advises_what_would_be_another_study(case, change, file, field, value):
+    change(case)
+    (error,) = validate(case.write()).errors
+    assert not OTHER_STUDY.search(error.remedy)
+
+
+@pytest.mark.parametrize(
+    ("change", "remedy"),
+    [
+        (
+            both(history, without_lags),
+            "fit the model with another tool and give scenarios/inflow_ar_coefficients.parquet",
+        ),
+        (
+            put(STAGES, "stages", 4, "end_date", "2026-06-02"),
+            "correct the date that is wrong, if one is; stages that overlap are not modelled",
+        ),
+        (
+            table("constraints/thermal_bounds.parquet", block_id=[None, 1]),
+            "write the limit as a generic constraint on thermal_generation(1) with a bound in that block",
+        ),
+    ],
+)
+def test_a_refusal_names_the_way_that_keeps_the_study(case, change, remedy):
+    change(case)
+    assert validate(case.write()).errors[0].remedy == remedy
 
 
 @pytest.mark.parametrize(("change", "file", "field", "value"), WARNED, ids=_ids(WARNED))
@@ -230,7 +257,7 @@ def test_a_study_without_any_load_is_pointed_out(case, is_there):
 
 
 def test_days_between_stages_are_pointed_out(case):
-    case.documents[STAGES]["stages"][3]["end_date"] = "2026-04-29"
+    case.documents[STAGES]["stages"][3]["end_date"] = "2026-04-30"
     (warning,) = validate(case.write()).warnings
     assert (warning.entity, warning.field) == ("stage 4", "start_date")
 

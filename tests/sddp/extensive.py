@@ -60,12 +60,14 @@ class Tree:
         if measure.is_expectation:
             self.rows.add(0.0, 0.0, {risk: 1.0, **dict.fromkeys(children, -1.0 / n)})
             return risk
-        limit = ((1.0 - measure.weight) + measure.weight / measure.tail) / n
+        # Rockafellar and Uryasev: CVaR = min over t of t + E[max(0, cost - t)] / tail.
         threshold = self._column()
         excesses = [self._column(0.0) for _ in children]
         for child, excess in zip(children, excesses, strict=True):
             self.rows.add(0.0, np.inf, {excess: 1.0, child: -1.0, threshold: 1.0})
-        self.rows.add(0.0, 0.0, {risk: 1.0, threshold: -1.0, **dict.fromkeys(excesses, -limit)})
+        weight = measure.weight
+        terms = {risk: 1.0, threshold: -weight, **dict.fromkeys(excesses, -weight / measure.tail / n)}
+        self.rows.add(0.0, 0.0, {**terms, **dict.fromkeys(children, -(1.0 - weight) / n)})
         return risk
 
     def _node(self, stage: int, opening: int, parent: list[int] | None, state: np.ndarray) -> int:

@@ -20,10 +20,17 @@ def test_cvar_alone_is_the_mean_of_the_worst_half():
     assert risk_of(COSTS[0], measure) == 3.5
 
 
-def test_a_mixture_widens_the_tail():
-    measure = RiskMeasure(weight=0.4, tail=0.25)  # up to 0.6 / 4 + 0.4 / 1 = 0.55 for each
-    assert opening_weights(COSTS, measure)[0] == pytest.approx([0.55, 0.0, 0.45, 0.0])
-    assert risk_of(COSTS[0], measure) == pytest.approx(0.55 * 4.0 + 0.45 * 3.0)
+def test_a_mixture_is_part_expectation_and_part_cvar():
+    measure = RiskMeasure(weight=0.4, tail=0.25)  # 0.6 / 4 for each, and 0.4 for the dearest
+    assert opening_weights(COSTS, measure)[0] == pytest.approx([0.55, 0.15, 0.15, 0.15])
+    assert risk_of(COSTS[0], measure) == pytest.approx(0.6 * 2.5 + 0.4 * 4.0)
+
+
+def test_a_mixture_with_a_tail_of_half_the_openings():
+    costs, measure = np.array([[10.0, 20.0, 30.0, 40.0]]), RiskMeasure(weight=0.5, tail=0.5)
+    assert opening_weights(costs, measure).tolist() == [[0.125, 0.125, 0.375, 0.375]]
+    assert risk_of(costs[0], measure) == 30.0
+    assert risk_of(np.array([0.0, 100.0]), measure) == 75.0
 
 
 def test_a_tail_between_openings_takes_part_of_one():

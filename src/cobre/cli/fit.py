@@ -12,6 +12,7 @@ from cobre.cli.parser import Parser
 from cobre.cli.response import Response, add_output_format, answer
 from cobre.cli.table import open_console, show
 from cobre.io.fitted import DEFAULT_SERIES, FitResult
+from cobre.io.write.fitted import fit_document
 from cobre.stochastic.fitting.diagnostics import FEWEST_SERIES
 
 __all__ = ["main"]
@@ -56,8 +57,8 @@ def main(arguments: Sequence[str]) -> int:
         result = study.fit(options.case, output=folder, n_series=options.series, plots=options.plots)
         found.append(result)
         return Response(
-            data={"case": options.case, "output_directory": str(folder), **study.fit_document(result)},
-            summary=_summary(result),
+            data={"case": options.case, "output_directory": str(folder), **fit_document(result)},
+            summary=result.summary,
             warnings=[problem.to_dict() for problem in result.report.warnings],
         )
 
@@ -73,16 +74,6 @@ def _series(text: str) -> int:
     if not text.isdecimal() or 0 < int(text) < FEWEST_SERIES:
         raise argparse.ArgumentTypeError(f"{text!r} is neither 0 nor a number of {FEWEST_SERIES} or more")
     return int(text)
-
-
-def _summary(result: FitResult) -> str:
-    n = len(result.hydros)
-    plants = f"{n} plant" + ("" if n == 1 else "s")
-    if not result.verdicts:
-        return f"fitted {plants}"
-    words = [verdict.word for verdict in result.verdicts]
-    counts = ", ".join(f"{words.count(word)} {word}" for word in ("good", "fair", "poor") if word in words)
-    return f"fitted {plants}: {counts}"
 
 
 def _show_plants(result: FitResult) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from cobre.core.representation import changed_fields
+
 Scheme = Literal["in_sample", "out_of_sample", "external", "historical"]
 NonNegativity = Literal["none", "penalty", "truncation", "truncation_with_penalty"]
 
@@ -31,7 +33,22 @@ class BoundStalling:
     tolerance: float
 
 
-StoppingRule = IterationLimit | TimeLimit | BoundStalling
+@dataclass(frozen=True, slots=True)
+class SimulationStopping:
+    """Stop when the lower bound is stable and two simulations in a row cost about the same in every stage."""
+
+    replications: int
+    """Trajectories of each simulation."""
+    period: int
+    """Iterations from one check to the next."""
+    bound_window: int
+    """The bound is stable if it moved by less than ``bound_tolerance`` (relative) within this many iterations."""
+    distance_tolerance: float
+    """Greatest distance of the mean costs by stage from those of the simulation before, relative."""
+    bound_tolerance: float
+
+
+StoppingRule = IterationLimit | TimeLimit | BoundStalling | SimulationStopping
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +64,8 @@ class CutSelection:
     activity_tolerance: float = 0.0
     max_active_per_stage: int | None = None
 
+    __repr__ = changed_fields
+
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSource:
@@ -57,6 +76,8 @@ class ScenarioSource:
     ncs: Scheme = "in_sample"
     seed: int | None = None
 
+    __repr__ = changed_fields
+
 
 @dataclass(frozen=True, slots=True)
 class SolverRetries:
@@ -64,6 +85,8 @@ class SolverRetries:
 
     max_attempts: int = 5
     time_budget_seconds: float = 30.0
+
+    __repr__ = changed_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +102,35 @@ class TrainingConfig:
     cut_selection: CutSelection = field(default_factory=CutSelection)
     retries: SolverRetries = field(default_factory=SolverRetries)
 
+    __repr__ = changed_fields
+
+
+Layout = Literal["by_scenario", "by_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationConfig:
+    """Settings of the simulation."""
+
+    is_enabled: bool = False
+    n_scenarios: int = 2000
+    scenario_source: ScenarioSource | None = None
+    """None takes the one of training."""
+    max_waiting: int = 64
+    """Scenarios that may wait to be written."""
+    layout: Layout = "by_scenario"
+    """One file per table and scenario, or one file per table."""
+
+    __repr__ = changed_fields
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
     """The whole configuration."""
 
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    simulation: SimulationConfig = field(default_factory=SimulationConfig)
+    is_training_enabled: bool = True
     inflow_non_negativity: NonNegativity = "penalty"
+
+    __repr__ = changed_fields

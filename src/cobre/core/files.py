@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import tempfile
@@ -11,8 +12,11 @@ from pathlib import Path
 from cobre.errors import IOError
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Make ``path`` hold exactly ``data``: readers see the old file or the new one, never half of it."""
+def write_atomically(path: Path, data: bytes, *, is_synced: bool = True) -> None:
+    """Make ``path`` hold exactly ``data``: readers see the old file or the new one, never half of it.
+
+    Without ``is_synced`` a crash of the machine may lose it; whoever writes many files calls `sync_files` at the end.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -22,13 +26,26 @@ def write_atomically(path: Path, data: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if is_synced:
+                os.fsync(file.fileno())
             os.fchmod(file.fileno(), 0o666 & ~_umask())
         Path(name).replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):
             Path(name).unlink()
         raise unwritable(path, error) from error
+
+
+def sync_files(folder: Path) -> None:
+    """Return when everything written so far to the disk of ``folder`` has reached it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        if libc.syncfs(descriptor) != 0:
+            code = ctypes.get_errno()
+            raise unwritable(folder, OSError(code, os.strerror(code)))
+    finally:
+        os.close(descriptor)
 
 
 def _umask() -> int:

@@ -6,10 +6,12 @@ name says so. They are plain float64, so that they can lie in memory that all ra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cobre.core.representation import named_parts
 
 FloatTable = NDArray[np.float64]
 
@@ -147,6 +149,21 @@ class ConstraintTables:
 
 
 @dataclass(frozen=True)
+class OperationTables:
+    """Codes ``[entity, stage]`` of whether an entity is there; None where all always operate.
+
+    0 not yet there, 1 filling its dead volume, 2 operating, 3 gone.
+    """
+
+    hydro: NDArray[np.int8] | None = None
+    thermal: NDArray[np.int8] | None = None
+    line: NDArray[np.int8] | None = None
+    non_controllable: NDArray[np.int8] | None = None
+    pumping: NDArray[np.int8] | None = None
+    contract: NDArray[np.int8] | None = None
+
+
+@dataclass(frozen=True)
 class Tables:
     """Everything that varies by stage."""
 
@@ -159,3 +176,6 @@ class Tables:
     pumping: PumpingTables
     contract: ContractTables
     constraint: ConstraintTables
+    operation: OperationTables = field(default_factory=OperationTables)
+
+    __repr__ = named_parts

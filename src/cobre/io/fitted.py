@@ -40,6 +40,18 @@ class FitResult:
     files: CaseFiles = field(repr=False, default_factory=lambda: CaseFiles(Path()))
     """The case as read, with the fitted rows in its tables."""
 
+    def __repr__(self) -> str:
+        return f"FitResult({self.summary})"
+
+    @property
+    def summary(self) -> str:
+        """How many plants were fitted, and how many of each verdict."""
+        n = len(self.hydros)
+        plants = f"{n} plant" + ("" if n == 1 else "s")
+        words = [verdict.word for verdict in self.verdicts]
+        counts = [f"{words.count(word)} {word}" for word in ("good", "fair", "poor") if word in words]
+        return f"fitted {plants}" + (f": {', '.join(counts)}" if counts else "")
+
     @property
     def orders(self) -> list[list[int]]:
         """Number of lags by hydro and season, of the finest level."""

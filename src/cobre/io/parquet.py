@@ -7,6 +7,7 @@ core in any case.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +16,10 @@ import pyarrow.parquet as pq
 __all__ = ["read_parquet"]
 
 
-def read_parquet(path: Path) -> pa.Table:
-    """The whole table; OSError if the file cannot be read, `pa.ArrowException` if it is no Parquet file."""
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """The whole table, or some of its columns.
+
+    OSError if the file cannot be read, `pa.ArrowException` if it is no Parquet file.
+    """
     with pq.ParquetFile(pa.BufferReader(path.read_bytes())) as file:
-        return file.read(use_threads=False)
+        return file.read(columns=columns, use_threads=False)

@@ -46,7 +46,7 @@ def encode(magic: bytes, version: int, facts: Mapping[str, Any], arrays: Mapping
 
 
 def decode(
-    data: bytes, magic: bytes, version: int, path: Path
+    data: bytes, magic: bytes, versions: range, path: Path
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What `encode` was given, or `ValidationError` for anything that it did not write."""
     if len(data) < PREFIX.size or data[:8] != magic:
@@ -57,9 +57,10 @@ def decode(
             suggestion="name the policy folder that cobre.train or cobre run wrote",
         )
     _, found, header_bytes = PREFIX.unpack_from(data)
-    if found != version:
+    if found not in versions:
         raise ValidationError(
-            f"{path} has version {found} of the file format; this program reads version {version}",
+            f"{path} has version {found} of the file format; this program reads versions {versions[0]} to "
+            f"{versions[-1]}",
             kind="ParseError",
             context={"path": str(path), "version": found},
             suggestion="train again with this program, or read the policy with the one that wrote it",

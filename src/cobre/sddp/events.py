@@ -1,4 +1,4 @@
-"""What training reports while it runs."""
+"""What training and simulation report while they run."""
 
 from __future__ import annotations
 
@@ -6,24 +6,29 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from cobre.sddp.gap import GapEstimate
+
 
 @dataclass(frozen=True, slots=True)
 class ProgressEvent:
     """One worker finished one iteration (or, in a simulation, some scenarios)."""
 
     phase: Literal["training", "simulation"]
-    iteration: int
-    lower_bound: float
-    upper_bound: float
-    gap: float
+    iteration: int | None
+    """Of training, like the bounds and the gap; None in a simulation."""
+    lower_bound: float | None
+    upper_bound: float | None
+    gap: float | None
     wall_time_ms: float
-    """Since training began, on the first worker."""
-    iteration_time_ms: float
+    """Since the phase began, on the first worker."""
+    iteration_time_ms: float | None
     scenarios_complete: int
-    """Trajectories that this worker has run so far."""
+    """Trajectories that this worker has run so far; in a simulation those of all workers."""
     scenarios_total: int
-    """Trajectories that this worker will run if the iteration limit ends training; 0 without a limit."""
+    """Trajectories that there will be; in training if the iteration limit ends it, 0 without a limit."""
     worker_id: int
+    gap_estimate: GapEstimate | None = None
+    """What the trajectories of the last iterations say about the gap; ``gap`` is that of this iteration alone."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -47,8 +47,7 @@ class SampledForecast:
     """Trajectories with noise of their own in at least one class of entities."""
 
     def __init__(self, nature: Nature, tree: OpeningTree) -> None:
-        training = nature.case.config.training
-        source = training.scenario_source
+        training, source = nature.case.config.training, nature.source
         self._nature = nature
         self._sampler = ForwardSampler(
             tree=tree,
@@ -65,7 +64,7 @@ class SampledForecast:
     def start_iteration(self, iteration: int, first_scenario: int, n_scenarios: int) -> None:
         scenarios = range(first_scenario, first_scenario + n_scenarios)
         self._noise = self._sampler.sample(iteration, scenarios)
-        shape, source = self._nature.residual_noise, self._nature.case.config.training.scenario_source
+        shape, source = self._nature.residual_noise, self._nature.source
         if shape is not None and source.inflow == "out_of_sample":
             shape.shape_fresh(self._noise, source.seed or 0, iteration, scenarios)
 
@@ -82,7 +81,7 @@ def open_forecast(comm: GroupMember, nature: Nature) -> tuple[list[Floats], Fore
         first, count = contiguous_block(len(nature.stages), local.rank, local.size)
     mine = range(first, first + count)
     layout = TreeLayout.of(nature.stages, nature.entities.n_entities)
-    source = nature.case.config.training.scenario_source
+    source = nature.source
     schemes = {source.inflow, source.load, source.ncs}
     region = comm.create_shared_region(layout.size if schemes != {"in_sample"} else 0)
     try:
@@ -91,7 +90,7 @@ def open_forecast(comm: GroupMember, nature: Nature) -> tuple[list[Floats], Fore
         raise CobreError(
             f"the opening tree of {layout.size} numbers ({layout.size / 2**27:.1f} GiB) does not fit in memory",
             context={"numbers": layout.size},
-            suggestion="reduce num_scenarios in stages.json, or take a machine with more memory",
+            suggestion="take a machine with more memory; num_scenarios in stages.json decides how much is needed",
         ) from None
     openings = _shared_openings(comm, nature, tree, mine)
     if schemes == {"in_sample"}:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.case import Case
+from cobre.core.config import ScenarioSource
 from cobre.core.horizon import Stage
 from cobre.core.scenarios import EntityClass, GivenScenarios
 from cobre.errors import ValidationError
@@ -39,6 +40,8 @@ class Nature:
     """Everything random in a case. ``stages`` have the number of openings that they really get."""
 
     case: Case
+    source: ScenarioSource
+    """Where trajectories take their noise from."""
     stages: tuple[Stage, ...]
     entities: NoiseEntities
     inflow: InflowModel
@@ -46,19 +49,23 @@ class Nature:
     external: dict[EntityClass, ExternalScenarios]
 
     @classmethod
-    def of(cls, case: Case) -> Nature:
-        """From the statistics, lags and given scenarios of ``case``."""
+    def of(cls, case: Case, source: ScenarioSource | None = None) -> Nature:
+        """From the statistics, lags and given scenarios of ``case``; ``source`` is that of training if it is None."""
         stages, n_hydros = case.horizon.stages, len(case.system.hydros)
         scenarios = case.scenarios
         tables = case.tables
         entities = NoiseEntities.of(n_hydros, tables.bus.load_std_mw, tables.non_controllable.has_statistics)
         inflow = InflowModel.build(stages, n_hydros, scenarios.inflow, scenarios.lags, scenarios.annual)
         transition = LagTransition.build(stages, inflow.n_lags, case.horizon.season_definitions)
-        nature = cls(case, stages, entities, inflow, transition, {})
+        nature = cls(case, case.config.training.scenario_source, stages, entities, inflow, transition, {})
         external = nature._external()
-        if case.config.training.scenario_source.inflow == "external":
+        if nature.source.inflow == "external":  # the openings of a study are those of its training
             stages = tuple(clamp_openings(stages, external["inflow"]))
-        return replace(nature, stages=stages, external=external)
+        nature = replace(nature, stages=stages, external=external)
+        if source is None or source == nature.source:
+            return nature
+        nature = replace(nature, source=source)
+        return replace(nature, external=nature._external())
 
     @property
     def n_components(self) -> int:
@@ -132,7 +139,7 @@ class Nature:
         return tree
 
     def _external(self) -> dict[EntityClass, ExternalScenarios]:
-        source, given = self.case.config.training.scenario_source, self.case.scenarios
+        source, given = self.source, self.case.scenarios
         load, ncs = self.case.tables.bus, self.case.tables.non_controllable
         buses, sources = list(self.entities.load_buses), list(self.entities.ncs_sources)
         found: dict[EntityClass, ExternalScenarios] = {}
@@ -158,7 +165,7 @@ class Nature:
                 f"scenario_source.{name} is external, but the case has no scenarios/{file}.parquet",
                 kind="MissingFile",
                 context={"field": f"scenario_source.{name}"},
-                suggestion="add the file, or use in_sample or out_of_sample",
+                suggestion="add the file",
             )
         position = np.full(max([*members, *given.entity.tolist()], default=-1) + 1, -1)
         position[members] = np.arange(len(members))

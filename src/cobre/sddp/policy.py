@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +17,9 @@ from cobre.sddp.cuts import CutPool
 
 FILE_NAME = "policy.cobre"
 MAGIC = b"COBREPOL"
-VERSION = 1
+VERSION = 2
+READABLE_VERSIONS = range(1, VERSION + 1)
+"""Version 1 had no start bases."""
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +33,8 @@ class StageCuts:
     active: NDArray[np.bool_]
     floor: float = 0.0
     """The future costs no less, with or without cuts; below 0 only where something can earn money."""
+    basis: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, dtype=np.uint8))
+    """What a simulation starts the solves of this stage from: the last basis of the first trajectory; may be empty."""
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -42,6 +46,7 @@ class StageCuts:
                     (self.intercepts, other.intercepts),
                     (self.coefficients, other.coefficients),
                     (self.active, other.active),
+                    (self.basis, other.basis),
                 )
             )
         )
@@ -60,12 +65,18 @@ class Policy:
 
     @classmethod
     def from_pools(
-        cls, pools: Sequence[CutPool], state_names: Sequence[str], floors: Sequence[float]
+        cls,
+        pools: Sequence[CutPool],
+        state_names: Sequence[str],
+        floors: Sequence[float],
+        bases: Sequence[NDArray[np.uint8]],
     ) -> Self:
         """A policy of its own memory from the pools of a training run."""
         stages = tuple(
-            StageCuts(pool.intercepts.copy(), pool.coefficients.copy(), pool.active.copy(), floor)
-            for pool, floor in zip(pools, floors, strict=True)
+            StageCuts(
+                pool.intercepts.copy(), pool.coefficients.copy(), pool.active.copy(), floor, basis.copy()
+            )
+            for pool, floor, basis in zip(pools, floors, bases, strict=True)
         )
         return cls(stages, len(state_names), tuple(state_names))
 
@@ -128,6 +139,7 @@ class Policy:
             arrays[f"{stage}/intercepts"] = cuts.intercepts
             arrays[f"{stage}/coefficients"] = cuts.coefficients
             arrays[f"{stage}/active"] = cuts.active.astype(np.uint8)
+            arrays[f"{stage}/basis"] = cuts.basis
         facts = {
             "content": "policy",
             "stages": self.n_stages,
@@ -145,13 +157,14 @@ class Policy:
             data = file.read_bytes()
         except OSError as error:
             raise IOError(str(file), f"cannot read {file}: {error.strerror or error}") from error
-        facts, arrays = decode(data, MAGIC, VERSION, file)
+        facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, file)
         stages = tuple(
             StageCuts(
                 arrays[f"{stage}/intercepts"],
                 arrays[f"{stage}/coefficients"],
                 arrays[f"{stage}/active"].astype(np.bool_),
                 float(arrays["floors"][stage]),
+                arrays.get(f"{stage}/basis", np.empty(0, dtype=np.uint8)),
             )
             for stage in range(facts["stages"])
         )

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
+from cobre.sddp.gap import GapEstimate
+from cobre.sddp.journal import TrainingLog
 from cobre.sddp.policy import Policy
+from cobre.sddp.statistics import CostStatistics
 from cobre.sddp.stopping import TerminationReason
 
 if TYPE_CHECKING:
@@ -23,6 +27,10 @@ class IterationRecord:
     upper_bound_std: float
     ci_95: float
     gap: float
+    cuts_added: int = 0
+    cuts_removed: int = 0
+    cuts_active: int = 0
+    forward_passes: int = 1
     wall_time_ms: float = 0.0
     iteration_time_ms: float = 0.0
 
@@ -41,8 +49,8 @@ class TrainingResult:
     """A trained policy and how training went. Every rank gets an equal one."""
 
     policy: Policy
-    convergence_history: pa.Table
-    """One row per iteration: `IterationRecord`."""
+    history: dict[str, list[Any]] = field(repr=False)
+    """`convergence_history` as plain lists."""
     iterations: int
     final_lower_bound: float
     final_upper_bound: float
@@ -51,21 +59,54 @@ class TrainingResult:
     total_cuts: int
     workers: list[WorkerInfo] | None
     """By rank; None with one worker."""
+    backend: str = "local"
+    hosts: list[str] = field(default_factory=list, repr=False, compare=False)
+    """Name of the machine of each rank."""
     stop_signal: int | None = None
     """The signal that asked for a graceful stop, if one did."""
     timings: dict[str, float] = field(default_factory=dict, repr=False)
     """Where this rank's time went, in milliseconds: `cobre.sddp.timing.time_split`."""
+    gap_estimate: GapEstimate | None = None
+    """What the trajectories of the last iterations say about the gap; ``final_gap`` is that of the last one alone."""
+    simulated_cost: CostStatistics | None = None
+    """Of the last simulation that the stopping rule ``simulation`` made, if it made one."""
+    log: TrainingLog | None = field(default=None, repr=False, compare=False)
+    """What each phase of each iteration did, for the training tables."""
 
+    @cached_property
+    def convergence_history(self) -> pa.Table:
+        """One row per iteration: `cobre.core.training_tables.CONVERGENCE`."""
+        from cobre.core.arrow import arrow_table  # pyarrow is slow to import
+        from cobre.core.training_tables import CONVERGENCE
 
-def convergence_table(records: Sequence[IterationRecord]) -> pa.Table:
-    """The history as a table, one column per field."""
-    import pyarrow as pa  # slow to import, and needed once
+        return arrow_table(CONVERGENCE, self.history)
 
-    columns = {
-        column.name: pa.array(
-            [getattr(record, column.name) for record in records],
-            type=pa.int64() if column.name == "iteration" else pa.float64(),
+    def __repr__(self) -> str:
+        return (
+            f"<TrainingResult of {self.iterations} iterations ({self.termination_reason}): "
+            f"lower bound {self.final_lower_bound:,.2f}, {self.total_cuts} cuts>"
         )
-        for column in fields(IterationRecord)
+
+
+def convergence_columns(records: Sequence[IterationRecord], log: TrainingLog) -> dict[str, list[Any]]:
+    """The history, one column per name of `cobre.core.training_tables.CONVERGENCE`."""
+    columns = {
+        part.name: [getattr(record, part.name) for record in records] for part in fields(IterationRecord)
     }
-    return pa.table(columns)
+    return {
+        **columns,
+        "upper_bound_kind": ["statistical"] * len(records),
+        "upper_bound_mean": columns["upper_bound"],
+        "gap_percent": [_gap_percent(record) for record in records],
+        "time_forward_ms": log.phase_ms("forward"),
+        "time_backward_ms": log.phase_ms("backward"),
+        "time_total_ms": [round(record.iteration_time_ms) for record in records],
+        "lp_solves": log.solves(),
+        "mean_rows_in_lp": log.mean_rows(),
+    }
+
+
+def _gap_percent(record: IterationRecord) -> float | None:
+    if record.lower_bound <= 0.0:
+        return None
+    return 100.0 * (record.upper_bound - record.lower_bound) / max(1.0, abs(record.lower_bound))

@@ -13,19 +13,20 @@ Floats = NDArray[np.float64]
 def opening_weights(costs: Floats, measure: RiskMeasure) -> Floats:
     """Probabilities ``[point, opening]`` under which the expectation of ``costs`` is their risk.
 
-    Openings are equally likely. With CVaR each may count for up to ``(1 - weight) p + weight p / tail``; the
-    dearest ones are filled first, equally dear ones in opening order, until the total is one.
+    Openings are equally likely, ``p`` each. The measure is ``(1 - weight) E + weight CVaR``: every opening keeps
+    ``(1 - weight) p``, and ``weight`` is given to the dearest openings, up to ``p / tail`` of it to each, equally dear
+    ones in opening order.
     """
     n_points, n_openings = costs.shape
     share = 1.0 / n_openings
     if measure.is_expectation:
         return np.full((n_points, n_openings), share)
-    limit = (1.0 - measure.weight) * share + measure.weight * share / measure.tail
     filled = []  # what the k-th dearest opening gets
     left = 1.0
     for _ in range(n_openings):
-        filled.append(min(limit, left))
-        left -= filled[-1]
+        in_tail = min(share / measure.tail, left)
+        left -= in_tail
+        filled.append((1.0 - measure.weight) * share + measure.weight * in_tail)
     weights = np.empty((n_points, n_openings))
     dearest_first = np.argsort(-costs, axis=1, kind="stable")
     np.put_along_axis(weights, dearest_first, np.asarray(filled)[np.newaxis, :], axis=1)

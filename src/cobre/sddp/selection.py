@@ -40,23 +40,22 @@ class StateArchive:
 
 def select_cuts(
     comm: Communicator, pool: CutPool, archive: StateArchive | None, iteration: int, settings: CutSelection
-) -> Slots:
-    """Collective: drop from ``pool`` what the settings say after ``iteration``; the slots dropped, ascending.
+) -> tuple[Slots, Slots]:
+    """Collective: drop from ``pool`` what the settings say after ``iteration``.
+
+    Returns the slots dropped by the method and those dropped by the cap on active cuts, each ascending.
 
     Cuts of this iteration always stay. All ranks hold equal pools and drop the same cuts.
     """
-    if settings.method is None and settings.max_active_per_stage is None:
-        return np.empty(0, dtype=np.int64)
-    dropped = np.zeros(pool.size, dtype=np.bool_)
+    by_method = by_cap = np.empty(0, dtype=np.int64)
     if settings.method is not None and iteration % settings.check_frequency == 0:
         dropped = _chosen_by_method(comm, pool, archive, iteration, settings)
-        dropped &= pool.active & ~pool.made_in(iteration)
-        pool.drop(np.flatnonzero(dropped))
+        by_method = np.flatnonzero(dropped & pool.active & ~pool.made_in(iteration))
+        pool.drop(by_method)
     if settings.max_active_per_stage is not None:
-        over = _over_the_cap(pool, iteration, settings.max_active_per_stage)
-        pool.drop(over)
-        dropped[over] = True
-    return np.flatnonzero(dropped)
+        by_cap = _over_the_cap(pool, iteration, settings.max_active_per_stage)
+        pool.drop(by_cap)
+    return by_method, by_cap
 
 
 def _chosen_by_method(

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from cobre.comm import GroupMember
+from cobre.comm import GroupMember, ReduceOp
+from cobre.errors import CobreError
 
 T = TypeVar("T")
 ALIGNMENT = 64
@@ -41,12 +42,27 @@ def share(comm: GroupMember, value: T | None) -> T:
     return result
 
 
-def _broadcast_bytes(comm: GroupMember, data: bytes) -> bytes:
+def share_failure(comm: GroupMember, failure: CobreError | None) -> None:
+    """Collective: raise on every rank the error of the first rank that has one; return if none has."""
+    mine = np.array([comm.size if failure is None else comm.rank], dtype=np.int64)
+    first = np.empty(1, dtype=np.int64)
+    comm.allreduce(mine, first, ReduceOp.MIN)
+    if int(first[0]) == comm.size:
+        return
+    root = int(first[0])
+    if failure is not None:
+        failure.is_shared = True
+    data = pickle.dumps(failure) if comm.rank == root else b""
+    error: CobreError = pickle.loads(_broadcast_bytes(comm, data, root))  # noqa: S301 - a rank of this group wrote it
+    raise error
+
+
+def _broadcast_bytes(comm: GroupMember, data: bytes, root: int = 0) -> bytes:
     length = np.array([len(data)], dtype=np.int64)
-    comm.broadcast(length, 0)
+    comm.broadcast(length, root)
     buffer = (
-        np.frombuffer(data, dtype=np.uint8) if comm.rank == 0 else np.empty(int(length[0]), dtype=np.uint8)
+        np.frombuffer(data, dtype=np.uint8) if comm.rank == root else np.empty(int(length[0]), dtype=np.uint8)
     )
     if len(buffer):
-        comm.broadcast(buffer, 0)
+        comm.broadcast(buffer, root)
     return buffer.tobytes()

@@ -112,13 +112,18 @@ class StageModel:
         start_bases: Bases | None = None,
         want_bases: bool = False,
         want_cut_duals: bool = False,
+        want_solution: bool = False,
     ) -> BatchOutput:
         """Solve all rows of ``parameters``, or raise `SolverError` with the program that has no optimum on disk.
 
         For the message: ``chain_of`` says what a chain of solves is about, ``first_chain`` numbers the first one.
         """
         output = self.solver.allocate(
-            len(parameters), chain_length=chain_length, cut_dual=want_cut_duals, bases=want_bases
+            len(parameters),
+            chain_length=chain_length,
+            cut_dual=want_cut_duals,
+            bases=want_bases,
+            solution=want_solution,
         )
         outcome = self.solver.solve_batch(
             parameters, output, chain_length=chain_length, start_bases=start_bases
@@ -143,7 +148,7 @@ class StageModel:
             str(outcome.status),
             f"stage {self.stage.id}, iteration {iteration}, {where}: the linear program is {outcome.status} after "
             f"{outcome.attempts} attempts; {written}{likely}",
-            suggestion="loosen one of the limits named above, or give it a penalty instead"
+            suggestion="correct the data of the limits named above, which cannot hold together"
             if likely
             else "look at bounds and costs of that stage; any LP solver opens the file",
         )

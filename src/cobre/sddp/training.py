@@ -10,14 +10,21 @@ import numpy as np
 
 from cobre.comm import GroupMember, ReduceOp, contiguous_block
 from cobre.core.case import Case
+from cobre.core.config import SimulationStopping
 from cobre.sddp.backward import backward_pass
 from cobre.sddp.bounds import LowerBound, relative_gap
 from cobre.sddp.events import OnProgress, ProgressEvent
 from cobre.sddp.forward import Trajectories, forward_pass
+from cobre.sddp.gap import GapEstimate, comparison_of, estimate_gap
+from cobre.sddp.hosts import host_names
 from cobre.sddp.interruption import StopRequest
+from cobre.sddp.journal import Journal, SelectionRecord
 from cobre.sddp.policy import Policy
-from cobre.sddp.result import IterationRecord, TrainingResult, WorkerInfo, convergence_table
+from cobre.sddp.result import IterationRecord, TrainingResult, WorkerInfo, convergence_columns
 from cobre.sddp.selection import StateArchive, select_cuts
+from cobre.sddp.sharing import share
+from cobre.sddp.simulation.check import SimulationCheck
+from cobre.sddp.stage import Bases
 from cobre.sddp.statistics import aggregate_statistics, gather_rows
 from cobre.sddp.stopping import TerminationReason, iteration_limit, reason_to_stop
 from cobre.sddp.timing import PhaseClock, time_split
@@ -44,10 +51,13 @@ class _Training:
         self.stop = stop
         self.on_progress = on_progress
         self.settings = case.config.training
+        self.comparison = comparison_of(case)
         self.work: Workspace = open_workspace(comm, case)
+        self.journal = Journal(comm, self.work.models)
         self.bound = LowerBound(comm, self.work.models[0], self.work.initial_state)
         self.records: list[IterationRecord] = []
         self.lower_bounds: list[float] = []
+        self.check = self._simulation_check(case)
         self.archives: dict[int, StateArchive] = {}
         if self.settings.cut_selection.method == "domination":
             dimension = self.work.state_dimension
@@ -58,7 +68,10 @@ class _Training:
         for iteration in count(1):
             began = time.perf_counter()
             self.records.append(self._iterate(iteration))
-            reason, signal = self._decide(began)
+            agrees = False
+            if self.check is not None and self.check.is_due(self.lower_bounds):
+                agrees = self.check.agrees(self._start_bases())
+            reason, signal = self._decide(began, agrees)
             self._report(iteration)
             self.clock.lap("decision")
             if reason is not None:
@@ -69,18 +82,24 @@ class _Training:
         """One iteration; the times in its record are filled in when all ranks agree on them."""
         n = self.settings.forward_passes
         work = self.work
+        n_cuts = sum(model.pool.size for model in work.models)
+        self.journal.begin_iteration()
         trajectories = forward_pass(
             self.comm, work.models, work.forecast, work.discounts, work.initial_state, n, iteration
         )
         costs = aggregate_statistics(self.comm, trajectories.costs, n)
         self._archive(trajectories)
         self.clock.lap("forward")
+        self.journal.end_phase("forward")
         backward_pass(self.comm, work.models, trajectories, n, iteration, self._activity_tolerance())
         self.clock.lap("backward")
-        self._select(iteration)
+        self.journal.end_phase("backward")
+        n_removed = self._select(iteration)
         self.clock.lap("selection")
+        self.journal.end_phase("selection")
         lower = self.bound.evaluate(iteration)
         self.clock.lap("bound")
+        self.journal.end_phase("lower_bound")
         self.lower_bounds.append(lower)
         return IterationRecord(
             iteration=iteration,
@@ -89,7 +108,19 @@ class _Training:
             upper_bound_std=costs.std,
             ci_95=costs.ci_95,
             gap=relative_gap(lower, costs.mean),
+            cuts_added=sum(model.pool.size for model in work.models) - n_cuts,
+            cuts_removed=n_removed,
+            cuts_active=sum(int(np.count_nonzero(model.pool.active)) for model in work.models),
+            forward_passes=n,
         )
+
+    def _simulation_check(self, case: Case) -> SimulationCheck | None:
+        rules = [rule for rule in self.settings.stopping_rules if isinstance(rule, SimulationStopping)]
+        if not rules:
+            return None
+        work = self.work
+        seed = case.config.training.tree_seed
+        return SimulationCheck(self.comm, rules[0], work.models, work.discounts, work.initial_state, seed)
 
     def _selected_stages(self) -> range:
         """Stages whose cuts may be dropped: the first keeps all for the bound, the last has none."""
@@ -106,15 +137,37 @@ class _Training:
             states = gather_rows(self.comm, trajectories.states[index], self.settings.forward_passes)
             archive.extend(states)
 
-    def _select(self, iteration: int) -> None:
+    def _select(self, iteration: int) -> int:
+        """Take cuts out of the stage problems; how many."""
         selection = self.settings.cut_selection
+        n_removed = 0
+        if selection.method is None and selection.max_active_per_stage is None:
+            return n_removed
         for index in self._selected_stages():
-            model = self.work.models[index]
-            dropped = select_cuts(self.comm, model.pool, self.archives.get(index), iteration, selection)
-            if len(dropped):
+            model, began = self.work.models[index], time.perf_counter()
+            before = int(np.count_nonzero(model.pool.active))
+            by_method, by_cap = select_cuts(
+                self.comm, model.pool, self.archives.get(index), iteration, selection
+            )
+            if len(by_method) + len(by_cap):
                 model.keep_active_cuts()
+            n_removed += len(by_method) + len(by_cap)
+            after_method = before - len(by_method)
+            seconds = time.perf_counter() - began
+            self.journal.selections.append(
+                SelectionRecord(
+                    iteration,
+                    index,
+                    model.pool.size,
+                    before,
+                    after_method,
+                    after_method - len(by_cap),
+                    seconds,
+                )
+            )
+        return n_removed
 
-    def _decide(self, began: float) -> tuple[TerminationReason | None, int | None]:
+    def _decide(self, began: float, simulations_agree: bool) -> tuple[TerminationReason | None, int | None]:
         """Collective: one answer for all ranks, whoever got the signal; time is that of rank 0."""
         now = time.perf_counter()
         mine = np.zeros(3)
@@ -132,6 +185,7 @@ class _Training:
             need_all=self.settings.stop_when_all,
             lower_bounds=self.lower_bounds,
             elapsed_s=elapsed_s,
+            simulations_agree=simulations_agree,
         )
         if reason is None and signal:
             return "shutdown", signal
@@ -155,7 +209,24 @@ class _Training:
                 scenarios_complete=n_mine * iteration,
                 scenarios_total=n_mine * limit,
                 worker_id=self.comm.rank,
+                gap_estimate=self._estimate_gap(),
             )
+        )
+
+    def _start_bases(self) -> list[Bases]:
+        """Collective: what the first trajectory, which is rank 0's, left at each stage."""
+        mine: list[Bases] | None = None
+        if self.comm.rank == 0:
+            mine = [model.bases[0] for model in self.work.models if model.bases is not None]
+        return share(self.comm, mine)
+
+    def _estimate_gap(self) -> GapEstimate:
+        return estimate_gap(
+            self.lower_bounds[-1],
+            [record.upper_bound for record in self.records],
+            [record.upper_bound_std for record in self.records],
+            self.settings.forward_passes,
+            self.comparison,
         )
 
     def _result(self, reason: TerminationReason, signal: int | None) -> TrainingResult:
@@ -164,14 +235,16 @@ class _Training:
             [model.pool for model in work.models],
             work.state_names,
             [model.future_cost_floor for model in work.models],
+            self._start_bases(),
         )
+        log = self.journal.close()
         timings = time_split(self.clock, work.models, self.comm)
         elapsed_ms = 1000.0 * (time.perf_counter() - self.clock.began)
         times = gather_rows(self.comm, np.array([elapsed_ms]), self.comm.size)
         workers = [WorkerInfo(rank, float(ms), self.comm.backend) for rank, ms in enumerate(times)]
         return TrainingResult(
             policy=policy,
-            convergence_history=convergence_table(self.records),
+            history=convergence_columns(self.records, log),
             iterations=last.iteration,
             final_lower_bound=last.lower_bound,
             final_upper_bound=last.upper_bound,
@@ -179,6 +252,11 @@ class _Training:
             termination_reason=reason,
             total_cuts=sum(model.pool.size for model in work.models),
             workers=workers if self.comm.size > 1 else None,
+            backend=self.comm.backend,
+            hosts=host_names(self.comm),
             stop_signal=signal,
             timings=timings,
+            log=log,
+            simulated_cost=None if self.check is None else self.check.cost,
+            gap_estimate=self._estimate_gap(),
         )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cobre.comm import GroupMember
 from cobre.core.case import Case
+from cobre.core.config import ScenarioSource
 from cobre.core.horizon import cumulative_discounts
 from cobre.errors import ValidationError
 from cobre.sddp.forecast import Forecast, open_forecast
@@ -25,21 +26,26 @@ class Workspace:
     """One rank's view of a study."""
 
     models: list[StageModel]
+    problems: list[StageProblem]
     forecast: Forecast
     discounts: Floats
     """``[stage]``: what brings a stage's cost to the first."""
     initial_state: Floats
     state_names: list[str]
+    n_inflow_lags: int
 
     @property
     def state_dimension(self) -> int:
         return len(self.initial_state)
 
 
-def open_workspace(comm: GroupMember, case: Case) -> Workspace:
-    """Collective: build every stage's program; openings are made once per node."""
+def open_workspace(comm: GroupMember, case: Case, source: ScenarioSource | None = None) -> Workspace:
+    """Collective: build every stage's program; openings are made once per node.
+
+    Trajectories take their noise from ``source``, by default from that of training.
+    """
     _check(case)
-    nature = Nature.of(case)
+    nature = Nature.of(case, source)
     problems = build_stage_problems(case, nature.inflow, nature.transition)
     openings, forecast = open_forecast(comm, nature)
     clamps = _truncations(case, nature, problems, openings)
@@ -50,10 +56,12 @@ def open_workspace(comm: GroupMember, case: Case) -> Workspace:
     ]
     return Workspace(
         models=models,
+        problems=problems,
         forecast=forecast,
         discounts=cumulative_discounts(nature.stages),
         initial_state=np.concatenate([case.initial.storage_hm3, nature.initial_lags.ravel()]),
         state_names=_state_names(nature),
+        n_inflow_lags=nature.inflow.n_lags,
     )
 
 
@@ -85,7 +93,7 @@ def _check(case: Case) -> None:
             f"the study has {case.horizon.n_stages} stage; a policy is about the stages after the first",
             kind="StageMismatch",
             context={"file": "stages.json", "stages": case.horizon.n_stages},
-            suggestion="give the study two stages or more",
+            suggestion="none in the case: this version plans studies of two stages or more",
         )
 
 

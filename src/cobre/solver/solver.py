@@ -125,19 +125,23 @@ class LpSolver:
         *,
         chain_length: int = 1,
         cut_dual: bool = False,
+        solution: bool = False,
         full: bool = False,
         iterations: bool = False,
         bases: bool = False,
     ) -> BatchOutput:
-        """Arrays for ``n`` solves of this program as it is now. ``full`` means primal, dual and reduced costs."""
+        """Arrays for ``n`` solves of this program as it is now.
+
+        ``solution`` means primal and dual values of all columns and rows, ``full`` reduced costs as well.
+        """
         template = self.template
         return BatchOutput(
             objective=np.empty(n),
             observed_primal=np.empty((n, len(template.observed_columns))),
             observed_dual=np.empty((n, len(template.observed_rows))),
             cut_dual=np.empty((n, self.n_slots)) if cut_dual else None,
-            primal=np.empty((n, template.n_columns)) if full else None,
-            dual=np.empty((n, template.n_rows)) if full else None,
+            primal=np.empty((n, template.n_columns)) if full or solution else None,
+            dual=np.empty((n, template.n_rows)) if full or solution else None,
             reduced_cost=np.empty((n, template.n_columns)) if full else None,
             iterations=np.empty(n, np.int32) if iterations else None,
             bases=np.empty((n // max(chain_length, 1), self.basis_size), np.uint8) if bases else None,

@@ -10,6 +10,7 @@ from cobre.io.assemble.bounds import (
     build_contracts,
     build_lines,
     build_non_controllables,
+    build_operation,
     build_pumping,
     build_thermals,
 )
@@ -40,6 +41,7 @@ def assemble(files: CaseFiles) -> Case:
             pumping=build_pumping(files, horizon),
             contract=build_contracts(files, horizon),
             constraint=build_constraints(files, horizon),
+            operation=build_operation(files, horizon),
         ),
         scenarios=build_scenarios(files, horizon),
         initial=build_initial_state(files),

@@ -15,6 +15,7 @@ from cobre.core.tables import (
     ContractTables,
     LineTables,
     NonControllableTables,
+    OperationTables,
     PumpingTables,
     ThermalTables,
 )
@@ -57,6 +58,28 @@ def operating(entries: Sequence[_Timed], horizon: Horizon) -> NDArray[np.bool_]:
             lasts = entry.exit_stage_id is None or each.id < entry.exit_stage_id
             active[row, stage] = starts and lasts
     return active
+
+
+def operative_states(entries: Sequence[_Timed], horizon: Horizon) -> NDArray[np.int8]:
+    """Codes of `OperationTables` for entities that come and go."""
+    codes = np.where(operating(entries, horizon), 2, 3).astype(np.int8)
+    for row, entry in enumerate(entries):
+        for stage, each in enumerate(horizon.stages):
+            if entry.entry_stage_id is not None and each.id < entry.entry_stage_id:
+                codes[row, stage] = 0
+    return codes
+
+
+def build_operation(files: CaseFiles, horizon: Horizon) -> OperationTables:
+    """Which entities are there in which stage."""
+    return OperationTables(
+        hydro=operative_states(by_id(files.hydros.hydros), horizon),
+        thermal=operative_states(by_id(files.thermals.thermals), horizon),
+        line=operative_states(by_id(files.lines.lines), horizon),
+        non_controllable=operative_states(by_id(files.non_controllables.non_controllable_sources), horizon),
+        pumping=operative_states(by_id(files.pumping_stations.pumping_stations), horizon),
+        contract=operative_states(by_id(files.contracts.contracts), horizon),
+    )
 
 
 def build_thermals(files: CaseFiles, horizon: Horizon) -> ThermalTables:

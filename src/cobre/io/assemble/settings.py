@@ -8,6 +8,8 @@ from cobre.core.config import (
     CutSelection,
     IterationLimit,
     ScenarioSource,
+    SimulationConfig,
+    SimulationStopping,
     SolverRetries,
     StoppingRule,
     TimeLimit,
@@ -19,6 +21,7 @@ from cobre.io.read.config import (
     CutSelectionRecord,
     IterationLimitRecord,
     ScenarioSourceRecord,
+    SimulationRecord,
     StoppingRuleRecord,
     TimeLimitRecord,
     TrainingRecord,
@@ -45,25 +48,47 @@ def build_config(record: ConfigRecord) -> Config:
                 training.solver.retry_max_attempts, float(training.solver.retry_time_budget_seconds)
             ),
         ),
+        _build_simulation(record),
+        training.enabled,
         inflow_non_negativity="penalty" if method is None else method.method,
+    )
+
+
+def _build_simulation(record: ConfigRecord) -> SimulationConfig:
+    simulation, exports = record.simulation, record.exports
+    if simulation is None:
+        simulation = SimulationRecord()
+    return SimulationConfig(
+        is_enabled=simulation.enabled,
+        n_scenarios=simulation.num_scenarios,
+        scenario_source=None
+        if simulation.scenario_source is None
+        else _build_source(simulation.scenario_source),
+        max_waiting=simulation.io_channel_capacity,
+        layout="by_scenario" if exports is None else exports.layout,
     )
 
 
 def _build_rules(training: TrainingRecord) -> tuple[StoppingRule, ...]:
     if training.stopping_rules is None:
         return TrainingConfig().stopping_rules
-    rules = tuple(rule for rule in map(_build_rule, training.stopping_rules) if rule is not None)
-    return tuple(sorted(rules, key=repr))
+    return tuple(sorted(map(_build_rule, training.stopping_rules), key=repr))
 
 
-def _build_rule(record: StoppingRuleRecord) -> StoppingRule | None:
+def _build_rule(record: StoppingRuleRecord) -> StoppingRule:
     if isinstance(record, IterationLimitRecord):
         return IterationLimit(record.limit)
     if isinstance(record, TimeLimitRecord):
         return TimeLimit(float(record.seconds))
     if isinstance(record, BoundStallingRecord):
         return BoundStalling(record.iterations, float(record.tolerance))
-    return None
+    return SimulationStopping(
+        record.replications,
+        record.period,
+        record.bound_window,
+        float(record.distance_tol),
+        float(record.bound_tol),
+    )
 
 
 def _build_source(record: ScenarioSourceRecord | None) -> ScenarioSource:

@@ -114,6 +114,7 @@ def _build_hydro(record: HydroRecord, bus: Mapping[int, int], hydro: Mapping[int
         None if record.downstream_id is None else hydro[record.downstream_id],
         None if canal is None else Diversion(hydro[canal.downstream_id]),
         record.evaporation is not None,
+        float(record.reservoir.min_storage_hm3),
     )
 
 

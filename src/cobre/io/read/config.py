@@ -36,14 +36,14 @@ class BoundStallingRecord(Record):
 
 
 class SimulationRuleRecord(Record):
-    """Stop when simulations agree with the bound."""
+    """Stop when the bound is stable and two simulations in a row cost about the same."""
 
     type: Literal["simulation"]
-    replications: Count | None = None
-    period: Count | None = None
-    bound_window: Count | None = None
-    distance_tol: NonNegative | None = None
-    bound_tol: NonNegative | None = None
+    replications: Count
+    period: Count
+    bound_window: Count
+    distance_tol: NonNegative
+    bound_tol: NonNegative
 
 
 StoppingRuleRecord = Annotated[
@@ -194,6 +194,7 @@ class ExportsRecord(Record):
 
     states: bool = False
     stochastic: bool = False
+    layout: Literal["by_scenario", "by_table"] = "by_scenario"
 
 
 class ConfigRecord(Record):

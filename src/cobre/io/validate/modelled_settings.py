@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cobre.io.read.config import SimulationRuleRecord
 from cobre.io.read.files import CaseFiles
-from cobre.io.validate.notes import Notes
+from cobre.io.validate.notes import CANNOT_RUN, Notes
 
 CONFIG = "config.json"
 FORWARD_SCHEMES = ("in_sample", "out_of_sample", "external")
@@ -18,14 +17,6 @@ def check_modelled_settings(files: CaseFiles, notes: Notes) -> None:
 
 def _check_training(files: CaseFiles, notes: Notes) -> None:
     training = files.config.training
-    if not training.enabled:
-        notes.refuse(
-            CONFIG,
-            "training.enabled",
-            False,
-            "training.enabled = false: there is no simulation yet",
-            "set it to true",
-        )
     if training.cut_formulation == "multi":
         notes.warn(
             CONFIG,
@@ -41,19 +32,6 @@ def _check_training(files: CaseFiles, notes: Notes) -> None:
             training.forward_pass.type,
             f"forward_pass.type = {training.forward_pass.type!r} is not used",
             "remove it",
-        )
-    rules = training.stopping_rules or ()
-    simulated = [rule for rule in rules if isinstance(rule, SimulationRuleRecord)]
-    if simulated:
-        is_needed = training.stopping_mode == "all" or len(simulated) == len(rules)
-        report = notes.refuse if is_needed else notes.warn
-        report(
-            CONFIG,
-            "training.stopping_rules.type",
-            "simulation",
-            "the stopping rule simulation is not available yet"
-            + ("" if is_needed else "; the other rules decide"),
-            "use iteration_limit, time_limit or bound_stalling",
         )
     selection = training.cut_selection
     if selection is not None and selection.basis_activity_window != 5:
@@ -79,7 +57,7 @@ def _check_schemes(files: CaseFiles, notes: Notes) -> None:
                 f"training.scenario_source.{name}.scheme",
                 scheme,
                 f"{name}.scheme = {scheme!r} is not available yet",
-                f"use {', '.join(FORWARD_SCHEMES)}",
+                f"use {', '.join(FORWARD_SCHEMES)}: trajectories differ, the openings and the optimum stay the same",
             )
     if source.historical_years is not None:
         notes.warn(
@@ -93,14 +71,6 @@ def _check_schemes(files: CaseFiles, notes: Notes) -> None:
 
 def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
     config = files.config
-    if config.simulation is not None and config.simulation.enabled:
-        notes.warn(
-            CONFIG,
-            "simulation.enabled",
-            True,
-            "simulation.enabled = true: simulating the policy is not available yet; training is not affected",
-            "nothing; the setting will be used once it is",
-        )
     policy = config.policy
     if policy is not None:
         if policy.mode != "fresh":
@@ -109,7 +79,7 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
                 "policy.mode",
                 policy.mode,
                 f"policy.mode = {policy.mode!r} is not available yet",
-                "use fresh",
+                "use fresh, which trains to the same optimum from the beginning",
             )
         if policy.boundary is not None:
             notes.refuse(
@@ -117,7 +87,7 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
                 "policy.boundary",
                 policy.boundary.path,
                 f"policy.boundary = {policy.boundary.path!r}: boundary cuts are not available yet",
-                "remove it",
+                CANNOT_RUN,
             )
         if policy.path not in ("./policy", "policy"):
             notes.warn(

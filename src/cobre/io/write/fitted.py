@@ -10,7 +10,8 @@ import pyarrow as pa
 from cobre.core.files import write_atomically
 from cobre.io.fitted import FitResult
 from cobre.io.read.columns import Table
-from cobre.io.write.encoding import json_bytes, parquet_bytes
+from cobre.io.write.parquet import parquet_bytes
+from cobre.io.write.training import json_bytes
 from cobre.stochastic.fitting import LevelFit
 from cobre.stochastic.fitting.diagnostic_tables import Columns, diagnostic_tables
 
@@ -36,8 +37,8 @@ def write_fit(folder: Path, result: FitResult) -> list[Path]:
         name: parquet_bytes(_case_table(result.files.tables[table])) for name, table in TABLES.items()
     }
     if result.files.correlation is not None:
-        contents[CORRELATION] = json_bytes(result.files.correlation.model_dump(mode="json"), sort_keys=False)
-    contents[REPORT] = json_bytes(fit_document(result), sort_keys=False)
+        contents[CORRELATION] = json_bytes(result.files.correlation.model_dump(mode="json"))
+    contents[REPORT] = json_bytes(fit_document(result))
     if result.diagnostics:
         tables = diagnostic_tables(result.diagnostics, result.verdicts)
         for name, columns in tables.items():

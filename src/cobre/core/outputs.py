@@ -1,0 +1,68 @@
+"""The tables that a run writes: their columns, types, units and meanings, in file order.
+
+Names and types are those of the public Cobre, so that programs that read its results read ours. Everything that is
+written, documented (``variables.csv``) or read back takes its columns from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+ColumnType = Literal["i8", "i32", "i64", "u32", "u64", "f64", "bool", "str", "date"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table."""
+
+    name: str
+    type: ColumnType
+    unit: str
+    description: str
+    is_nullable: bool = False
+    is_of_stage: bool = False
+    """Whether the rows of all blocks of a stage repeat one value."""
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the values of blocks add up to that of the stage; otherwise hours weigh them."""
+        return self.unit in ("$", "MWh", "hm3")
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """One table; ``name`` is its folder (or file) below ``simulation`` or ``training``."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+
+def table(name: str, *parts: Iterable[Column]) -> TableSchema:
+    """A table whose columns are the given groups of columns, one after the other."""
+    return TableSchema(name, tuple(column for part in parts for column in part))
+
+
+def number(
+    name: str, unit: str, description: str, *, is_nullable: bool = False, is_of_stage: bool = False
+) -> Column:
+    """A column of floating-point numbers."""
+    return Column(name, "f64", unit, description, is_nullable, is_of_stage)
+
+
+def identifier(name: str, description: str, *, is_nullable: bool = False) -> Column:
+    """A column of ids or indices."""
+    return Column(name, "i32", "", description, is_nullable)
+
+
+def code(name: str, description: str) -> Column:
+    """A column of codes that ``codes.json`` explains."""
+    return Column(name, "i8", "", description)

@@ -1,0 +1,157 @@
+"""Reads back the tables of a simulation, in either layout."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+
+from cobre.core.outputs import TableSchema
+from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, SIMULATION_TABLES, STAGE_SUMMARY
+from cobre.errors import IOError, ValidationError
+from cobre.io.parquet import read_parquet
+from cobre.io.write.dictionaries import ENTITY_TYPES
+from cobre.io.write.dictionaries import FOLDER as DICTIONARIES
+from cobre.io.write.folder import SIMULATION as FOLDER
+from cobre.io.write.folder import SUCCESS
+from cobre.io.write.simulation import DATA
+
+SCHEMAS: dict[str, TableSchema] = {
+    schema.name: schema for schema in (*SIMULATION_TABLES, PATHS, SCENARIO_SUMMARY, STAGE_SUMMARY)
+}
+NAMED_BY = {
+    "hydro_id": "hydro",
+    "thermal_id": "thermal",
+    "bus_id": "bus",
+    "line_id": "line",
+    "pumping_station_id": "pumping_station",
+    "contract_id": "contract",
+    "non_controllable_id": "non_controllable",
+}
+"""The kind of entity that a column of ids is about."""
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """Hours and seasons of the stages of a run."""
+
+    block_hours: dict[tuple[int, int], float]
+    """By stage id and block."""
+    seasons: dict[int, int | None]
+    """By stage id."""
+
+    @classmethod
+    def read(cls, path: Path) -> Calendar:
+        """From ``stages.csv``."""
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        return cls(
+            {(int(row["stage_id"]), int(row["block_id"])): float(row["hours"]) for row in rows},
+            {int(row["stage_id"]): int(row["season_id"]) if row["season_id"] else None for row in rows},
+        )
+
+    @cached_property
+    def _stage_hours(self) -> dict[int, float]:
+        found: dict[int, float] = {}
+        for (stage, _), hours in self.block_hours.items():
+            found[stage] = found.get(stage, 0.0) + hours
+        return found
+
+    def season_of(self, stage: int) -> int:
+        """-1 without a season."""
+        season = self.seasons[stage]
+        return -1 if season is None else season
+
+    def hours(self, stage: int, block: int | None) -> float:
+        """Of a block, or of the whole stage."""
+        return self._stage_hours[stage] if block is None else self.block_hours[stage, block]
+
+    def hours_of_group(self, stage: int, block: int | None, keys: Sequence[str]) -> float:
+        """Of all that shares the ``keys`` (``stage_id``, ``block_id``, ``season``) with this stage and block."""
+        stages = [stage] if "stage_id" in keys else list(self._stage_hours)
+        if "season" in keys:
+            stages = [each for each in stages if self.seasons[each] == self.seasons[stage]]
+        if "block_id" in keys and block is not None:
+            return sum(self.block_hours.get((each, block), 0.0) for each in stages)
+        return sum(self._stage_hours[each] for each in stages)
+
+
+class SimulationFiles:
+    """The tables below ``simulation`` of an output folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.root = folder / FOLDER
+
+    @property
+    def is_complete(self) -> bool:
+        return (self.root / SUCCESS).exists()
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables that are there."""
+        return [name for name in SCHEMAS if self.files(name)]
+
+    def files(self, name: str) -> list[Path]:
+        """The files of a table, in scenario order."""
+        single = self.root / f"{name}.parquet"
+        if single.exists():
+            return [single]
+        whole = self.root / name / DATA
+        if whole.exists():
+            return [whole]
+        found = (self.root / name).glob(f"scenario_id=*/{DATA}")
+        return sorted(found, key=lambda path: int(path.parent.name.partition("=")[2]))
+
+    def read(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """A table over all scenarios, or some of its columns."""
+        paths = self.files(name)
+        if not paths:
+            known = ", ".join(self.tables) or "none"
+            raise IOError(
+                str(self.root / name),
+                f"this simulation has no table {name!r}",
+                suggestion=f"the tables are: {known}",
+            )
+        try:
+            return pa.concat_tables([read_parquet(path, columns) for path in paths])
+        except OSError as error:
+            raise IOError(str(self.root / name), f"cannot read table {name}: {error}") from error
+        except pa.ArrowInvalid as error:
+            raise ValidationError(
+                f"{self.root / name} is damaged: {error}",
+                kind="ParseError",
+                context={"path": str(self.root / name)},
+                suggestion="simulate again",
+            ) from error
+
+    def calendar(self) -> Calendar:
+        """Hours and seasons of the stages."""
+        return Calendar.read(self.folder / DICTIONARIES / "stages.csv")
+
+    def entity_names(self, kind: str) -> dict[int, str]:
+        """Names by id of one kind of entities; empty if the folder has no dictionary."""
+        path = self.folder / DICTIONARIES / "entities.csv"
+        if not path.exists():
+            return {}
+        wanted = str(ENTITY_TYPES.index(kind))
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = csv.DictReader(file)
+            return {int(row["entity_id"]): row["name"] for row in rows if row["entity_type_code"] == wanted}
+
+
+def with_names(files: SimulationFiles, table: pa.Table) -> pa.Table:
+    """The table with a column ``..._name`` behind each column of ids that name an entity."""
+    for column, kind in NAMED_BY.items():
+        if column in table.column_names:
+            names = files.entity_names(kind)
+            ids = table[column].to_pylist()
+            place = table.column_names.index(column) + 1
+            table = table.add_column(
+                place, f"{kind}_name", pa.array([names.get(i) for i in ids], pa.string())
+            )
+    return table

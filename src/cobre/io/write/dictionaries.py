@@ -1,0 +1,216 @@
+"""Files that explain the tables: codes, entities, columns, limits and the state vector."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.core.arrow import arrow_table
+from cobre.core.case import Case
+from cobre.core.files import write_atomically
+from cobre.core.outputs import TableSchema, code, identifier, number, table
+from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, SIMULATION_TABLES, STAGE_SUMMARY
+from cobre.core.training_tables import CONVERGENCE, CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_ITERATIONS, TIMING
+from cobre.io.write.parquet import parquet_bytes
+from cobre.io.write.training import json_bytes
+
+FOLDER = "training/dictionaries"
+
+ENTITY_TYPES = (
+    "hydro",
+    "thermal",
+    "bus",
+    "line",
+    "pumping_station",
+    "contract",
+    "battery",
+    "non_controllable",
+    "hydro_unit_group",
+)
+CODES = {
+    "entity_type": ENTITY_TYPES,
+    "contract_type": ("import", "export"),
+    "bound_type": tuple(
+        f"{quantity}_{end}"
+        for quantity in ("storage", "turbined", "outflow", "generation", "flow")
+        for end in ("min", "max")
+    ),
+    "operative_state": ("non_existing", "filling_dead_volume", "operating", "decommissioned"),
+    "storage_binding": ("none", "min", "max", "target"),
+}
+SOLVER_TABLES = (SOLVER_ITERATIONS, RETRY_HISTOGRAM)
+"""Of training and of simulation."""
+STAGE_COLUMNS = ("stage_id", "start_date", "end_date", "season_id", "block_id", "block_name", "hours")
+BOUNDS = table(
+    "training/dictionaries/bounds",
+    (
+        code("entity_type_code", "kind of entity: see entity_type"),
+        identifier("entity_id", "id of the entity"),
+        identifier("hydro_id", "plant of a unit group", is_nullable=True),
+        identifier("stage_id", "id of the stage in stages.json"),
+        identifier("block_id", "block where the limit is given by block", is_nullable=True),
+        code("bound_type_code", "which limit: see bound_type"),
+        number("bound_value", "", "the limit, in units of its quantity"),
+    ),
+)
+
+
+def write_dictionaries(folder: Path, case: Case, state_names: Sequence[str]) -> None:
+    """Write all of them. They depend on the case alone."""
+    root = folder / FOLDER
+    codes = {name: {str(k): label for k, label in enumerate(labels)} for name, labels in CODES.items()}
+    contents = {
+        "codes.json": json_bytes({"version": "1.0", "generated_at": None, **codes}),
+        "entities.csv": _csv(
+            ("entity_type_code", "entity_id", "name", "bus_id", "system_id"), _entities(case)
+        ),
+        "variables.csv": _csv(("file", "column", "type", "unit", "description", "nullable"), _variables()),
+        "stages.csv": _csv(STAGE_COLUMNS, _stages(case)),
+        "bounds.parquet": parquet_bytes(arrow_table(BOUNDS, _bounds(case))),
+        "state_dictionary.json": json_bytes(_state(state_names)),
+    }
+    for name, data in contents.items():
+        write_atomically(root / name, data)
+
+
+def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _entities(case: Case) -> Iterator[tuple[Any, ...]]:
+    system = case.system
+    bus_ids = [bus.id for bus in system.buses]
+    kinds: tuple[tuple[str, Sequence[Any]], ...] = (
+        ("hydro", system.hydros),
+        ("thermal", system.thermals),
+        ("bus", system.buses),
+        ("line", system.lines),
+        ("pumping_station", system.pumping_stations),
+        ("contract", system.contracts),
+        ("non_controllable", system.non_controllables),
+    )
+    for kind, entities in kinds:
+        for entity in entities:
+            bus = entity.id if kind == "bus" else -1 if kind == "line" else bus_ids[entity.bus]
+            yield ENTITY_TYPES.index(kind), entity.id, entity.name, bus, 0
+
+
+def _stages(case: Case) -> Iterator[tuple[Any, ...]]:
+    for stage in case.horizon.stages:
+        for index, block in enumerate(stage.blocks):
+            season = "" if stage.season_id is None else stage.season_id
+            yield stage.id, stage.start_date, stage.end_date, season, index, block.name, repr(block.hours)
+
+
+def _variables() -> Iterator[tuple[Any, ...]]:
+    for schema in (*SIMULATION_TABLES, PATHS, SCENARIO_SUMMARY, STAGE_SUMMARY, *SOLVER_TABLES):
+        yield from _described(f"simulation/{schema.name}", schema)
+    for schema in (CONVERGENCE, TIMING, *SOLVER_TABLES, CUT_SELECTION):
+        yield from _described(f"training/{schema.name}", schema)
+    yield from _described(BOUNDS.name, BOUNDS)
+
+
+def _described(file: str, schema: TableSchema) -> Iterator[tuple[Any, ...]]:
+    for column in schema:
+        yield (
+            file,
+            column.name,
+            column.type,
+            column.unit,
+            column.description,
+            str(column.is_nullable).lower(),
+        )
+
+
+def _bounds(case: Case) -> dict[str, NDArray[Any]]:
+    system, tables = case.system, case.tables
+    hydro, lines = tables.hydro, tables.line
+    first_blocks = case.horizon.block_offsets[:-1]
+    by_kind: list[tuple[str, Sequence[Any], list[tuple[str, NDArray[np.float64]]]]] = [
+        (
+            "hydro",
+            system.hydros,
+            [
+                ("storage_min", hydro.min_storage_hm3),
+                ("storage_max", hydro.max_storage_hm3),
+                ("turbined_min", hydro.min_turbined_m3s),
+                ("turbined_max", hydro.max_turbined_m3s),
+                ("outflow_min", hydro.min_outflow_m3s),
+                ("outflow_max", hydro.max_outflow_m3s),
+                ("generation_min", hydro.min_generation_mw),
+                ("generation_max", hydro.max_generation_mw),
+            ],
+        ),
+        (
+            "thermal",
+            system.thermals,
+            [
+                ("generation_min", tables.thermal.min_generation_mw),
+                ("generation_max", tables.thermal.max_generation_mw),
+            ],
+        ),
+        (
+            "pumping_station",
+            system.pumping_stations,
+            [("flow_min", tables.pumping.min_flow_m3s), ("flow_max", tables.pumping.max_flow_m3s)],
+        ),
+        (
+            "contract",
+            system.contracts,
+            [("flow_min", tables.contract.min_mw), ("flow_max", tables.contract.max_mw)],
+        ),
+    ]
+    rows: list[tuple[float, ...]] = []
+    for kind, entities, limits in by_kind:
+        for e, entity in enumerate(entities):
+            for s, stage in enumerate(case.horizon.stages):
+                for name, values in limits:
+                    if np.isfinite(values[e, s]):
+                        rows.append(_row(kind, entity.id, stage.id, np.nan, name, values[e, s]))
+    for e, line in enumerate(system.lines):
+        for s, stage in enumerate(case.horizon.stages):
+            for block in range(stage.n_blocks):
+                column = int(first_blocks[s]) + block
+                rows.append(_row("line", line.id, stage.id, block, "flow_min", -lines.reverse_mw[e, column]))
+                rows.append(_row("line", line.id, stage.id, block, "flow_max", lines.direct_mw[e, column]))
+    columns = np.array(rows, dtype=np.float64).reshape(len(rows), len(BOUNDS.columns)).T
+    types = {"i8": np.int8, "i32": np.int32}
+    return {
+        column.name: values
+        if column.is_nullable or column.type == "f64"
+        else values.astype(types[column.type])
+        for column, values in zip(BOUNDS, columns, strict=True)
+    }
+
+
+def _row(kind: str, entity: int, stage: int, block: float, name: str, value: float) -> tuple[float, ...]:
+    return ENTITY_TYPES.index(kind), entity, np.nan, stage, block, CODES["bound_type"].index(name), value
+
+
+def _state(state_names: Sequence[str]) -> dict[str, Any]:
+    """The components of the state in the order of a cut's coefficients, named ``storage:ID`` or ``inflow_lagK:ID``."""
+    variables = []
+    for index, name in enumerate(state_names):
+        part, _, entity = name.partition(":")
+        lag = part.removeprefix("inflow_lag")
+        variables.append(
+            {
+                "index": index,
+                "type": "storage" if part == "storage" else "inflow_lag",
+                "entity_type": "hydro",
+                "entity_id": int(entity),
+                "unit": "hm3" if part == "storage" else "m3/s",
+                **({"lag_index": int(lag)} if lag.isdigit() else {}),
+            }
+        )
+    return {"version": "1.0", "state_variables": variables}

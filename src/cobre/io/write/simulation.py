@@ -1,0 +1,129 @@
+"""The tables of a simulation as files, written by every rank for its own scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cobre.core.arrow import arrow_column, arrow_schema, arrow_table
+from cobre.core.files import write_atomically
+from cobre.core.outputs import TableSchema
+from cobre.core.simulation_tables import SIMULATION_TABLES, STAGE_SUMMARY
+from cobre.io.write.folder import SIMULATION as FOLDER
+from cobre.io.write.parquet import parquet_bytes
+from cobre.io.write.parts import PartFiles
+
+DATA = "data.parquet"
+
+
+class TableRows(Protocol):
+    """Rows of one table for some scenarios; columns are ``[scenario, row]`` or ``[row]``."""
+
+    @property
+    def schema(self) -> TableSchema: ...
+    @property
+    def columns(self) -> Mapping[str, NDArray[np.generic]]: ...
+
+
+class Chunk(Protocol):
+    """The tables of some consecutive scenarios."""
+
+    @property
+    def scenarios(self) -> range: ...
+    @property
+    def tables(self) -> Sequence[TableRows]: ...
+    @property
+    def summary(self) -> TableRows: ...
+
+
+class SimulationWriter(Protocol):
+    """Writes the tables of the scenarios of one rank."""
+
+    parts: PartFiles
+
+    def write(self, chunk: Chunk) -> None:
+        """Write the tables of all scenarios of ``chunk``."""
+
+    def joined(self, tables: Sequence[TableSchema]) -> list[TableSchema]:
+        """Which of the case's tables, and of those over all scenarios, are made of the parts of all ranks."""
+
+
+class ScenarioFiles:
+    """One file per table and scenario: ``TABLE/scenario_id=NNNN/data.parquet``."""
+
+    def __init__(self, folder: Path, rank: int) -> None:
+        self.parts = PartFiles(folder, rank)
+        self._root = folder / FOLDER
+
+    def write(self, chunk: Chunk) -> None:
+        """Write the tables of all scenarios of ``chunk``; a table without rows has no file."""
+        for table in chunk.tables:
+            fixed = _fixed_columns(table)
+            for place, scenario in enumerate(chunk.scenarios):
+                content = _scenario_table(table, fixed, place, scenario)
+                if content.num_rows:
+                    path = self._root / table.schema.name / f"scenario_id={scenario:04d}" / DATA
+                    write_atomically(path, parquet_bytes(content), is_synced=False)
+        self.parts.append(chunk.summary.schema, _chunk_table(chunk.summary, chunk.scenarios))
+
+    def joined(self, tables: Sequence[TableSchema]) -> list[TableSchema]:
+        return [STAGE_SUMMARY]
+
+
+class TableFiles:
+    """One file per table, for many scenarios: ``TABLE/data.parquet``."""
+
+    def __init__(self, folder: Path, rank: int) -> None:
+        self.parts = PartFiles(folder, rank)
+
+    def write(self, chunk: Chunk) -> None:
+        """Append the tables of all scenarios of ``chunk``."""
+        for table in (*chunk.tables, chunk.summary):
+            self.parts.append(table.schema, _chunk_table(table, chunk.scenarios))
+
+    def joined(self, tables: Sequence[TableSchema]) -> list[TableSchema]:
+        return [*tables, STAGE_SUMMARY]
+
+
+def table_path(folder: Path, schema: TableSchema) -> Path:
+    """The file that has the rows of all scenarios."""
+    root = folder / FOLDER
+    return root / schema.name / DATA if schema in SIMULATION_TABLES else root / f"{schema.name}.parquet"
+
+
+def _fixed_columns(table: TableRows) -> dict[str, pa.Array]:
+    """The columns that are the same for every scenario."""
+    return {
+        column.name: arrow_column(column, table.columns[column.name])
+        for column in table.schema
+        if column.name != "scenario_id" and table.columns[column.name].ndim == 1
+    }
+
+
+def _scenario_table(table: TableRows, fixed: Mapping[str, pa.Array], place: int, scenario: int) -> pa.Table:
+    n_rows = len(fixed["stage_id"])
+    arrays = []
+    for column in table.schema:
+        if column.name == "scenario_id":
+            arrays.append(pa.array(np.full(n_rows, scenario, dtype=np.int32)))
+        elif column.name in fixed:
+            arrays.append(fixed[column.name])
+        else:
+            arrays.append(arrow_column(column, table.columns[column.name][place]))
+    return pa.Table.from_arrays(arrays, schema=arrow_schema(table.schema))
+
+
+def _chunk_table(table: TableRows, scenarios: range) -> pa.Table:
+    """All rows of a chunk, scenario by scenario."""
+    n_rows = len(table.columns["stage_id"])
+    columns: dict[str, NDArray[np.generic]] = {
+        name: np.tile(values, len(scenarios)) if values.ndim == 1 else values.ravel()
+        for name, values in table.columns.items()
+    }
+    columns["scenario_id"] = np.repeat(np.arange(scenarios.start, scenarios.stop, dtype=np.int32), n_rows)
+    return arrow_table(table.schema, columns)

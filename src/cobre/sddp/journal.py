@@ -1,0 +1,206 @@
+"""What every iteration of training did and how long it took: the training tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.comm import GroupMember, ReduceOp
+from cobre.sddp.solver_tables import COUNTERS, Columns, retry_columns, solver_columns, solver_counters
+from cobre.sddp.stage import StageModel
+from cobre.sddp.statistics import gather_rows
+
+Floats = NDArray[np.float64]
+
+PHASES = ("forward", "backward", "selection", "lower_bound")
+COMMUNICATION = ("allreduce_move", "other_move", "wait")
+
+
+@dataclass(frozen=True)
+class SelectionRecord:
+    """What cut selection did to one stage."""
+
+    iteration: int
+    stage: int
+    populated: int
+    active_before: int
+    active_after_method: int
+    active_after: int
+    seconds: float
+
+
+@dataclass
+class Journal:
+    """Collects, on this rank, what each phase of each iteration did."""
+
+    comm: GroupMember
+    models: Sequence[StageModel]
+    selections: list[SelectionRecord] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._counters: list[Floats] = []
+        """One entry per iteration: ``[phase, stage, counter]``."""
+        self._rows: list[Floats] = []
+        """One entry per iteration: ``[phase]``, the rows of all programs that were solved, cuts included."""
+        self._times: list[Floats] = []
+        """One entry per iteration: ``[phase, (seconds, communication…)]``."""
+        self._most_rows = 0
+        self._last_counters = solver_counters(self.models)
+        self._last_times = self._read_times()
+
+    def begin_iteration(self) -> None:
+        """What happened since the last phase belongs to none."""
+        self._counters.append(np.zeros((len(PHASES), len(self.models), len(COUNTERS))))
+        self._rows.append(np.zeros(len(PHASES)))
+        self._times.append(np.zeros((len(PHASES), 1 + len(COMMUNICATION))))
+        self._last_counters, self._last_times = solver_counters(self.models), self._read_times()
+
+    def end_phase(self, phase: str) -> None:
+        """What happened since the last call belongs to ``phase`` of this iteration."""
+        place = PHASES.index(phase)
+        counters, times = solver_counters(self.models), self._read_times()
+        self._counters[-1][place] = counters - self._last_counters
+        self._times[-1][place] = times - self._last_times
+        solves = self._counters[-1][place, :, COUNTERS.index("solves")]
+        rows = np.array([model.solver.template.n_rows + model.solver.n_active_cuts for model in self.models])
+        self._rows[-1][place] = float((solves * rows).sum())
+        self._most_rows = max(self._most_rows, int(rows[solves > 0].max(initial=0)))
+        self._last_counters, self._last_times = counters, times
+
+    def _read_times(self) -> Floats:
+        stats = self.comm.stats()
+        other = sum(entry["move_s"] for verb, entry in stats.items() if verb != "allreduce")
+        wait = sum(entry["wait_s"] for entry in stats.values())
+        return np.array([time.perf_counter(), stats["allreduce"]["move_s"], other, wait])
+
+    def close(self) -> TrainingLog:
+        """Collective: what all ranks did. Counters are those of all ranks together, times those of each."""
+        mine = np.stack(self._counters)
+        total, rows = np.empty_like(mine), np.empty((len(mine), len(PHASES)))
+        self.comm.allreduce(mine, total, ReduceOp.SUM)
+        self.comm.allreduce(np.stack(self._rows), rows, ReduceOp.SUM)
+        most, most_rows = np.array([self._most_rows], dtype=np.int64), np.empty(1, dtype=np.int64)
+        self.comm.allreduce(most, most_rows, ReduceOp.MAX)
+        times = gather_rows(self.comm, np.stack(self._times)[np.newaxis], self.comm.size)
+        # Setting up a solve is measured inside the solver: this rank's part of it, per phase.
+        setup = mine[:, :, :, [COUNTERS.index("patch_ns"), COUNTERS.index("basis_ns")]].sum(axis=(2, 3)) / 1e9
+        setups = gather_rows(self.comm, setup[np.newaxis], self.comm.size)
+        return TrainingLog(
+            stage_ids=[model.stage.id for model in self.models],
+            counters=total,
+            rows=rows,
+            most_rows=int(most_rows[0]),
+            times=times,
+            setups=setups,
+            selections=self.selections,
+        )
+
+
+@dataclass(frozen=True)
+class TrainingLog:
+    """The training tables' numbers, equal on every rank."""
+
+    stage_ids: list[int]
+    counters: Floats
+    """``[iteration, phase, stage, counter]`` of all ranks."""
+    rows: Floats
+    """``[iteration, phase]``: rows of all programs that were solved, cuts included, of all ranks."""
+    most_rows: int
+    """Of the largest program that was solved."""
+    times: Floats
+    """``[rank, iteration, phase, (seconds, communication…)]``."""
+    setups: Floats
+    """``[rank, iteration, phase]``: seconds of patching and setting bases."""
+    selections: list[SelectionRecord]
+
+    @property
+    def n_iterations(self) -> int:
+        return len(self.counters)
+
+    def solves(self) -> list[int]:
+        """Linear programs of each iteration."""
+        return [int(n) for n in self._counter("solves").sum(axis=(1, 2))]
+
+    def mean_rows(self) -> list[float]:
+        """Rows of a program that was solved, on average, in each iteration."""
+        return [float(rows.sum()) / max(1, n) for rows, n in zip(self.rows, self.solves(), strict=True)]
+
+    def solve_seconds(self, phase: str) -> float:
+        """Time inside the solver in all of a phase, of all ranks."""
+        return float(self._counter("run_ns")[:, PHASES.index(phase)].sum()) / 1e9
+
+    def phase_ms(self, phase: str) -> list[int]:
+        """Time of a phase in each iteration, on the first rank."""
+        return [round(1000.0 * s) for s in self.times[0, :, PHASES.index(phase), 0]]
+
+    def _counter(self, name: str) -> Floats:
+        values: Floats = self.counters[..., COUNTERS.index(name)]
+        return values
+
+    def timing_columns(self, iteration_ms: Sequence[float]) -> Columns:
+        """`cobre.core.training_tables.TIMING`; ``iteration_ms`` are whole iterations."""
+        found: Columns = {}
+        for iteration in range(self.n_iterations):
+            for rank in range(len(self.times)):
+                row = self._timing_row(rank, iteration, iteration_ms[iteration])
+                for name, value in row.items():
+                    found.setdefault(name, []).append(value)
+        return found
+
+    def _timing_row(self, rank: int, iteration: int, total_ms: float) -> dict[str, int | None]:
+        times, setups = self.times[rank, iteration], self.setups[rank, iteration]
+        forward, backward, selection, bound = (1000.0 * times[k, 0] for k in range(len(PHASES)))
+        moved = {name: 1000.0 * times[:, 1 + k] for k, name in enumerate(COMMUNICATION)}
+        f, b = PHASES.index("forward"), PHASES.index("backward")
+        milliseconds = {
+            "forward_wall": forward,
+            "backward_wall": backward,
+            "cut_selection": selection,
+            "mpi_allreduce": float(moved["allreduce_move"].sum()),
+            "cut_sync": moved["other_move"][b],
+            "lower_bound": bound,
+            "state_exchange": moved["other_move"][f],
+            "cut_batch_build": 0.0,
+            "bwd_setup": 1000.0 * setups[b],
+            "bwd_load_imbalance": moved["wait"][b],
+            "bwd_scheduling_overhead": 0.0,
+            "fwd_setup": 1000.0 * setups[f],
+            "fwd_load_imbalance": moved["wait"][f],
+            "fwd_scheduling_overhead": 0.0,
+            "overhead": max(0.0, total_ms - forward - backward - selection - bound),
+            "lazy_scoring": 0.0,
+        }
+        place = {"iteration": iteration + 1, "rank": rank, "worker_id": None}
+        return {**place, **{f"{name}_ms": round(value) for name, value in milliseconds.items()}}
+
+    def solver_columns(self) -> Columns:
+        """`cobre.core.training_tables.SOLVER_ITERATIONS`: a row per iteration, phase and stage with solves."""
+        return solver_columns(self._by_phase(), self.stage_ids)
+
+    def retry_columns(self) -> Columns:
+        """`cobre.core.training_tables.RETRY_HISTOGRAM`: only where a solve needed more than one attempt."""
+        return retry_columns(self._by_phase(), self.stage_ids)
+
+    def _by_phase(self) -> Iterator[tuple[int, str, Floats]]:
+        for iteration, of_iteration in enumerate(self.counters):
+            for phase, counters in zip(PHASES, of_iteration, strict=True):
+                yield iteration + 1, phase, counters
+
+    def selection_columns(self) -> Columns:
+        """`cobre.core.training_tables.CUT_SELECTION`."""
+        return {
+            "iteration": [each.iteration for each in self.selections],
+            "stage_id": [self.stage_ids[each.stage] for each in self.selections],
+            "cuts_populated": [each.populated for each in self.selections],
+            "cuts_active_before": [each.active_before for each in self.selections],
+            "cuts_deactivated": [each.active_before - each.active_after_method for each in self.selections],
+            "cuts_reactivated": [0 for _ in self.selections],
+            "cuts_active_after": [each.active_after_method for each in self.selections],
+            "selection_time_ms": [1000.0 * each.seconds for each in self.selections],
+            "budget_evicted": [each.active_after_method - each.active_after for each in self.selections],
+            "active_after_budget": [each.active_after for each in self.selections],
+        }

@@ -1,0 +1,77 @@
+"""The stopping rule ``simulation``: do two simulations in a row cost about the same in every stage?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.comm import GroupMember, contiguous_block
+from cobre.core.config import SimulationStopping
+from cobre.sddp.forecast import OpeningForecast
+from cobre.sddp.stage import Bases, StageModel
+from cobre.sddp.statistics import CostStatistics, gather_rows, statistics_of
+
+Floats = NDArray[np.float64]
+
+
+class SimulationCheck:
+    """Simulates the policy so far, always with the same openings, and compares with the time before."""
+
+    def __init__(
+        self,
+        comm: GroupMember,
+        rule: SimulationStopping,
+        models: Sequence[StageModel],
+        discounts: Floats,
+        initial_state: Floats,
+        tree_seed: int,
+    ) -> None:
+        self.rule = rule
+        self.cost: CostStatistics | None = None
+        """Of the last simulation: an upper bound of the cost of the policy, with its interval."""
+        self._comm = comm
+        self._models = models
+        self._discounts = discounts
+        self._initial_state = initial_state
+        self._forecast = OpeningForecast(tree_seed, [model.openings for model in models])
+        self._before: Floats | None = None
+
+    def is_due(self, lower_bounds: Sequence[float]) -> bool:
+        """Whether this iteration has a check and the bound is stable."""
+        k, window = len(lower_bounds), self.rule.bound_window
+        if k % self.rule.period or k <= window:
+            return False
+        now, then = lower_bounds[-1], lower_bounds[-1 - window]
+        return abs(now - then) < self.rule.bound_tolerance * max(1.0, abs(now))
+
+    def agrees(self, bases: Sequence[Bases]) -> bool:
+        """Collective: simulate, and tell whether the costs by stage are those of the last time."""
+        by_stage = self._simulate(bases)
+        before, self._before = self._before, by_stage
+        if before is None:
+            return False
+        distance = 0.0
+        for now, then in zip(by_stage.tolist(), before.tolist(), strict=True):
+            distance += ((now - then) / max(1.0, abs(then))) ** 2
+        return math.sqrt(distance) < self.rule.distance_tolerance
+
+    def _simulate(self, bases: Sequence[Bases]) -> Floats:
+        """``[stage]``: mean cost of each stage, discounted costs of scenarios on the way."""
+        n_all = self.rule.replications
+        first, n = contiguous_block(n_all, self._comm.rank, self._comm.size)
+        costs = np.empty((n, len(self._models)))
+        incoming = np.repeat(self._initial_state[np.newaxis, :], n, axis=0)
+        if n:
+            self._forecast.start_iteration(0, first, n)
+            for k, (model, basis) in enumerate(zip(self._models, bases, strict=True)):
+                parameters = model.parameters(incoming, self._forecast.values(model.index))
+                start = np.ascontiguousarray(basis[np.newaxis, :])
+                batch = model.solve(parameters, 0, first, start_bases=start)
+                costs[:, k] = model.stage_costs(batch)
+                incoming = model.outgoing(batch.observed_primal)
+        everyone = gather_rows(self._comm, costs, n_all)
+        self.cost = statistics_of(np.add.accumulate(everyone * self._discounts, axis=1)[:, -1])
+        return np.array([statistics_of(everyone[:, k]).mean for k in range(len(self._models))])

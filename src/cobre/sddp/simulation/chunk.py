@@ -1,0 +1,89 @@
+"""The rows of all tables for a group of consecutive scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.core.outputs import TableSchema
+from cobre.core.simulation_tables import STAGE_SUMMARY
+from cobre.sddp.simulation.outcome import Floats, StageOutcome
+from cobre.sddp.simulation.summary import TOTALS, add_stage, summarise
+from cobre.sddp.simulation.tables import SimulationTable
+
+Column = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """``columns[name]`` is ``[scenario, row]``, or ``[row]`` where it is the same for every scenario."""
+
+    schema: TableSchema
+    columns: dict[str, Column]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """What a group of scenarios did."""
+
+    scenarios: range
+    costs: Floats
+    """``[scenario]``: discounted to the first stage."""
+    totals: Floats
+    """``[scenario, value]``: see `cobre.sddp.simulation.summary.TOTALS`."""
+    tables: list[TableRows]
+    summary: TableRows
+    """One row per scenario and stage."""
+
+
+def collect(scenarios: range, outcomes: Iterable[StageOutcome], tables: Sequence[SimulationTable]) -> Chunk:
+    """Turn the outcomes of all stages into tables; each is let go before the next stage is solved."""
+    parts: list[list[dict[str, Column]]] = [[] for _ in tables]
+    summaries: list[dict[str, Column]] = []
+    costs = np.zeros(len(scenarios))
+    totals = np.zeros((len(scenarios), len(TOTALS)))
+    for outcome in outcomes:
+        rows = {table.schema.name: dict(table.rows(outcome)) for table in tables}
+        costs += outcome.view.discount_factor * rows["costs"]["immediate_cost"][:, 0]
+        of_stage = summarise(outcome.view, rows, len(scenarios))
+        add_stage(totals, of_stage)
+        columns = {name: value[:, np.newaxis] for name, value in of_stage.items()}
+        summaries.append(_with_place(outcome, columns))
+        for table, part in zip(tables, parts, strict=True):
+            part.append(_with_place(outcome, rows[table.schema.name]))
+    return Chunk(
+        scenarios,
+        costs,
+        totals,
+        [
+            TableRows(table.schema, _joined(table.schema, part))
+            for table, part in zip(tables, parts, strict=True)
+        ],
+        TableRows(STAGE_SUMMARY, _joined(STAGE_SUMMARY, summaries)),
+    )
+
+
+def _with_place(outcome: StageOutcome, columns: dict[str, Column]) -> dict[str, Column]:
+    n_rows = next(iter(columns.values())).shape[-1]
+    columns["stage_id"] = np.full(n_rows, outcome.view.scope.stage.id, dtype=np.int32)
+    columns["node_id"] = np.full(n_rows, outcome.view.scope.index, dtype=np.int32)
+    return columns
+
+
+def _joined(schema: TableSchema, stages: list[dict[str, Column]]) -> dict[str, Column]:
+    return {
+        column.name: _join([stage[column.name] for stage in stages])
+        for column in schema
+        if column.name != "scenario_id"
+    }
+
+
+def _join(parts: list[Column]) -> Column:
+    if all(part.ndim == 1 for part in parts):
+        return np.concatenate(parts)
+    n = next(len(part) for part in parts if part.ndim == 2)
+    return np.concatenate([np.broadcast_to(part, (n, part.shape[-1])) for part in parts], axis=1)

@@ -1,0 +1,200 @@
+"""The simulation on all ranks: blocks of scenarios, chunk by chunk, tables written beside the solves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.comm import GroupMember, ReduceOp, contiguous_block
+from cobre.core.case import Case
+from cobre.errors import CobreError
+from cobre.sddp.events import OnProgress, ProgressEvent
+from cobre.sddp.interruption import StopRequest
+from cobre.sddp.policy import Policy
+from cobre.sddp.sharing import share_failure
+from cobre.sddp.simulation.chunk import Chunk, collect
+from cobre.sddp.simulation.engine import Engine
+from cobre.sddp.simulation.statistics import SimulationStatistics, simulation_statistics
+from cobre.sddp.simulation.summary import TOTALS
+from cobre.sddp.simulation.tables import SimulationTable, tables_of
+from cobre.sddp.simulation.writing import WriterThread
+from cobre.sddp.solver_tables import solver_counters
+from cobre.sddp.statistics import gather_rows
+
+CHUNK_BYTES = 32 << 20
+"""Tables of one chunk; two are held at once, one computed and one written."""
+CHUNK_SCENARIOS = 64
+
+Floats = NDArray[np.float64]
+
+
+class Sink(Protocol):
+    """Where tables go. Called from one thread of each rank, chunks in scenario order."""
+
+    def write(self, chunk: Chunk) -> None: ...
+
+
+@dataclass(frozen=True)
+class SimulationOutcome:
+    """What every rank learns. With a ``stop_signal`` the scenarios are not complete and there are no statistics."""
+
+    statistics: SimulationStatistics | None
+    costs: Floats
+    """``[scenario]``: discounted, of all ranks."""
+    totals: Floats
+    """``[scenario, value]``: see `cobre.sddp.simulation.summary.TOTALS`."""
+    wall_time_ms: float
+    counters: Floats
+    """``[stage, counter]`` of the solvers of all ranks: see `cobre.sddp.solver_tables.COUNTERS`."""
+    stop_signal: int | None = None
+
+
+def simulate(
+    comm: GroupMember,
+    case: Case,
+    policy: Policy,
+    n_scenarios: int,
+    *,
+    sink: Sink | None = None,
+    on_progress: OnProgress | None = None,
+) -> SimulationOutcome:
+    """Collective: run scenarios 0 to ``n_scenarios - 1`` under ``policy``; every rank gets the outcome.
+
+    Each rank runs a contiguous block and gives its tables to its own ``sink``. What a scenario does depends on case,
+    policy and its number alone. An error of one rank, in a solve or in the sink, is raised on every rank; SIGINT and
+    SIGTERM end the simulation after the chunks that run, on all ranks together.
+    """
+    with StopRequest() as stop:
+        return _Simulation(comm, case, policy, n_scenarios, sink, on_progress, stop).run()
+
+
+class _Simulation:
+    def __init__(
+        self,
+        comm: GroupMember,
+        case: Case,
+        policy: Policy,
+        n_scenarios: int,
+        sink: Sink | None,
+        on_progress: OnProgress | None,
+        stop: StopRequest,
+    ) -> None:
+        self.began = time.perf_counter()
+        self.comm = comm
+        self.n_scenarios = n_scenarios
+        self.sink = sink
+        self.on_progress = on_progress
+        self.stop = stop
+        self.first, self.n_mine = contiguous_block(n_scenarios, comm.rank, comm.size)
+        self.engine = Engine(comm, case, policy, n_scenarios)
+        self.tables = tables_of(case)
+        self.chunk_size = chunk_size(self.tables, case, n_scenarios)
+        self.costs: list[Floats] = []
+        self.totals: list[Floats] = []
+
+    def run(self) -> SimulationOutcome:
+        most = -(-self.n_scenarios // self.comm.size)  # of the rank with the largest block
+        n_rounds = -(-most // self.chunk_size)
+        signal = 0
+        with WriterThread(self.sink) as writer:
+            for number in range(n_rounds):
+                failure = self._run_chunk(number, writer, is_last=number == n_rounds - 1)
+                share_failure(self.comm, failure)
+                signal = self._shared_signal()
+                self._report(number)
+                if signal:
+                    break
+        return self._outcome(signal or None)
+
+    def _run_chunk(self, number: int, writer: WriterThread, *, is_last: bool) -> CobreError | None:
+        """One chunk of this rank, if it has that many; what went wrong is returned, so that all ranks hear of it."""
+        start = min(number * self.chunk_size, self.n_mine)
+        stop = min(start + self.chunk_size, self.n_mine)
+        scenarios = range(self.first + start, self.first + stop)
+        try:
+            if scenarios:
+                chunk = collect(scenarios, self.engine.run(scenarios), self.tables)
+                self.costs.append(chunk.costs)
+                self.totals.append(chunk.totals)
+                writer.write(chunk)
+            if is_last:
+                writer.finish()
+        except CobreError as error:
+            return error
+        return None
+
+    def _shared_signal(self) -> int:
+        mine, shared = np.array([self.stop.signal or 0], dtype=np.int64), np.empty(1, dtype=np.int64)
+        self.comm.allreduce(mine, shared, ReduceOp.MAX)
+        return int(shared[0])
+
+    def _report(self, number: int) -> None:
+        if self.on_progress is None:
+            return
+        self.on_progress(
+            ProgressEvent(
+                phase="simulation",
+                iteration=None,
+                lower_bound=None,
+                upper_bound=None,
+                gap=None,
+                wall_time_ms=1000.0 * (time.perf_counter() - self.began),
+                iteration_time_ms=None,
+                scenarios_complete=self._n_complete(number + 1),
+                scenarios_total=self.n_scenarios,
+                worker_id=self.comm.rank,
+            )
+        )
+
+    def _n_complete(self, n_rounds: int) -> int:
+        """Scenarios of all ranks after so many rounds."""
+        blocks = [
+            contiguous_block(self.n_scenarios, rank, self.comm.size)[1] for rank in range(self.comm.size)
+        ]
+        return sum(min(n_rounds * self.chunk_size, block) for block in blocks)
+
+    def _outcome(self, signal: int | None) -> SimulationOutcome:
+        elapsed_ms = 1000.0 * (time.perf_counter() - self.began)
+        if signal is not None:
+            nothing = np.empty(0)
+            return SimulationOutcome(None, nothing, nothing, elapsed_ms, self._counters(), signal)
+        costs = gather_rows(self.comm, _joined(self.costs, ()), self.n_scenarios)
+        totals = gather_rows(self.comm, _joined(self.totals, (len(TOTALS),)), self.n_scenarios)
+        statistics = simulation_statistics(costs, totals)
+        return SimulationOutcome(statistics, costs, totals, elapsed_ms, self._counters())
+
+    def _counters(self) -> Floats:
+        mine = solver_counters(self.engine.models)
+        total = np.empty_like(mine)
+        self.comm.allreduce(mine, total, ReduceOp.SUM)
+        return total
+
+
+def chunk_size(tables: Sequence[SimulationTable], case: Case, n_scenarios: int) -> int:
+    """Scenarios in a chunk: as many as fit the memory, at most what may wait for the writer. Changes no number."""
+    system, config = case.system, case.config.simulation
+    per_block = {
+        "hydros": len(system.hydros),
+        "hydro_bus_generation": len(system.hydros),
+        "thermals": len(system.thermals),
+        "exchanges": len(system.lines),
+        "buses": len(system.buses),
+        "pumping_stations": len(system.pumping_stations),
+        "contracts": len(system.contracts),
+        "non_controllables": len(system.non_controllables),
+        "violations/generic": len(system.generic_constraints),
+    }
+    n_bytes = 8 * sum(
+        len(table.schema.columns) * per_block.get(table.schema.name, 1) * case.horizon.n_stage_blocks
+        for table in tables
+    )
+    return max(1, min(CHUNK_BYTES // max(1, n_bytes), CHUNK_SCENARIOS, config.max_waiting, n_scenarios))
+
+
+def _joined(parts: list[Floats], shape: tuple[int, ...]) -> Floats:
+    return np.concatenate(parts) if parts else np.empty((0, *shape))

@@ -1,0 +1,94 @@
+"""What most questions ask of a scenario and a stage, and what statistics need of a whole scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.core.horizon import HM3_PER_M3S_HOUR
+from cobre.core.simulation_tables import COST_CATEGORIES
+from cobre.sddp.simulation.outcome import Floats, StageView, sum_in_order
+
+Rows = Mapping[str, NDArray[Any]]
+TOTALS = (
+    "deficit_mwh",
+    "max_deficit_mw",
+    "curtailment_mwh",
+    "spillage_hm3",
+    "spillage_mwh",
+    *(f"{kind}_cost" for kind in COST_CATEGORIES),
+)
+"""What is kept of every scenario: sums over its stages, of ``max_deficit_mw`` the greatest."""
+
+
+def summarise(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Floats]:
+    """The columns ``[scenario]`` of `STAGE_SUMMARY` for one stage; ``tables`` has the rows of that stage by table."""
+    return {**_energy(view, tables, n), **_water(view, tables, n), **_costs(tables["costs"])}
+
+
+def add_stage(totals: Floats, stage: Mapping[str, Floats]) -> None:
+    """Add a stage to ``totals [scenario, value]``, whose values are those of `TOTALS`."""
+    for k, name in enumerate(TOTALS):
+        if name == "max_deficit_mw":
+            np.maximum(totals[:, k], stage[name], out=totals[:, k])
+        else:
+            totals[:, k] += stage[name]
+
+
+def _energy(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Floats]:
+    contracts = view.scope.system.contracts
+    is_import = np.repeat(np.array([each.is_import for each in contracts], dtype=np.bool_), view.n_blocks)
+    sums = {
+        "load_mwh": ("buses", "load_mwh"),
+        "hydro_mwh": ("hydros", "generation_mwh"),
+        "thermal_mwh": ("thermals", "generation_mwh"),
+        "non_controllable_mwh": ("non_controllables", "generation_mwh"),
+        "pumping_mwh": ("pumping_stations", "energy_consumption_mwh"),
+        "losses_mwh": ("exchanges", "losses_mwh"),
+        "deficit_mwh": ("buses", "deficit_mwh"),
+        "excess_mwh": ("buses", "excess_mwh"),
+        "curtailment_mwh": ("non_controllables", "curtailment_mwh"),
+    }
+    deficit = tables["buses"]["deficit_mw"]
+    return {
+        **{name: _total(tables, n, *place) for name, place in sums.items()},
+        "import_mwh": _total(tables, n, "contracts", "energy_mwh", is_import),
+        "export_mwh": _total(tables, n, "contracts", "energy_mwh", ~is_import),
+        "max_deficit_mw": deficit.max(axis=1, initial=0.0),
+    }
+
+
+def _water(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Floats]:
+    n_hydros = len(view.scope.system.hydros)
+    volume = HM3_PER_M3S_HOUR * np.tile(view.hours, n_hydros)
+    once = np.tile(np.arange(view.n_blocks) == 0, n_hydros)
+    energy: NDArray[Any] | float = 0.0
+    if n_hydros:
+        energy = tables["hydros"]["equivalent_productivity_mw_per_m3s"] * np.tile(view.hours, n_hydros)
+    return {
+        "spillage_hm3": _total(tables, n, "hydros", "spillage_m3s", volume),
+        "spillage_mwh": _total(tables, n, "hydros", "spillage_m3s", energy),
+        "storage_final_hm3": _total(tables, n, "hydros", "storage_final_hm3", once),
+        "stored_energy_final_mwh": _total(tables, n, "hydros", "stored_energy_final_mwh", once),
+    }
+
+
+def _costs(costs: Rows) -> dict[str, Floats]:
+    groups = {
+        f"{kind}_cost": sum_in_order(np.concatenate([costs[name] for name in names], axis=1))
+        for kind, names in COST_CATEGORIES.items()
+    }
+    return {"immediate_cost": costs["immediate_cost"][:, 0].astype(np.float64), **groups}
+
+
+def _total(
+    tables: Mapping[str, Rows], n: int, table: str, column: str, factor: NDArray[Any] | float = 1.0
+) -> Floats:
+    """``[scenario]``: the sum over all rows of a column times ``factor``; 0 where there is no such table."""
+    if table not in tables:
+        return np.zeros(n)
+    values = np.asarray(tables[table][column] * factor, dtype=np.float64)
+    return sum_in_order(np.broadcast_to(values, (n, values.shape[-1])))

@@ -1,0 +1,64 @@
+"""The tables of a simulation, computed from the solves: one module per group of entities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from cobre.core.case import Case
+from cobre.core.outputs import TableSchema
+from cobre.core.simulation_tables import (
+    BUSES,
+    CONTRACTS,
+    COSTS,
+    EXCHANGES,
+    GENERIC_VIOLATIONS,
+    HYDRO_BUS_GENERATION,
+    HYDROS,
+    INFLOW_LAGS,
+    NON_CONTROLLABLES,
+    PUMPING_STATIONS,
+    THERMALS,
+)
+from cobre.sddp.simulation.outcome import StageOutcome
+from cobre.sddp.simulation.tables import costs, generic, hydros, network, sources
+
+Values = Mapping[str, NDArray[Any]]
+"""Columns by name, ``[scenario, row]`` or, the same for all scenarios, ``[row]``; NaN is null where null is allowed."""
+
+
+@dataclass(frozen=True)
+class SimulationTable:
+    """How one table is made."""
+
+    schema: TableSchema
+    exists: Callable[[Case], bool]
+    rows: Callable[[StageOutcome], Values]
+    """All columns but scenario, stage and node, for the rows of one stage: by entity, then by block."""
+
+
+TABLES: tuple[SimulationTable, ...] = (
+    SimulationTable(COSTS, lambda case: True, costs.cost_rows),
+    SimulationTable(HYDROS, lambda case: bool(case.system.hydros), hydros.hydro_rows),
+    SimulationTable(HYDRO_BUS_GENERATION, lambda case: bool(case.system.hydros), hydros.hydro_bus_rows),
+    SimulationTable(THERMALS, lambda case: bool(case.system.thermals), sources.thermal_rows),
+    SimulationTable(EXCHANGES, lambda case: bool(case.system.lines), network.exchange_rows),
+    SimulationTable(BUSES, lambda case: True, network.bus_rows),
+    SimulationTable(PUMPING_STATIONS, lambda case: bool(case.system.pumping_stations), network.pumping_rows),
+    SimulationTable(CONTRACTS, lambda case: bool(case.system.contracts), sources.contract_rows),
+    SimulationTable(
+        NON_CONTROLLABLES, lambda case: bool(case.system.non_controllables), sources.non_controllable_rows
+    ),
+    SimulationTable(INFLOW_LAGS, lambda case: bool(case.scenarios.lags.lag.size), hydros.lag_rows),
+    SimulationTable(
+        GENERIC_VIOLATIONS, lambda case: bool(case.system.generic_constraints), generic.violation_rows
+    ),
+)
+
+
+def tables_of(case: Case) -> tuple[SimulationTable, ...]:
+    """The tables that a simulation of ``case`` has."""
+    return tuple(table for table in TABLES if table.exists(case))

@@ -1,0 +1,134 @@
+"""Mean and quantiles over scenarios of any column of a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cobre.core.outputs import Column, TableSchema
+from cobre.errors import ValidationError
+from cobre.io.simulation_results import NAMED_BY, SCHEMAS, Calendar, SimulationFiles, with_names
+
+KEYS = {**{kind: column for column, kind in NAMED_BY.items()}, "stage": "stage_id", "block": "block_id"}
+SEASON = "season"
+INTENSIVE_UNITS = ("$/MWh", "$/hm3", "MW/(m3/s)")
+"""Adding up such values of several entities says nothing."""
+
+Floats = NDArray[np.float64]
+
+
+def quantile_table(
+    files: SimulationFiles, column: str, by: Sequence[str], shares: Sequence[float], table: str | None
+) -> pa.Table:
+    """One row per combination of ``by``: its keys, ``mean``, and ``p5``, ``p50``, … for the ``shares``."""
+    schema = _schema_with(column, by, table)
+    described = next(each for each in schema if each.name == column)
+    key_columns = [_key(schema, name) for name in by]
+    _check_entities(schema, described, key_columns)
+    rows = files.read(schema.name, _needed(schema, column, key_columns))
+    scenario = rows["scenario_id"].to_numpy()
+    calendar = files.calendar()
+    used = _rows_used(described, key_columns, rows)
+    weights = _weights(calendar, described, key_columns, rows)
+    values = rows[column].to_numpy(zero_copy_only=False).astype(np.float64)
+    used &= ~np.isnan(values)
+    keys = [_key_values(calendar, name, rows)[used] for name in key_columns]
+    groups, grid = _grid(scenario[used], keys, values[used], weights[used])
+    found: dict[str, Any] = {name: groups[:, k] for k, name in enumerate(key_columns)}
+    found["mean"] = grid.mean(axis=1)
+    for share in shares:
+        found[f"p{100 * share:g}"] = np.quantile(grid, share, axis=1)
+    return with_names(files, pa.table(found))
+
+
+def _grid(
+    scenario: NDArray[Any], keys: list[NDArray[Any]], values: Floats, weights: Floats
+) -> tuple[NDArray[Any], Floats]:
+    """Distinct keys ``[group, key]`` and weighted sums ``[group, scenario]``."""
+    scenarios, column = np.unique(scenario, return_inverse=True)
+    stacked = np.stack(keys, axis=1) if keys else np.zeros((len(scenario), 0), dtype=np.int64)
+    groups, row = np.unique(stacked, axis=0, return_inverse=True)
+    grid = np.zeros((len(groups), len(scenarios)))
+    np.add.at(grid, (row.ravel(), column), values * weights)
+    return groups, grid
+
+
+def _schema_with(column: str, by: Sequence[str], table: str | None) -> TableSchema:
+    if table is not None and table not in SCHEMAS:
+        raise _refused(f"there is no table {table!r}", f"use one of {', '.join(SCHEMAS)}")
+    named = [SCHEMAS[table]] if table is not None else list(SCHEMAS.values())
+    found = [schema for schema in named if column in schema.column_names]
+    wanted = {KEYS.get(name) for name in by} & set(NAMED_BY)
+    fitting = [schema for schema in found if wanted <= set(schema.column_names)] or found
+    if len(fitting) > 1 and wanted:
+        exact = [s for s in fitting if wanted == set(s.column_names) & set(NAMED_BY)]
+        fitting = exact or fitting
+    if not fitting:
+        where = f"table {table} has" if table else "there is"
+        raise _refused(f"{where} no column {column!r}", "look at variables.csv for all columns")
+    if len(fitting) > 1:
+        names = ", ".join(schema.name for schema in fitting)
+        raise _refused(f"several tables have a column {column!r}: {names}", "say which with table=")
+    return fitting[0]
+
+
+def _key(schema: TableSchema, name: str) -> str:
+    if name == SEASON:
+        return SEASON
+    column = KEYS.get(name)
+    if column is None or column not in schema.column_names:
+        possible = [word for word, each in KEYS.items() if each in schema.column_names]
+        raise _refused(
+            f"table {schema.name} cannot be grouped by {name!r}", f"use {', '.join([*possible, SEASON])}"
+        )
+    return column
+
+
+def _check_entities(schema: TableSchema, column: Column, keys: list[str]) -> None:
+    entity = next((name for name in schema.column_names if name in NAMED_BY), None)
+    if entity is not None and entity not in keys and column.unit in INTENSIVE_UNITS:
+        raise _refused(
+            f"{column.name} of several entities cannot be added up", f"add {NAMED_BY[entity]!r} to by"
+        )
+
+
+def _needed(schema: TableSchema, column: str, keys: list[str]) -> list[str]:
+    wanted = {"scenario_id", "stage_id", "block_id", column, *keys}
+    return [name for name in schema.column_names if name in wanted]
+
+
+def _key_values(calendar: Calendar, name: str, rows: pa.Table) -> NDArray[Any]:
+    if name == SEASON:
+        return np.array([calendar.season_of(stage) for stage in rows["stage_id"].to_pylist()])
+    values: NDArray[Any] = rows[name].to_numpy(zero_copy_only=False)
+    return values
+
+
+def _rows_used(column: Column, keys: list[str], rows: pa.Table) -> NDArray[np.bool_]:
+    """All rows; of a value that the blocks of a stage repeat, only the first block's."""
+    if column.is_of_stage and "block_id" not in keys:
+        first: NDArray[np.bool_] = rows["block_id"].to_numpy(zero_copy_only=False) == 0
+        return first
+    return np.ones(rows.num_rows, dtype=np.bool_)
+
+
+def _weights(calendar: Calendar, column: Column, keys: list[str], rows: pa.Table) -> Floats:
+    """1 for values that add up over time; otherwise the share of the row's hours in those of its group."""
+    if (column.adds_up and not column.is_of_stage) or "stage_id" not in rows.column_names:
+        return np.ones(rows.num_rows)
+    has_blocks = "block_id" in rows.column_names and not column.is_of_stage
+    blocks = rows["block_id"].to_pylist() if has_blocks else [None] * rows.num_rows
+    return np.array(
+        [
+            calendar.hours(stage, block) / calendar.hours_of_group(stage, block, keys)
+            for stage, block in zip(rows["stage_id"].to_pylist(), blocks, strict=True)
+        ]
+    )
+
+
+def _refused(what: str, fix: str) -> ValidationError:
+    return ValidationError(what, kind="IncompatibleSettings", suggestion=fix)

@@ -1,0 +1,207 @@
+"""What finished runs left, to be looked at."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+
+from cobre.errors import CobreError, IOError
+from cobre.io.results import TrainingRecord, find_results, read_training
+from cobre.io.simulation_results import SCHEMAS, SimulationFiles, with_names
+from cobre.io.write.simulation_end import METADATA
+from cobre.sddp.policy import Policy
+from cobre.sddp.simulation import SimulationOutcome
+from cobre.study.quantiles import quantile_table
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+class SimulationResult:
+    """Simulated scenarios: statistics, and tables that are read when they are asked for.
+
+    ``result.hydros``, ``.thermals``, ``.buses``, ``.exchanges``, ``.costs``, … are `pyarrow.Table` with the names of
+    the entities beside their ids; pandas and polars take them as they are. ``result.tables`` lists them.
+    """
+
+    def __init__(
+        self,
+        metadata: dict[str, Any],
+        folder: Path | None,
+        *,
+        is_temporary: bool = False,
+        stop_signal: int | None = None,
+    ) -> None:
+        self.metadata = metadata
+        self.stop_signal = stop_signal
+        self._files = SimulationFiles(folder) if folder is not None else None
+        if is_temporary and folder is not None:
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._cache: dict[str, pa.Table] = {}
+
+    @classmethod
+    def of(
+        cls,
+        outcome: SimulationOutcome,
+        folder: Path | None,
+        *,
+        is_temporary: bool,
+    ) -> Self:
+        """The result of a simulation that just ended; a temporary folder is removed with it."""
+        statistics = outcome.statistics
+        metadata = {
+            "scenarios": {"completed": 0 if statistics is None else statistics.n_scenarios},
+            "statistics": None if statistics is None else statistics.to_dict(),
+            "wall_time_ms": outcome.wall_time_ms,
+        }
+        return cls(metadata, folder, is_temporary=is_temporary, stop_signal=outcome.stop_signal)
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Self:
+        """The simulation in an output folder."""
+        path = Path(folder) / "simulation" / METADATA
+        try:
+            metadata = json.loads(path.read_bytes())
+        except OSError as error:
+            raise IOError(
+                str(path), f"{folder} holds no simulation", suggestion="run `cobre simulate` first"
+            ) from error
+        return cls(metadata, Path(folder))
+
+    @property
+    def scenarios(self) -> int:
+        """How many were simulated."""
+        return int(self.metadata["scenarios"]["completed"])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all scenarios were simulated."""
+        return self.metadata["statistics"] is not None
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Of all scenarios: see `cobre.sddp.simulation.SimulationStatistics`."""
+        found = self.metadata["statistics"]
+        if found is None:
+            raise CobreError(
+                "the simulation was stopped before its end and has no statistics",
+                suggestion="simulate again",
+            )
+        return dict(found)
+
+    @property
+    def mean_cost(self) -> float:
+        return float(self.statistics["mean_cost"])
+
+    @property
+    def std_cost(self) -> float:
+        return float(self.statistics["std_cost"])
+
+    @property
+    def wall_time_ms(self) -> float:
+        return float(self.metadata["wall_time_ms"])
+
+    @property
+    def output_directory(self) -> Path | None:
+        """Where the tables are; None if they were not kept."""
+        return None if self._files is None else self._files.folder
+
+    @property
+    def output_files(self) -> list[str]:
+        """All files of the tables, relative to `output_directory`."""
+        files = self._kept()
+        paths = [path for name in files.tables for path in files.files(name)]
+        return [str(path.relative_to(files.folder)) for path in paths]
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables that this simulation has."""
+        return self._kept().tables
+
+    def table(self, name: str, columns: Sequence[str] | None = None, *, names: bool = True) -> pa.Table:
+        """A table over all scenarios, or some of its columns; with ``names`` those of the entities beside their ids."""
+        files = self._kept()
+        if columns is not None:
+            table = files.read(name, columns)
+            return with_names(files, table) if names else table
+        if name not in self._cache:
+            self._cache[name] = files.read(name)
+        return with_names(files, self._cache[name]) if names else self._cache[name]
+
+    def quantiles(
+        self,
+        column: str,
+        by: Sequence[str] = ("stage",),
+        shares: Sequence[float] = QUANTILES,
+        table: str | None = None,
+    ) -> pa.Table:
+        """Mean and quantiles over scenarios of ``column``, one row per combination of ``by``.
+
+        ``by`` names entities and times: ``("hydro", "stage")``, ``("bus", "stage", "block")``, ``("bus", "season")``.
+        Blocks and stages that are not named are added up (money, energy, water) or averaged by their hours (power,
+        flow, prices, storage); entities that are not named are added up. ``table`` is found by the column's name if
+        only one table has it.
+        """
+        return quantile_table(self._kept(), column, by, shares, table)
+
+    def __getattr__(self, name: str) -> pa.Table:
+        known = "violations/generic" if name == "violations" else name
+        if name.startswith("_") or known not in SCHEMAS:
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        return self.table(known)
+
+    def __repr__(self) -> str:
+        if self.metadata["statistics"] is None:
+            return "<SimulationResult: stopped before its end>"
+        statistics = self.statistics
+        return (
+            f"<SimulationResult of {self.scenarios} scenarios: mean cost {statistics['mean_cost']:,.2f} "
+            f"± {statistics['ci_95']:,.2f}>"
+        )
+
+    def _kept(self) -> SimulationFiles:
+        if self._files is None:
+            raise CobreError(
+                "the tables of this simulation were not kept: its ranks share no folder",
+                kind="IncompatibleSettings",
+                suggestion="pass output=, a folder that all ranks can write to",
+            )
+        return self._files
+
+
+def read_results(path: str | PathLike[str]) -> TrainingRecord:
+    """What training left in a folder of results, or in ``output`` of a case's folder."""
+    return read_training(find_results(Path(path)))
+
+
+@dataclass(frozen=True)
+class Results:
+    """A folder of results: training, policy and simulation, each None where it is not there."""
+
+    folder: Path
+    training: TrainingRecord | None
+    simulation: SimulationResult | None
+
+    @property
+    def policy(self) -> Policy:
+        """The trained policy."""
+        return Policy.load(self.folder / "policy")
+
+
+def load_results(folder: str | PathLike[str]) -> Results:
+    """What a run left in a folder of results, or in ``output`` of a case's folder."""
+    found = find_results(Path(folder))
+    has_training = (found / "training" / "metadata.json").exists()
+    has_simulation = (found / "simulation" / METADATA).exists()
+    return Results(
+        found,
+        read_training(found) if has_training else None,
+        SimulationResult.load(found) if has_simulation else None,
+    )

@@ -1,0 +1,235 @@
+"""Simulate a trained policy, on this process, on several, or on a group of ranks that is there already."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from numbers import Integral
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from cobre.comm import GroupMember, LocalCommunicator, emit
+from cobre.core.case import Case
+from cobre.core.files import sync_files
+from cobre.core.training_tables import RETRY_HISTOGRAM, SOLVER_ITERATIONS
+from cobre.errors import CobreError, ValidationError
+from cobre.io.write.dictionaries import write_dictionaries
+from cobre.io.write.folder import claim, clear_simulation
+from cobre.io.write.parts import join_parts, remove_parts, removing_unfinished
+from cobre.io.write.simulation import ScenarioFiles, SimulationWriter, TableFiles, table_path
+from cobre.io.write.simulation_end import finish_simulation, write_solver_tables, write_summaries
+from cobre.sddp.events import OnProgress
+from cobre.sddp.hosts import distribution, host_names
+from cobre.sddp.policy import Policy
+from cobre.sddp.sharing import share, share_failure
+from cobre.sddp.simulation import SimulationOutcome
+from cobre.sddp.simulation import simulate as simulate_on
+from cobre.sddp.simulation.tables import tables_of
+from cobre.sddp.solver_tables import retry_columns, solve_totals, solver_columns
+from cobre.study.cases import configured
+from cobre.study.output import POLICY_FOLDER
+from cobre.study.ranks import (
+    Parcel,
+    check_workers,
+    is_here,
+    on_first_rank,
+    refuse_workers_beside,
+    run_workers,
+)
+from cobre.study.results import SimulationResult
+from cobre.study.run_facts import RunClock
+
+MAX_SCENARIOS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What every rank has to know."""
+
+    case: Case
+    policy: Policy
+    n_scenarios: int
+    folder: Path | None
+
+
+def simulate(
+    case: Case | str | PathLike[str] | None,
+    policy: Policy | str | PathLike[str] | None = None,
+    num_workers: int = 1,
+    backend: str = "auto",
+    config_overrides: Mapping[str, Any] | None = None,
+    progress_callback: OnProgress | None = None,
+    output: str | PathLike[str] | None = None,
+    comm: GroupMember | None = None,
+    scenarios: int | None = None,
+) -> SimulationResult:
+    """Run scenarios of ``case`` under ``policy`` and return their tables and statistics.
+
+    ``policy`` is a policy, or the folder of one; by default the one in ``output/policy`` of the case's folder.
+    ``scenarios`` is by default ``simulation.num_scenarios`` of ``config.json``. Workers, backend and ``comm`` mean the
+    same as for `train`, and every table has the same bits on any of them.
+
+    Tables go into the folder ``simulation`` of ``output``. Without ``output`` they go into a temporary folder that
+    lives as long as the result; with ``comm`` there is then no place that all ranks share, and only statistics are
+    kept.
+
+    SIGINT or SIGTERM ends the simulation after the scenarios that run; the result then has no statistics and the
+    folder no ``_SUCCESS``.
+    """
+    if comm is not None:
+        refuse_workers_beside(comm, num_workers, backend)
+    else:
+        check_workers(num_workers, backend)
+    is_temporary = output is None and comm is None
+    target = None if output is None else Path(output)
+    if is_temporary:
+        target = Path(tempfile.mkdtemp(prefix="cobre_simulation_"))
+
+    def prepare() -> _Order:
+        study = configured(case, config_overrides)
+        order = _Order(study, _policy(study, policy), _count(study, scenarios), target)
+        if order.folder is not None:
+            resources.enter_context(claim(order.folder))
+            clear_simulation(order.folder)
+            resources.enter_context(removing_unfinished(order.folder))
+        return order
+
+    try:
+        with ExitStack() as resources:
+            if comm is not None:
+                order = share(comm, on_first_rank(comm, prepare))
+                outcome = simulate_rank(comm, order, progress_callback)
+            else:
+                outcome = _simulate_here_or_apart(prepare(), num_workers, backend, progress_callback)
+    except BaseException:
+        if is_temporary and target is not None:
+            shutil.rmtree(target, ignore_errors=True)
+        raise
+    return SimulationResult.of(outcome, target, is_temporary=is_temporary)
+
+
+def _simulate_here_or_apart(
+    order: _Order, num_workers: int, backend: str, progress_callback: OnProgress | None
+) -> SimulationOutcome:
+    if is_here(num_workers, backend):
+        with LocalCommunicator() as alone:
+            return simulate_rank(alone, order, progress_callback)
+    outcome: SimulationOutcome = run_workers(
+        _worker, (Parcel(order),), num_workers, backend, progress_callback
+    )
+    return outcome
+
+
+def _worker(comm: GroupMember, parcel: Parcel[_Order]) -> SimulationOutcome | None:
+    outcome = simulate_rank(comm, share(comm, parcel.open()), emit)
+    return outcome if comm.rank == 0 else None
+
+
+def simulate_rank(comm: GroupMember, order: _Order, on_progress: OnProgress | None) -> SimulationOutcome:
+    """Collective: simulate and write; the outcome, on every rank."""
+    clock = RunClock()
+    case, folder = order.case, order.folder
+    sink = _open_sink(order, comm.rank)
+    try:
+        outcome = simulate_on(comm, case, order.policy, order.n_scenarios, sink=sink, on_progress=on_progress)
+    except BaseException:
+        if sink is not None:
+            sink.parts.abandon()
+        raise
+    if folder is None or sink is None:
+        return outcome
+    hosts = host_names(comm)
+
+    def join() -> None:
+        joined = sink.joined([table.schema for table in tables_of(case)])
+        for schema in joined[comm.rank :: comm.size]:
+            join_parts(folder, schema, table_path(folder, schema))
+        sync_files(folder)
+
+    def finish() -> None:
+        if comm.rank == 0:
+            remove_parts(folder)
+            _finish(folder, order, outcome, _metadata(order, outcome, comm, hosts, clock))
+
+    for step in (sink.parts.close, join, finish):
+        _together(comm, step)
+    return outcome
+
+
+def _open_sink(order: _Order, rank: int) -> SimulationWriter | None:
+    if order.folder is None:
+        return None
+    is_by_table = order.case.config.simulation.layout == "by_table"
+    return TableFiles(order.folder, rank) if is_by_table else ScenarioFiles(order.folder, rank)
+
+
+def _together(comm: GroupMember, step: Callable[[], None]) -> None:
+    """Collective: do ``step`` on every rank; if one fails, all raise its error. A barrier otherwise."""
+    failure: CobreError | None = None
+    try:
+        step()
+    except CobreError as error:
+        failure = error
+    share_failure(comm, failure)
+
+
+def _finish(folder: Path, order: _Order, outcome: SimulationOutcome, metadata: Mapping[str, Any]) -> None:
+    stage_ids = [stage.id for stage in order.case.horizon.stages]
+    is_complete = outcome.statistics is not None
+    if is_complete:
+        write_summaries(folder, stage_ids, outcome.costs)
+    solves = [(None, "simulation", outcome.counters)]
+    solver_tables = [
+        (SOLVER_ITERATIONS, solver_columns(solves, stage_ids)),
+        (RETRY_HISTOGRAM, retry_columns(solves, stage_ids)),
+    ]
+    write_solver_tables(folder, solver_tables)
+    write_dictionaries(folder, order.case, order.policy.state_names)
+    finish_simulation(folder, metadata, is_complete=is_complete)
+
+
+def _metadata(
+    order: _Order, outcome: SimulationOutcome, comm: GroupMember, hosts: list[str], clock: RunClock
+) -> dict[str, Any]:
+    statistics = outcome.statistics
+    n = order.n_scenarios if statistics is not None else 0
+    return {
+        **clock.facts(),
+        "status": "complete" if statistics is not None else "partial",
+        "scenarios": {"total": order.n_scenarios, "completed": n, "failed": 0},
+        "cost": None
+        if statistics is None
+        else {"mean_cost": statistics.mean_cost, "std_cost": statistics.std_cost},
+        "statistics": None if statistics is None else statistics.to_dict(),
+        "layout": order.case.config.simulation.layout,
+        "wall_time_ms": outcome.wall_time_ms,
+        "solve_stats": {**solve_totals(outcome.counters), "parallelism": comm.size},
+        "distribution": distribution(comm.backend, hosts),
+    }
+
+
+def _policy(case: Case, given: Policy | str | PathLike[str] | None) -> Policy:
+    if isinstance(given, Policy):
+        return given
+    if given is not None:
+        return Policy.load(Path(given))
+    if case.folder is None:
+        raise TypeError("there is no policy to simulate\n  fix: pass a policy, or the folder of one")
+    return Policy.load(Path(case.folder) / "output" / POLICY_FOLDER)
+
+
+def _count(case: Case, scenarios: int | None) -> int:
+    n = case.config.simulation.n_scenarios if scenarios is None else scenarios
+    is_number = isinstance(n, Integral) and not isinstance(n, bool)
+    if is_number and 1 <= n <= MAX_SCENARIOS:
+        return int(n)
+    raise ValidationError(
+        f"cannot simulate {n if is_number else repr(n)} scenarios",
+        kind="IncompatibleSettings",
+        context={"scenarios": n if is_number else repr(n)},
+        suggestion=f"ask for 1 to {MAX_SCENARIOS} scenarios",
+    )
