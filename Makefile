@@ -34,6 +34,7 @@ build/wheel/.built: $(VENV)/.builders $(SOURCES) $(wildcard build/.strict)
 	rm -rf build/wheel
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel \
 	  -C build-dir=build/native -C cmake.define.COBRE_STRICT=$(if $(wildcard build/.strict),ON,OFF) .
+	rm -rf src/cobre/_native && cp -r build/native/stubs/_native src/cobre/_native  # for mypy
 	touch $@
 
 $(VENV)/.ready: $(VENV)/.tools build/wheel/.built
@@ -94,7 +95,6 @@ strict:
 	@$(MAKE) --no-print-directory setup
 
 types: setup
-	rm -rf src/cobre/_native && cp -r "$$($(BIN)/python -c 'import cobre._native as n, pathlib; print(pathlib.Path(n.__file__).parent / "_native")')" src/cobre/_native
 	$(BIN)/mypy
 
 layers: setup
@@ -109,12 +109,13 @@ soak: ready-for-mpi ## long runs on an idle machine: every combination, hundreds
 	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
 	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm
 
-bench: setup     ## measure the collectives, call overhead, import time and a large opening tree on this machine
+bench: setup     ## measure the collectives, call overhead, import time, a large opening tree and fits of inflow models
 	$(BIN)/cobre bench
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
 	$(BIN)/python benchmarks/trace_overhead.py
 	$(BIN)/python benchmarks/opening_tree.py
+	$(BIN)/python benchmarks/fit_inflows.py
 
 bench-mpi: ready-for-mpi ## measure the mpi backend beside plain mpi4py, with both libraries
 	for library in $(MPI_LIBRARIES); do for subject in overhead persistent; do \
@@ -138,7 +139,7 @@ build-asan build-tsan: build-%: setup
 
 sanitize: build-asan build-tsan ## run the core's drivers briefly under all sanitizers
 	build/asan/core_driver && build/asan/noise_driver && build/asan/shm_driver 100 && build/asan/tcp_driver && build/asan/tcp_fuzz 20000
-	build/tsan/core_driver && build/tsan/noise_driver && build/tsan/shm_driver 50 && build/tsan/tcp_driver && build/tsan/tcp_fuzz 5000
+	build/tsan/core_driver && build/tsan/noise_driver && build/tsan/tcp_driver && build/tsan/tcp_fuzz 5000
 
 asan: build-asan ## run the core's drivers under AddressSanitizer and UBSan
 	build/asan/core_driver && build/asan/noise_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000

@@ -26,6 +26,12 @@ constexpr milliseconds verdict_time{4000};
 
 }  // namespace
 
+Joining::Joining(const MeetingConfig& config, Caller& caller) : config_(config), caller_(caller) {
+    introduction_.rank = static_cast<std::uint32_t>(config.group.rank);
+    introduction_.size = static_cast<std::uint32_t>(config.group.size);
+    introduction_.host = host_identity();
+}
+
 Met Joining::run() {
     for (;;) {
         const Clock::time_point now = Clock::now();
@@ -96,17 +102,9 @@ void Joining::start_due(Clock::time_point now) {
         }
         address.has_started = true;
         address.since = now;
-        address.attempt.emplace(address.endpoint, config_.keepalive_s, config_.secret, introduction());
+        address.attempt.emplace(address.endpoint, config_.keepalive_s, config_.secret, introduction_);
         if (address.attempt->is_over()) conclude(address, now);
     }
-}
-
-Introduction Joining::introduction() const {
-    Introduction introduction;
-    introduction.rank = static_cast<std::uint32_t>(config_.group.rank);
-    introduction.size = static_cast<std::uint32_t>(config_.group.size);
-    introduction.host = host_identity();
-    return introduction;
 }
 
 void Joining::sleep() {

@@ -316,6 +316,17 @@ def test_lags_where_the_case_gives_no_deviation_are_an_error(tmp_path):
     assert {(error.file, error.field) for error in found} == {(STATS, "std_m3s")}
 
 
+def test_coefficients_where_the_history_does_not_vary_are_an_error(tmp_path):
+    values = river(60)
+    values[0] = 33.0
+    case = history_case(tmp_path / "case", values)
+    case.tables[LAGS] = {
+        "hydro_id": [0], "stage_id": [4], "lag": [1], "coefficient": [0.5], "residual_std_ratio": [0.9]
+    }  # fmt: skip
+    (error,) = errors(case)
+    assert (error.file, error.entity, error.value) == (LAGS, "hydro 0 (UPPER)", [4])
+
+
 def test_deviations_of_another_shape_than_the_history_s_are_a_warning(tmp_path):
     case = history_case(tmp_path / "case")
     std = river(60).reshape(2, -1, 12).std(axis=1)

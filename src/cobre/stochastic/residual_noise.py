@@ -13,7 +13,7 @@ Both need the noise of loads and sources as it is, and replace only the hydros' 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from cobre.core.scenarios import InflowResiduals
 from cobre.stochastic.groups import noise_groups, noise_sources
 from cobre.stochastic.trees import OpeningTree
 
-__all__ = ["ResidualNoise", "lognormal", "lognormal_parameters"]
+__all__ = ["Lognormal", "ResidualNoise"]
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +43,7 @@ class ResidualNoise:
     stages: Sequence[Stage]
     mean_m3s: Floats
     sigma_m3s: Floats
+    _shapes: dict[int, Lognormal] = field(default_factory=dict, init=False, repr=False)
 
     def shape_tree(self, tree: OpeningTree, tree_seed: int, block: range) -> None:
         """Replace the hydros' noise in the stages of ``block``; the same whoever owns which block."""
@@ -50,7 +51,7 @@ class ResidualNoise:
         for t in block:
             rows = tree.stage(t)
             if self.residuals.kind == "lognormal":
-                rows[:, :n_hydros] = self._lognormal(t, rows[:, :n_hydros])
+                rows[:, :n_hydros] = self._lognormal(t).apply(rows[:, :n_hydros])
             else:
                 years = self.residuals.vectors[t]
                 chosen = _years_of_openings(tree_seed, self.stages[sources[t]].id, len(rows), len(years))
@@ -61,7 +62,7 @@ class ResidualNoise:
         n_hydros, groups = self.mean_m3s.shape[1], noise_groups(self.stages)
         for t, group in enumerate(groups.tolist()):
             if self.residuals.kind == "lognormal":
-                values[:, t, :n_hydros] = self._lognormal(t, values[:, t, :n_hydros])
+                values[:, t, :n_hydros] = self._lognormal(t).apply(values[:, t, :n_hydros])
                 continue
             years = self.residuals.vectors[t]
             seeds = [
@@ -69,32 +70,43 @@ class ResidualNoise:
             ]
             values[:, t, :n_hydros] = years[[each % len(years) for each in seeds]]
 
-    def _lognormal(self, t: int, normal: Floats) -> Floats:
-        sigma = self.sigma_m3s[t]
-        bound = np.divide(self.mean_m3s[t], sigma, out=np.zeros_like(sigma), where=sigma > 0.0)
-        return lognormal(normal, bound)
+    def _lognormal(self, t: int) -> Lognormal:
+        if t not in self._shapes:
+            self._shapes[t] = Lognormal.of_model(self.mean_m3s[t], self.sigma_m3s[t])
+        return self._shapes[t]
 
 
-def lognormal_parameters(bound: Floats) -> tuple[Floats, Floats]:
-    """Mean and deviation of ξ for η = e^ξ - d with mean 0 and variance 1, for bounds d > 0.
+@dataclass(frozen=True, eq=False)
+class Lognormal:
+    """η = e^ξ - d with mean 0 and variance 1, for bounds d (n); normal where a bound is not positive or very large.
 
-    With θ = 1 + 1/d²: ½ ln(1 / (θ (θ - 1))) = ½ ln(d⁴ / (d² + 1)), and √(ln θ).
+    With θ = 1 + 1/d² the mean of ξ is ½ ln(1 / (θ (θ - 1))) = ½ ln(d⁴ / (d² + 1)) and its deviation √(ln θ).
     """
-    square = bound * bound
-    inverse = 1.0 + 1.0 / square
-    mean = [0.5 * noise.logarithm(float(value)) for value in np.ravel(square * square / (square + 1.0))]
-    spread = [max(noise.logarithm(float(value)), 0.0) for value in np.ravel(inverse)]
-    return np.array(mean).reshape(bound.shape), np.sqrt(np.array(spread).reshape(bound.shape))
 
+    bound: Floats
+    mean: Floats
+    deviation: Floats
+    is_shaped: NDArray[np.bool_]
 
-def lognormal(normal: Floats, bound: Floats) -> Floats:
-    """η of normal numbers (..., n) for bounds (n); unchanged where a bound is not positive or very large."""
-    is_shaped = (bound > 0.0) & (bound < LARGEST_BOUND)
-    usable = np.where(is_shaped, bound, 1.0)
-    mean, spread = lognormal_parameters(usable)
-    shaped = np.ascontiguousarray(mean + spread * normal)
-    fitting.exponentials(shaped.reshape(-1))
-    return np.where(is_shaped, shaped - usable, normal)
+    @classmethod
+    def of(cls, bound: Floats) -> Lognormal:
+        is_shaped = (bound > 0.0) & (bound < LARGEST_BOUND)
+        usable = np.where(is_shaped, bound, 1.0)
+        square = usable * usable
+        mean = [0.5 * noise.logarithm(value) for value in (square * square / (square + 1.0)).tolist()]
+        variance = [max(noise.logarithm(value), 0.0) for value in (1.0 + 1.0 / square).tolist()]
+        return cls(usable, np.array(mean), np.sqrt(np.array(variance)), is_shaped)
+
+    @classmethod
+    def of_model(cls, mean_m3s: Floats, sigma_m3s: Floats) -> Lognormal:
+        """With d = μ / σ."""
+        return cls.of(np.divide(mean_m3s, sigma_m3s, out=np.zeros_like(sigma_m3s), where=sigma_m3s > 0.0))
+
+    def apply(self, normal: Floats) -> Floats:
+        """η of normal numbers (..., n)."""
+        shaped = np.ascontiguousarray(self.mean + self.deviation * normal)
+        fitting.exponentials(shaped.reshape(-1))
+        return np.where(self.is_shaped, shaped - self.bound, normal)
 
 
 def _years_of_openings(tree_seed: int, stage_id: int, n_openings: int, n_years: int) -> list[int]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from cobre.core.case import Case
+from cobre.io.fitted import FitResult
 from cobre.sddp.events import ProgressEvent
 from cobre.sddp.policy import Policy
 from cobre.sddp.result import TrainingResult, WorkerInfo
 from cobre.study.asynchronous import simulate_async, train_async
-from cobre.study.cases import CaseLoader, configured, idle_workers, load_case, load_with_report, validate
+from cobre.study.cases import CaseLoader, configured, load_case, load_with_report, validate
+from cobre.study.fitting import fit
 from cobre.study.output import POLICY_FOLDER
 from cobre.study.ranks import COLLECTIVE_TIMEOUT_S, on_first_rank
 from cobre.study.results import Results, SimulationResult, load_results, read_results
-from cobre.study.running import RunPlan, RunResult, run_case
+from cobre.study.running import RunPlan, RunResult, idle_workers, run_case
 from cobre.study.simulation import simulate
 from cobre.study.training import train
 from cobre.study.training_metadata import metadata_of
@@ -21,6 +23,7 @@ __all__ = [
     "POLICY_FOLDER",
     "Case",
     "CaseLoader",
+    "FitResult",
     "Policy",
     "ProgressEvent",
     "Results",
@@ -30,6 +33,7 @@ __all__ = [
     "TrainingResult",
     "WorkerInfo",
     "configured",
+    "fit",
     "idle_workers",
     "load_case",
     "load_results",

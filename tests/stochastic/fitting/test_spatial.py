@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cobre._native import noise
 from cobre.stochastic.fitting.spatial import correlation_matrix, repaired
 
 
@@ -43,6 +44,14 @@ def test_a_matrix_that_contradicts_itself_is_replaced_by_one_that_does_not():
     assert np.array_equal(np.diagonal(found.matrix), np.ones(3))
     assert np.array_equal(found.matrix, found.matrix.T)
     assert np.sign(found.matrix).tolist() == np.sign(wrong).tolist()
+
+
+def test_the_root_of_a_matrix_with_a_negative_eigenvalue_leaves_it_out():
+    for entry, expected in ((2.0, [[1.5, 1.5], [1.5, 1.5]]), (0.8, [[1.0, 0.8], [0.8, 1.0]])):
+        root = np.empty((2, 2))
+        noise.square_root(np.array([[1.0, entry], [entry, 1.0]]), root)
+        assert np.abs(root @ root - np.array(expected)).max() < 1e-14
+    assert root[0].tolist() == pytest.approx([0.894427190999916, 0.447213595499958], rel=1e-14)
 
 
 def test_a_proper_matrix_stays_to_the_bit_also_where_it_is_singular():

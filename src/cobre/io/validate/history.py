@@ -34,6 +34,7 @@ from cobre.io.validate.calendar import check_calendar
 from cobre.io.validate.history_reports import (
     HISTORY,
     check_windows,
+    report_certain_seasons,
     report_findings,
     report_given_statistics,
     report_merged,
@@ -81,6 +82,8 @@ def complete_from_history(files: CaseFiles, problems: Problems) -> None:
     report_years(files, fit, stages, problems)
     if has_stats and not has_lags:
         report_given_statistics(files, fit, problems)
+    if has_lags and not has_stats:
+        report_certain_seasons(files, fit, problems)
     if len(problems.errors) == before:
         files.inflow_fit = fit
         _fill(files, fit, horizon, has_stats=has_stats, has_lags=has_lags)

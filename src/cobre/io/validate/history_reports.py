@@ -21,6 +21,7 @@ from cobre.stochastic.fitting.quality import check_units
 __all__ = [
     "HISTORY",
     "check_windows",
+    "report_certain_seasons",
     "report_findings",
     "report_given_statistics",
     "report_merged",
@@ -156,6 +157,26 @@ def report_given_statistics(files: CaseFiles, fit: InflowFit, problems: Problems
         _report_shape(fit, h, given, files, place, problems)
 
 
+def report_certain_seasons(files: CaseFiles, fit: InflowFit, problems: Problems) -> None:
+    """Coefficients of the case in seasons in which the history does not vary."""
+    for h, hydro in enumerate(_by_index(files)):
+        stages = [
+            stage.id
+            for stage in files.stages.stages
+            if _order(fit, h, stage.season_id) and not _deviation(fit, h, stage.season_id)
+        ]
+        if stages:
+            problems.error(
+                "IncompatibleSettings",
+                files.tables["inflow_lags"].file.path,
+                f"has coefficients in stage {listed(stages)}, where all observations of the history are the same",
+                "remove the coefficients there, or give the deviation in scenarios/inflow_seasonal_stats.parquet",
+                entity=called("hydro", hydro),
+                field="coefficient",
+                value=stages,
+            )
+
+
 def _report_shape(
     fit: InflowFit,
     h: int,
@@ -217,8 +238,6 @@ def _order(fit: InflowFit, h: int, season_id: int | None) -> int:
 
 def _report(files: CaseFiles, finding: Finding, problems: Problems) -> None:
     is_setting = finding.field.startswith("estimation.")
-    if finding.severity == "note":
-        return
     report = problems.error if finding.severity == "error" else problems.warn
     report(
         finding.kind,

@@ -1,4 +1,4 @@
-"""What a fit has to say about the history: errors, warnings, and notes for the report."""
+"""What a fit has to say about the history: errors and warnings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Finding"]
 class Finding:
     """One remark. ``hydro`` is an index; None where it concerns all."""
 
-    severity: Literal["error", "warning", "note"]
+    severity: Literal["error", "warning"]
     kind: str
     """The kind of problem as in a validation report."""
     message: str
