@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -354,11 +356,27 @@ def test_a_stage_needs_its_season(tmp_path):
     assert any(error.entity == "stage 4" and "a fit" in error.message for error in errors(case))
 
 
-def test_past_inflows_must_reach_back_as_far_as_the_fitted_model(tmp_path):
+def test_past_inflows_that_the_case_does_not_give_are_the_history_s(tmp_path):
+    """The history reaches the start of the study: the months before it are known."""
+    values = river(60)
+    case = history_case(
+        tmp_path / "case", values, partial(dated, first="1966-01"), order_selection="pacf_annual"
+    )
+    case.documents["initial_conditions.json"]["past_inflows"] = [{"hydro_id": 0, "values_m3s": [100.0] * 3}]
+    study, warnings = loaded(case)
+    assert not [warning for warning in warnings if "past_inflows" in warning]
+    first, second = study.initial.past_inflows
+    assert first.values_m3s == (100.0, 100.0, 100.0, *values[0, :-3][:-10:-1].tolist())
+    assert second.values_m3s == tuple(values[1][:-13:-1].tolist())
+
+
+def test_past_inflows_that_nobody_knows_count_as_zero_with_a_warning(tmp_path):
     case = history_case(tmp_path / "case", order_selection="pacf_annual")
     case.documents["initial_conditions.json"]["past_inflows"][0]["values_m3s"] = [100.0] * 3
-    (error,) = errors(case)
-    assert "looks 12 stages back" in error.message
+    study, warnings = loaded(case)
+    (warning,) = (warning for warning in warnings if "past_inflows" in warning)
+    assert "past_inflows has 3 values, but its inflow model looks 12 stages back" in warning
+    assert study.initial.past_inflows[0].values_m3s == (100.0, 100.0, 100.0)
 
 
 def test_an_annual_component_beside_a_fit_is_not_used(tmp_path):

@@ -60,7 +60,6 @@ FILLING = {"start_stage_id": 2, "filling_inflow_m3s": 3.0}
 REFUSED = [
     (put(STAGES, "policy_graph", "type", "cyclic"), STAGES, "policy_graph.type", "cyclic"),
     (put(STAGES, "stages", 2, "block_mode", "chronological"), STAGES, "block_mode", "chronological"),
-    (put(STAGES, "stages", 2, "sampling_method", "selective"), STAGES, "sampling_method", "selective"),
     (put(THERMALS, "thermals", 0, "gnl_config", {"lag_stages": 2}), THERMALS, "gnl_config.lag_stages", 2),
     (put(HYDROS, "hydros", 0, "entry_stage_id", 3), HYDROS, "entry_stage_id", 3),
     (put(HYDROS, "hydros", 0, "exit_stage_id", 11), HYDROS, "exit_stage_id", 11),
@@ -82,7 +81,6 @@ WARNED = [
      "training.cut_selection.basis_activity_window", 9),
     (put(CONFIG, "upper_bound_evaluation", {"enabled": True}), CONFIG, "upper_bound_evaluation", "{'enabled': True}"),
     (put(CONFIG, "exports", {"states": True}), CONFIG, "exports.states", True),
-    (put(CONFIG, "exports", {"stochastic": True}), CONFIG, "exports.stochastic", True),
     (put(CONFIG, "policy", {"path": "elsewhere"}), CONFIG, "policy.path", "elsewhere"),
     (put(CONFIG, "policy", {"checkpointing": {"enabled": True}}), CONFIG, "policy.checkpointing", None),
     (put(CONFIG, "estimation", {"max_order": 2}), CONFIG, "estimation", None),

@@ -60,8 +60,8 @@ def sampled(n_passes):
 
 
 def historical(n_passes, openings=3, **source):
-    """Trajectories and openings that repeat years of a history of both reservoirs."""
-    methods = ("saa", "historical_residuals", "historical_residuals", "saa")
+    """Trajectories and openings that repeat years of a history of both reservoirs; the last stage has selected ones."""
+    methods = ("saa", "historical_residuals", "historical_residuals", "selective")
     case = study(
         [StageSpec((200.0, 100.0), openings, sampling=method) for method in methods],
         hydro={"lags": [0.4], "residual_ratio": 0.9, "past": [9.0], "costs": {"negative_inflow": 30.0}},

@@ -10,6 +10,7 @@ import pytest
 
 from cobre.comm import LocalCommunicator
 from cobre.core.config import ScenarioSource
+from cobre.core.horizon import RiskMeasure
 from cobre.core.scenarios import GivenScenarios
 from cobre.errors import ValidationError
 from cobre.sddp.forecast import SampledForecast, open_forecast
@@ -37,6 +38,38 @@ def test_the_bound_of_every_method_is_the_optimum_of_its_tree(method):
     assert found[-1] == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.parametrize("risk", [RiskMeasure(), RiskMeasure(weight=0.6, tail=0.3)])
+def test_selected_openings_count_by_their_probabilities(risk):
+    stages = [StageSpec((200.0, 100.0), 3, sampling="selective", risk=risk)] * 4
+    case = study(
+        stages,
+        hydro={"costs": {"negative_inflow": 40.0}},
+        non_negativity="penalty",
+        load_std=3.0,
+        training=settings(80, 3),
+    )
+    with LocalCommunicator() as comm:
+        *_, probabilities = open_forecast(comm, Nature.of(case))
+    assert [len(set(probabilities[t].tolist())) for t in range(4)] == [3] * 4, "no two are equally likely"
+    expected = optimum(case)
+    found = bounds(trained(case))
+    assert max(found) <= expected * (1 + 1e-8)
+    assert found[-1] == pytest.approx(expected, rel=1e-6)
+
+
+def test_trajectories_meet_selected_openings_as_often_as_they_are_likely():
+    case = study([StageSpec((200.0, 100.0), 4, sampling="selective")] * 4)
+    n = 4000
+    with LocalCommunicator() as comm:
+        openings, forecast, probabilities = open_forecast(comm, Nature.of(case))
+        forecast.start_iteration(1, 0, n)
+        for t in range(2):
+            met = forecast.values(t)
+            shares = [np.mean((met == row).all(axis=1)) for row in openings[t]]
+            error = 4.0 * np.sqrt(probabilities[t] * (1.0 - probabilities[t]) / n)
+            assert (np.abs(shares - probabilities[t]) < error).all()
+
+
 def test_openings_that_repeat_the_history_are_bounded_by_their_optimum():
     case = historical(3)
     case = replace(case, config=replace(case.config, training=settings(60, 3)))
@@ -53,7 +86,7 @@ def test_no_stage_has_more_openings_than_the_history_has_windows():
 
 def forecast_of(nature, n_scenarios, iteration):
     with LocalCommunicator() as comm:
-        _, forecast = open_forecast(comm, nature, n_scenarios)
+        _, forecast, _ = open_forecast(comm, nature, n_scenarios)
     assert isinstance(forecast, SampledForecast)
     forecast.start_iteration(iteration, 0, n_scenarios)
     return forecast
@@ -122,8 +155,8 @@ def test_a_simulation_with_external_loads_keeps_the_openings_of_training():
     assert nature.entities.load_buses == (0,)
     assert nature.of_openings.entities.load_buses == ()
     with LocalCommunicator() as comm:
-        openings, _ = open_forecast(comm, nature, 4)
-        of_training, _ = open_forecast(comm, Nature.of(case))
+        openings, *_ = open_forecast(comm, nature, 4)
+        of_training, *_ = open_forecast(comm, Nature.of(case))
     assert all((mine == theirs).all() for mine, theirs in zip(openings, of_training, strict=True))
     forecast = forecast_of(nature, 4, 0)
     plain = {row.tobytes() for row in openings[1][:, -1:]}

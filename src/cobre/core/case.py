@@ -39,6 +39,8 @@ class Case:
     config: Config
     folder: str | None = field(default=None, compare=False)
     """Where it was read from, if it was; no part of what the study is."""
+    fitting_report: str | None = field(default=None, compare=False, repr=False)
+    """JSON: orders and coefficients of the inflow model, if it was fitted to a history."""
 
     def __repr__(self) -> str:
         stages = counted(self.horizon.n_stages, "stage")

@@ -135,5 +135,7 @@ class Config:
     simulation: SimulationConfig = field(default_factory=SimulationConfig)
     is_training_enabled: bool = True
     inflow_non_negativity: NonNegativity = "penalty"
+    exports_stochastic: bool = False
+    """Whether training writes its noise and inflow model as files of a case."""
 
     __repr__ = changed_fields

@@ -78,11 +78,12 @@ class SampledForecast:
 
 def open_forecast(
     comm: GroupMember, nature: Nature, n_scenarios: int | None = None
-) -> tuple[list[Floats], Forecast]:
+) -> tuple[list[Floats], Forecast, dict[int, Floats]]:
     """Collective: the openings of each stage as parameters, one copy per node, and what trajectories draw from.
 
-    The ranks of a node each make the openings of a block of stages. ``n_scenarios`` trajectories make an iteration,
-    over all ranks; by default those of training.
+    The last part is the probabilities of openings by stage index, where they are not all equal. The ranks of a node each
+    make the openings of a block of stages. ``n_scenarios`` trajectories make an iteration, over all ranks; by default
+    those of training.
     """
     with comm.split_local() as local:
         first, count = contiguous_block(len(nature.stages), local.rank, local.size)
@@ -104,9 +105,10 @@ def open_forecast(
     openings = _shared_openings(comm, nature, tree, mine)
     if region.count:
         region.fence()
+    weights = tree.all_weights()
     if schemes == {"in_sample"}:
-        return openings, OpeningForecast(training.tree_seed, openings, tree.all_weights())
-    return openings, SampledForecast(nature, tree, n_scenarios or training.forward_passes)
+        return openings, OpeningForecast(training.tree_seed, openings, weights), weights
+    return openings, SampledForecast(nature, tree, n_scenarios or training.forward_passes), weights
 
 
 def _shared_openings(comm: GroupMember, nature: Nature, tree: OpeningTree, mine: range) -> list[Floats]:

@@ -50,12 +50,16 @@ def open_workspace(
     _check(case)
     nature = Nature.of(case, source)
     problems = build_stage_problems(case, nature.inflow, nature.transition)
-    openings, forecast = open_forecast(comm, nature, n_scenarios)
+    openings, forecast, probabilities = open_forecast(comm, nature, n_scenarios)
     clamps = _truncations(case, nature, problems, openings)
     training = case.config.training
     models = [
-        StageModel(stage, problem, rows, clamp, training.forward_passes, training.retries)
-        for stage, problem, rows, clamp in zip(nature.stages, problems, openings, clamps, strict=True)
+        StageModel(
+            stage, problem, rows, clamp, training.forward_passes, training.retries, probabilities.get(t)
+        )
+        for t, (stage, problem, rows, clamp) in enumerate(
+            zip(nature.stages, problems, openings, clamps, strict=True)
+        )
     ]
     return Workspace(
         models=models,

@@ -11,6 +11,8 @@ from cobre.core.outputs import TableSchema
 from cobre.core.training_tables import CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_ITERATIONS, TIMING
 from cobre.io.write import RunRecord, begin, check_owner, claim, fail, finish, write_training
 from cobre.io.write.dictionaries import write_dictionaries
+from cobre.io.write.stochastic import write_stochastic
+from cobre.sddp.nature import Nature
 from cobre.sddp.result import TrainingResult
 from cobre.study.training_metadata import file_metadata
 
@@ -33,6 +35,10 @@ class RunOutput:
             run = RunRecord.start(case)
             begin(self._folder, run)
             self._run, self._case = run, case
+            if case.config.exports_stochastic:
+                nature = Nature.of(case)
+                tree = nature.tree(None, range(len(nature.stages)))
+                write_stochastic(self._folder, case, nature.of_openings.inflow, tree)
 
     def write(self, result: TrainingResult) -> None:
         """Write policy, convergence, timings and metadata, then ``_SUCCESS`` unless a signal ended training."""

@@ -52,6 +52,7 @@ def build_config(record: ConfigRecord) -> Config:
         _build_simulation(record),
         training.enabled,
         inflow_non_negativity="penalty" if method is None else method.method,
+        exports_stochastic=record.exports is not None and record.exports.stochastic,
     )
 
 

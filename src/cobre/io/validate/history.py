@@ -9,13 +9,15 @@ no     yes     yes   statistics; the case's coefficients and noise stay
 yes    yes     no    nothing, unless residuals are to be drawn again (``bootstrap``)
 =====  ======  ====  ==================================================================
 
-Correlations are fitted wherever something is and the case has no ``correlation.json``.
+Correlations are fitted wherever something is and the case has no ``correlation.json``. Past inflows that the case does
+not give are those of the history, where it reaches the start of the study.
 """
 
 from __future__ import annotations
 
 from cobre.core.horizon import Horizon, SeasonDefinitions
 from cobre.io.assemble.fitting.given import given_models
+from cobre.io.assemble.fitting.past import complete_past_inflows
 from cobre.io.assemble.fitting.records import records_of
 from cobre.io.assemble.fitting.tables import (
     annual_table,
@@ -152,6 +154,7 @@ def _fill(files: CaseFiles, fit: InflowFit, horizon: Horizon, *, has_stats: bool
     else:
         for level in fit.levels:
             fill_ratios(files, horizon, level.level, level.ratio)
+    complete_past_inflows(files, fit, horizon, n_lags_of(fit))
     if not has_stats:
         before = horizon.pre_study_stages
         files.tables["inflow_stats"] = statistics_table(fit, stages, before, ids, n_lags_of(fit))

@@ -41,7 +41,6 @@ def _check_stages(files: CaseFiles, notes: Notes) -> None:
             "policy_graph.type = 'cyclic' is not modelled yet",
             CANNOT_RUN,
         )
-    has_tree = bool(len(files.tables["noise_openings"]))
     n_lags = len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"])
     for stage in files.stages.stages:
         entity = f"stage {stage.id}"
@@ -54,16 +53,6 @@ def _check_stages(files: CaseFiles, notes: Notes) -> None:
                 "chronological",
                 "block_mode = 'chronological' is not modelled yet",
                 "use parallel, which is the same with one block" if is_alone else CANNOT_RUN,
-                entity,
-            )
-        method = stage.sampling_method
-        if not has_tree and method == "selective":
-            notes.refuse(
-                STAGES,
-                "sampling_method",
-                method,
-                "sampling_method = 'selective' needs a given tree: cuts count all openings alike yet",
-                "give the openings in scenarios/noise_openings.parquet",
                 entity,
             )
     _check_state_variables(files, bool(n_lags), notes)

@@ -79,11 +79,8 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
                 "checkpointing is not available yet; the policy is saved at the end",
                 "remove it",
             )
-    for name in ("states", "stochastic"):
-        if config.exports is not None and getattr(config.exports, name):
-            notes.warn(
-                CONFIG, f"exports.{name}", True, f"exports.{name} = true is not available yet", "remove it"
-            )
+    if config.exports is not None and config.exports.states:
+        notes.warn(CONFIG, "exports.states", True, "exports.states = true is not available yet", "remove it")
     if config.upper_bound_evaluation is not None:
         notes.warn(
             CONFIG,

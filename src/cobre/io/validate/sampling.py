@@ -140,6 +140,7 @@ def _check_methods(files: CaseFiles, problems: Problems) -> None:
                 field="sampling_method",
                 value="historical_residuals",
             )
+        _check_bootstrap(files, [s.id for s in stages if s.sampling_method == "selective"], problems)
     special = [s.id for s in stages if s.sampling_method in ("selective", "historical_residuals")]
     fresh = [phase for phase, source in sources_of(files).items() if "out_of_sample" in _schemes(source)]
     if special and fresh and CONFIG not in files.unusable:
@@ -152,6 +153,22 @@ def _check_methods(files: CaseFiles, problems: Problems) -> None:
             entity=f"stage {special[0]}",
             field="sampling_method",
             value=next(s.sampling_method for s in stages if s.id == special[0]),
+        )
+
+
+def _check_bootstrap(files: CaseFiles, selective: list[int], problems: Problems) -> None:
+    """Years of the history are equally likely, so there are no clusters of different size to select."""
+    estimation = files.config.estimation
+    if selective and estimation is not None and estimation.residuals == "bootstrap":
+        problems.error(
+            "IncompatibleSettings",
+            STAGES,
+            f"stage {listed(selective)} has sampling_method = 'selective', but estimation.residuals is bootstrap, which "
+            "draws years of the history",
+            f"use sampling_method = 'saa' there, or other residuals in {CONFIG}",
+            entity=f"stage {selective[0]}",
+            field="sampling_method",
+            value="selective",
         )
 
 

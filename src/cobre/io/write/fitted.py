@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from cobre.core.files import write_atomically
+from cobre.io.assemble.fitting.report import hydro_report
 from cobre.io.fitted import FitResult
 from cobre.io.read.columns import Table
 from cobre.io.write.parquet import parquet_bytes
 from cobre.io.write.training import json_bytes
-from cobre.stochastic.fitting import LevelFit
 from cobre.stochastic.fitting.diagnostic_tables import Columns, diagnostic_tables
 
 __all__ = ["fit_document", "write_fit"]
@@ -66,40 +66,15 @@ def _of_hydro(result: FitResult, h: int) -> dict[str, Any]:
     levels = result.fit.levels
     document: dict[str, Any] = {
         "name": result.hydros[h].name,
-        "selected_order": max(int(level.orders[h].max(initial=0)) for level in levels),
+        **hydro_report(result.fit, h),
         "orders": [int(order) for level in levels for order in level.orders[h]],
         "observations": [int(count) for level in levels for count in level.statistics.count[h]],
-        "coefficients": [
-            _coefficients(level, h, s) for level in levels for s in range(level.level.n_seasons)
-        ],
         "residual_std_ratio": [float(ratio) for level in levels for ratio in level.ratio[h]],
         "yearly_memory": [float(level.radius[h]) for level in levels],
     }
-    reductions = [each for level in levels for each in _reductions(level, h)]
-    if reductions:
-        document["contribution_reductions"] = reductions
     if result.verdicts:
         document |= {"verdict": result.verdicts[h].word, "reasons": list(result.verdicts[h].reasons)}
     return document
-
-
-def _coefficients(level: LevelFit, h: int, s: int) -> list[float]:
-    coefficients: list[float] = level.phi[h, s, : int(level.orders[h, s])].tolist()
-    return coefficients
-
-
-def _reductions(level: LevelFit, h: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "season_id": level.level.season_ids[each.season],
-            "original_order": each.original_order,
-            "reduced_order": each.reduced_order,
-            "contributions": list(each.contributions),
-            "reason": each.reason,
-        }
-        for each in level.reductions
-        if each.hydro == h
-    ]
 
 
 def _case_table(table: Table) -> pa.Table:

@@ -24,7 +24,13 @@ POLICY = "policy/policy.cobre"
 TRAINING_SUCCESS = f"training/{SUCCESS}"
 STALE = (SUCCESS, TRAINING_SUCCESS, METADATA, CONVERGENCE, TIMINGS, POLICY)
 """What an earlier run left and a new one takes away, in this order: first what says that the rest is there."""
-STALE_FOLDERS = ("training/timing", "training/solver", "training/cut_selection", "training/dictionaries")
+STALE_FOLDERS = (
+    "training/timing",
+    "training/solver",
+    "training/cut_selection",
+    "training/dictionaries",
+    "stochastic",
+)
 SIMULATION = "simulation"
 PARTS = ".parts"
 """Folder of unfinished tables."""
