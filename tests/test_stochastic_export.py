@@ -66,13 +66,14 @@ def test_the_report_names_order_and_coefficients_of_every_hydro(run):
         assert len(hydro["coefficients"]) == 12
 
 
-def test_a_run_without_it_takes_earlier_exports_away(run, tmp_path):
+def test_a_run_without_it_leaves_no_openings_of_another_run_and_keeps_what_was_fitted(run, tmp_path):
     case, folder, _ = run
     output = tmp_path / "output"
     shutil.copytree(folder, output / "stochastic")
     off = {**settings(1), "exports": {"stochastic": False}}
     cobre.train(case.path, output=output, config_overrides=off)
-    assert not (output / "stochastic").exists()
+    left = {path.name for path in (output / "stochastic").iterdir()}
+    assert left == {path.name for path in folder.iterdir()} - {"noise_openings.parquet"}
 
 
 def test_without_a_fit_there_is_no_report_and_random_loads_are_written(tmp_path):

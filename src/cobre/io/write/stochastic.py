@@ -20,6 +20,8 @@ from cobre.stochastic import OpeningTree
 __all__ = ["FOLDER", "write_stochastic"]
 
 FOLDER = "stochastic"
+OPTIONAL = {"load_seasonal_stats.parquet", "fitting_report.json"}
+"""Files that not every run writes; those of an earlier run are taken away."""
 INTEGERS = ("hydro_id", "bus_id", "stage_id", "lag")
 
 
@@ -39,6 +41,8 @@ def write_stochastic(folder: Path, case: Case, statistics: InflowStatistics, tre
         contents["load_seasonal_stats.parquet"] = parquet_bytes(_loads(case))
     if case.fitting_report is not None:
         contents["fitting_report.json"] = case.fitting_report.encode()
+    for name in OPTIONAL - contents.keys():
+        (folder / FOLDER / name).unlink(missing_ok=True)
     for name, data in contents.items():
         write_atomically(folder / FOLDER / name, data)
 
