@@ -15,7 +15,9 @@ TABLES = ("noise_openings", "inflow_seasonal_stats", "inflow_ar_coefficients", "
 
 
 def settings(limit):
-    return {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": limit}], "forward_passes": 2}}
+    return {
+        "training": {"stopping_rules": [{"type": "iteration_limit", "limit": limit}], "forward_passes": 2}
+    }
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def test_it_writes_the_columns_of_the_case_format(run):
 
 
 def test_a_case_made_of_them_trains_to_the_same_bits(run, tmp_path):
-    case, folder, result = run
+    _, folder, result = run
     given = history_case(tmp_path / "case", order_selection="pacf_annual")
     del given.tables[HISTORY]
     written = given.write()

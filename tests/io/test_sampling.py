@@ -236,3 +236,14 @@ def test_a_lag_without_statistics_is_pointed_out(tmp_path):
     assert report.valid
     (warning,) = [w for w in report.warnings if "counts as 0" in w.message]
     assert (warning.entity, warning.field, warning.value) == ("stage 0", "stage_id", -1)
+
+
+def test_selected_openings_are_no_years_of_the_history(tmp_path):
+    case = with_history(example_case(tmp_path))
+    case.tables[HISTORY] = dated(river(20), "1991-01")
+    case.documents[CONFIG]["estimation"] = {"residuals": "bootstrap"}
+    case.documents[STAGES]["stages"][2]["sampling_method"] = "selective"
+    error = only_error(case)
+    assert (error.kind, error.entity, error.value) == ("IncompatibleSettings", "stage 2", "selective")
+    case.documents[CONFIG]["estimation"] = {"residuals": "lognormal"}
+    assert cobre.validate(case.write()).valid

@@ -116,6 +116,13 @@ def test_replayed_inflows_have_the_pinned_noise():
     assert eta.ravel() == pytest.approx([2 / 3, -1 / 3])
 
 
+def test_a_negative_inflow_is_raised_to_zero_by_the_pinned_noise():
+    model = InflowModel(np.array([[[0.48]]]), np.array([[28.62]]), np.array([[70.0]]))
+    found = model.truncated_eta(0, np.array([[90.0]]), np.array([-5.0]))
+    assert found[0] == pytest.approx(-113.2 / 28.62, rel=1e-14)
+    assert model.inflow(0, np.array([[90.0]]), found)[0] == pytest.approx(0.0, abs=1e-12)
+
+
 def test_a_value_that_no_noise_can_give_is_refused_with_its_place():
     mean, std = np.full((2, 1), 80.0), np.array([[5.0], [0.0]])
     tables = [np.array([[80.0], [85.0]]), np.array([[80.0], [80.5]])]

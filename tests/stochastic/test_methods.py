@@ -15,6 +15,7 @@ from cobre.core.config import ScenarioSource
 from cobre.errors import ValidationError
 from cobre.stochastic import ForwardSampler, NoiseEntities, generate_tree
 from cobre.stochastic.methods import POINT_METHODS
+from cobre.stochastic.seeds import stage_seed
 from cobre.stochastic.sobol import MAX_SOBOL_DIMENSIONS, sobol_directions
 from noise_recipe import Pcg64, hash_of, months
 
@@ -68,6 +69,21 @@ def test_trees_of_every_method_have_the_pinned_values():
     ]
     expected = [[0.8125, 13 / 18, 0.38], [0.3125, 1 / 18, 0.98]]
     assert _tree("qmc_halton", 6, 3)[:2].tolist() == [[recipe.moro(p) for p in row] for row in expected]
+
+
+def test_the_scrambles_of_a_tree_have_the_pinned_numbers():
+    """The second implementation, which the trees are compared with below, draws them from the stage's seed."""
+    factors = recipe.sobol_factors(Pcg64(stage_seed(42, 0)), 3)
+    assert factors == [(1077127829, 595298166), (2638771279, 2840900626), (2093411105, 2371813045)]
+    generator = Pcg64(stage_seed(42, 0))
+    permutations = [
+        [recipe.shuffled(base, generator) for _ in range(n)] for base, n in ((2, 3), (3, 2), (5, 2))
+    ]
+    assert permutations == [
+        [[1, 0], [1, 0], [0, 1]],
+        [[2, 0, 1], [0, 2, 1]],
+        [[1, 4, 2, 0, 3], [4, 2, 0, 1, 3]],
+    ]
 
 
 def test_sobol_points_without_scrambling_are_the_known_ones():

@@ -41,6 +41,9 @@ def test_windows_and_external_scenarios_are_chosen_by_hashes_of_their_own():
     assert [historical_window(1, scenario, 21) for scenario in range(5)] == [19, 9, 4, 13, 14]
     assert historical_window(1, 0, 2**64) == 1483228000136712415
     assert external_scenario(1, 0, 2**64) == 17061424883130031275
+    assert (
+        forward_seed(0x6E7469736E617274, 1, 0, 0) == 16220735358541495440
+    )  # successor of a node of a policy graph
 
 
 def test_the_hash_is_the_one_python_uses_for_bytes():

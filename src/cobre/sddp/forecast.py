@@ -81,9 +81,9 @@ def open_forecast(
 ) -> tuple[list[Floats], Forecast, dict[int, Floats]]:
     """Collective: the openings of each stage as parameters, one copy per node, and what trajectories draw from.
 
-    The last part is the probabilities of openings by stage index, where they are not all equal. The ranks of a node each
-    make the openings of a block of stages. ``n_scenarios`` trajectories make an iteration, over all ranks; by default
-    those of training.
+    The last part is the probabilities of openings by stage index, where they are not all equal. The ranks of a node
+    each make the openings of a block of stages. ``n_scenarios`` trajectories make an iteration, over all
+    ranks; by default those of training.
     """
     with comm.split_local() as local:
         first, count = contiguous_block(len(nature.stages), local.rank, local.size)

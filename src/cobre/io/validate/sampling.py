@@ -163,8 +163,8 @@ def _check_bootstrap(files: CaseFiles, selective: list[int], problems: Problems)
         problems.error(
             "IncompatibleSettings",
             STAGES,
-            f"stage {listed(selective)} has sampling_method = 'selective', but estimation.residuals is bootstrap, which "
-            "draws years of the history",
+            f"stage {listed(selective)} has sampling_method = 'selective', but estimation.residuals is bootstrap, "
+            "which draws years of the history",
             f"use sampling_method = 'saa' there, or other residuals in {CONFIG}",
             entity=f"stage {selective[0]}",
             field="sampling_method",
