@@ -155,10 +155,6 @@ def test_no_refusal_advises_what_would_be_another_study(case, change, file, fiel
     ("change", "remedy"),
     [
         (
-            both(history, without_lags),
-            "fit the model with another tool and give scenarios/inflow_ar_coefficients.parquet",
-        ),
-        (
             put(STAGES, "stages", 4, "end_date", "2026-06-02"),
             "correct the date that is wrong, if one is; stages that overlap are not modelled",
         ),

@@ -122,7 +122,7 @@ def _check_stats_row(
     source = "scenarios/inflow_seasonal_stats.parquet"
     hydros, stages = files.known_ids["hydro"], files.known_ids["any stage"]
     is_known = hydros is not None and pair[0] in hydros and stages is not None and pair[1] in stages
-    if pair in stats or source in files.damaged or not is_known:
+    if pair in stats or source in files.damaged or files.lacks_fit or not is_known:
         return
     problems.error(
         "CoverageMismatch",
