@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def write_plots(folder: Path, result: FitResult) -> list[Path]:
 
 def _plant(each: LevelDiagnostics, h: int, title: str) -> bytes:
     figure = _figure((13.0, 7.5))
-    figure.suptitle(title[:160], fontsize=10)
+    figure.suptitle("\n".join(textwrap.wrap(title, 150)), fontsize=10)
     axes = figure.subplots(2, 4)
     seasons = np.arange(each.fit.level.n_seasons)
     labels = [str(season) for season in each.fit.level.season_ids]
@@ -64,6 +65,7 @@ def _plant(each: LevelDiagnostics, h: int, title: str) -> bytes:
         axis.plot(seasons, each.seasons.mean[m, h], color=SYNTHETIC, label="mean of series")
         axis.plot(seasons, each.seasons.observed[m, h], "o", color=OBSERVED, markersize=4, label="observed")
         axis.set_title(TITLES[measure], fontsize=9)
+        axis.set_xlabel("season", fontsize=8)
         if len(labels) <= 12:
             axis.set_xticks(seasons, labels)
     axes.flat[0].legend(fontsize=7)
@@ -74,7 +76,7 @@ def _plant(each: LevelDiagnostics, h: int, title: str) -> bytes:
         axis.plot([-0.25, 0.25], [mean, mean], color=SYNTHETIC)
         axis.plot([0], [band.observed[m, h]], "o", color=OBSERVED)
         axis.set_xlim(-1, 1)
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(0.0, 1.1 * max(high, float(band.observed[m, h])) or 1.0)
         axis.set_xticks([])
         axis.set_title(TITLES[measure], fontsize=9)
     _partial(axes.flat[7], each, h)
@@ -91,18 +93,24 @@ def _partial(axis: Any, each: LevelDiagnostics, h: int) -> None:
     for sign in (-1.0, 1.0):
         axis.axhline(sign * bound, color=SYNTHETIC, linestyle="--", linewidth=1)
     axis.set_ylim(-1.05, 1.05)
-    axis.set_title("partial autocorrelation by lag, all seasons", fontsize=9)
+    axis.set_xticks(range(1, partial.shape[1] + 1))
+    axis.set_xlabel("lag", fontsize=8)
+    axis.set_title("partial autocorrelation, a dot per season", fontsize=9)
 
 
 def _pairs(each: LevelDiagnostics) -> bytes:
     figure = _figure((6.0, 6.0))
     axis = figure.subplots()
     above = np.triu_indices(len(each.fit.phi), 1)
-    axis.plot(each.pairs.observed[above], each.pairs.mean[above], ".", color=SYNTHETIC)
-    axis.plot([-1, 1], [-1, 1], color=OBSERVED, linewidth=0.8)
+    observed, low, high = (values[above] for values in (each.pairs.observed, each.pairs.low, each.pairs.high))
+    axis.vlines(observed, low, high, color=SYNTHETIC, alpha=0.25, label="90 % of series")
+    axis.plot(observed, each.pairs.mean[above], ".", color=SYNTHETIC, label="mean of series")
+    axis.plot([-1, 1], [-1, 1], color=OBSERVED, linewidth=0.8, label="as observed")
+    axis.set_aspect("equal")
     axis.set_xlabel("observed")
-    axis.set_ylabel("mean of synthetic series")
-    axis.set_title("correlation between plants", fontsize=10)
+    axis.set_ylabel("synthetic")
+    axis.legend(fontsize=7)
+    axis.set_title("correlation between plants, a dot per pair", fontsize=10)
     return _png(figure)
 
 
