@@ -247,3 +247,24 @@ def test_selected_openings_are_no_years_of_the_history(tmp_path):
     assert (error.kind, error.entity, error.value) == ("IncompatibleSettings", "stage 2", "selective")
     case.documents[CONFIG]["estimation"] = {"residuals": "lognormal"}
     assert cobre.validate(case.write()).valid
+
+
+def test_external_loads_of_buses_without_deviation_have_no_effect_and_are_pointed_out(tmp_path):
+    case = example_case(tmp_path)
+    load = case.tables["scenarios/load_seasonal_stats.parquet"]
+    load["std_mw"] = [0.0] * len(load["bus_id"])
+    case.documents.pop("scenarios/correlation.json")
+    rows = [(stage, scenario) for stage in range(12) for scenario in range(2)]
+    case.tables["scenarios/external_load_scenarios.parquet"] = {
+        "stage_id": [row[0] for row in rows],
+        "scenario_id": [row[1] for row in rows],
+        "bus_id": [0] * len(rows),
+        "value_mw": [50.0 + row[1] for row in rows],
+    }
+    put(case, "training", seed=1, load={"scheme": "external"})
+    case.documents[CONFIG]["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 1}]
+    folder = case.write()
+    report = cobre.validate(folder)
+    assert report.valid, report.errors
+    assert any("scenarios of bus_id 0 are not used" in str(warning) for warning in report.warnings)
+    assert cobre.train(folder).iterations == 1

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import cobre
+from history_cases import HISTORY, LAGS, STATS, dated
+from inflow_records import river
 from resolution_cases import MONTHS, reservoir_case, stage, with_load, with_openings
 from sddp.trained import bounds, optimum
 
@@ -130,3 +133,31 @@ def test_clamped_inflows_keep_the_bound_below_the_optimum_through_the_hand_over(
     found = bounds(cobre.train(folder))
     assert max(found) <= expected * (1 + 1e-8)
     assert found[-1] >= 0.9 * expected
+
+
+@pytest.mark.parametrize("has_statistics", [False, True])
+def test_models_of_months_and_quarters_are_fitted_to_one_history(tmp_path, has_statistics):
+    case = months_then_quarters(tmp_path)
+    del case.tables[LAGS]
+    if not has_statistics:
+        del case.tables[STATS]
+    values = river(60, 1)
+    case.tables[HISTORY] = dated(values, "1965-01", hydro_ids=(0,))
+    case.documents["initial_conditions.json"]["past_inflows"] = []
+    folder = case.write()
+    report = cobre.validate(folder)
+    assert report.valid, report.errors
+    study = cobre.load_case(folder)
+    given = study.initial.past_inflows[0].values_m3s
+    assert given == tuple(values[0][: -len(given) - 1 : -1].tolist())
+    lags = {stage: set() for stage in range(7)}
+    for stage_id, lag in zip(study.scenarios.lags.stage_id, study.scenarios.lags.lag, strict=True):
+        lags[int(stage_id)].add(int(lag))
+    assert lags[3], "the second quarter goes with the first one"
+    if not has_statistics:
+        rows = study.scenarios.inflow
+        july = values.reshape(-1, 12)[:, 6:9] @ np.array([31, 31, 30]) / 92
+        assert rows.mean_m3s[rows.stage_id == 4].tolist() == pytest.approx([july.mean()])
+        assert rows.std_m3s[rows.stage_id == 4].tolist() == pytest.approx([july.std()])
+    found = bounds(cobre.train(folder))
+    assert found[-1] == pytest.approx(optimum(study), rel=1e-6)

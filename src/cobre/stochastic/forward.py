@@ -107,7 +107,7 @@ class ForwardSampler:
             scheme = self.scheme(name)
             if scheme == "out_of_sample" and self.source.seed is None:
                 raise _refused(name, scheme, "needs a seed", "set scenario_source.seed")
-            if scheme == "external" and name not in self.external:
+            if scheme == "external" and name not in self.external and self._has_noise(name):
                 file = f"scenarios/external_{name}_scenarios.parquet"
                 raise _refused(name, scheme, "needs scenarios", f"give {file}")
             if scheme == "historical" and name != "inflow":
@@ -120,6 +120,10 @@ class ForwardSampler:
     def scheme(self, entity_class: EntityClass) -> Scheme:
         scheme: Scheme = getattr(self.source, entity_class)
         return scheme
+
+    def _has_noise(self, entity_class: EntityClass) -> bool:
+        columns = self.entities.columns(entity_class)
+        return bool(columns.stop > columns.start)
 
     def sample(self, iteration: int, scenarios: range) -> Floats:
         """η (scenarios, stages, entities) of these scenarios, which are numbered over all ranks.
@@ -134,7 +138,7 @@ class ForwardSampler:
         self._copy_openings(iteration, scenarios, out)
         for name in ENTITY_CLASSES:
             columns = self.entities.columns(name)
-            if self.scheme(name) == "external":
+            if self.scheme(name) == "external" and self._has_noise(name):
                 out[..., columns] = self.external[name].sample(iteration, scenarios)
             elif self.scheme(name) == "historical" and self.windows is not None:
                 out[..., columns] = self.windows.sample(iteration, scenarios)

@@ -77,7 +77,7 @@ def external_classes(source: ScenarioSource) -> set[EntityClass]:
 def external_scenarios(
     case: Case, source: ScenarioSource, statistics: NoiseStatistics, process: InflowProcess
 ) -> dict[EntityClass, ExternalScenarios]:
-    """The scenarios of those classes whose trajectories follow some."""
+    """The scenarios of those classes whose trajectories follow some; a class without noise follows none."""
     given, of = case.scenarios, statistics
     buses, sources = list(of.entities.load_buses), list(of.entities.ncs_sources)
     parts: dict[EntityClass, tuple[GivenScenarios | None, list[int], Inversion]] = {
@@ -92,7 +92,7 @@ def external_scenarios(
     return {
         name: _given(name, *parts[name], case.horizon.stages)
         for name in ENTITY_CLASSES
-        if name in external_classes(source)
+        if name in external_classes(source) and parts[name][1]
     }
 
 
