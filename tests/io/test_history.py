@@ -9,7 +9,8 @@ import pytest
 
 import cobre
 from cobre.core.digest import digest
-from cobre.io import load_with_report, validate
+from cobre.io import load_with_report
+from cobre.io.loading import validate
 from cobre.stochastic import InflowModel
 from history_cases import CORRELATION, HISTORY, LAGS, STATS, dated, history_case, windowed
 from inflow_records import river
