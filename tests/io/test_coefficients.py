@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from case_folders import example_case
-from cobre.io import load_with_report, validate
+from cobre.io import load_with_report
+from cobre.io.loading import validate
 from cobre.stochastic.fitting.closure import close
 from history_cases import LAGS, STATS, history_case
 
