@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import statistics
-import time
-from collections.abc import Callable
 
 import numpy as np
-from record import publish
+from record import publish, seconds
 
 from cobre.core.horizon import Season, SeasonDefinitions
 from cobre.stochastic.fitting import FitOptions, InflowHistory, fit_inflows
 from cobre.stochastic.fitting.diagnostics import diagnose
 
-N_HYDROS, N_YEARS, N_SERIES, ROUNDS = 160, 90, 100, 5
+N_HYDROS, N_YEARS, N_SERIES = 160, 90, 100
 MONTHS = SeasonDefinitions("monthly", tuple(Season(m, str(m), m + 1) for m in range(12)))
 
 
@@ -37,18 +34,6 @@ def history() -> InflowHistory:
         np.tile(days[1:], N_HYDROS),
         np.ascontiguousarray(values.T).ravel(),
     )
-
-
-def seconds(call: Callable[[], object], rounds: int = ROUNDS) -> tuple[float, float]:
-    """Medians over rounds, after one that warms up: by the clock, and of the processor."""
-    call()
-    clock, processor = [], []
-    for _ in range(rounds):
-        begin, used = time.perf_counter(), time.process_time()
-        call()
-        clock.append(time.perf_counter() - begin)
-        processor.append(time.process_time() - used)
-    return statistics.median(clock), statistics.median(processor)
 
 
 def main() -> None:

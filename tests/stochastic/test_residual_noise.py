@@ -120,7 +120,9 @@ def test_fresh_noise_depends_on_scenario_and_iteration_alone(kind):
     shape = noise_of(kind, stages, vectors)
 
     def drawn(iteration, scenarios):
-        values = draw_noise(9, iteration, scenarios, stages, N_HYDROS + 1)
+        by_stage = np.empty((5, len(scenarios), N_HYDROS + 1))
+        draw_noise(9, iteration, scenarios, 8, stages, slice(0, N_HYDROS + 1), by_stage)
+        values = by_stage.transpose(1, 0, 2)
         shape.shape_fresh(values, 9, iteration, scenarios)
         return values
 

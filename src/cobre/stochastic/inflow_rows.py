@@ -99,7 +99,8 @@ class StatisticTable:
         counted = None if first.season_id is None else (stage_id - lag + first.season_id) % in_study
         if not self.levels:
             return counted, False
-        seasons = {stage.id: stage.season_id for stage in (*self.before, *self.stages)}
+        periods: list[Stage | PreStudyStage] = [*self.before, *self.stages]
+        seasons = {stage.id: stage.season_id for stage in periods}
         mine = level_of(self.levels, seasons[stage_id])
         other_id = stage_id - lag
         other = level_of(self.levels, seasons.get(other_id, first.season_id))

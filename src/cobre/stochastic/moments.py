@@ -89,7 +89,8 @@ def _replaced(
     """Mean and deviation with those of scenarios where statistics lack, and the entities for which that was so."""
     new_mean, new_std, is_given = scenario_moments(given, *mean.shape)
     is_new = is_given & lacks
-    return (np.where(is_new, new_mean, mean), np.where(is_new, new_std, std)), is_new.any(axis=1)
+    named: NDArray[np.bool_] = np.logical_or.reduce(is_new, axis=1)
+    return (np.where(is_new, new_mean, mean), np.where(is_new, new_std, std)), named
 
 
 def _replaced_rows(case: Case, given: GivenScenarios, is_always: bool) -> InflowStatistics:

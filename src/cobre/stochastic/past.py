@@ -52,7 +52,8 @@ class PastRecord:
 
     def known_days(self, start: dt.date, end: dt.date) -> NDArray[np.int64]:
         """How many days from ``start`` until before ``end`` are known, by hydro."""
-        return np.count_nonzero(~np.isnan(self._days(start, end)), axis=0)
+        known: NDArray[np.int64] = (~np.isnan(self._days(start, end))).sum(axis=0)
+        return known
 
     def mean(self, start: dt.date, end: dt.date) -> Floats:
         """Mean inflow (hydros) over the known days; 0 where none is known."""
@@ -61,7 +62,9 @@ class PastRecord:
         total = np.zeros(self.n_hydros)
         for row, is_known in zip(days, known, strict=True):
             total += np.where(is_known, row, 0.0)
-        return np.divide(total, known.sum(axis=0), out=np.zeros(self.n_hydros), where=known.any(axis=0))
+        mean: Floats = np.zeros(self.n_hydros)
+        np.divide(total, known.sum(axis=0), out=mean, where=known.any(axis=0))
+        return mean
 
     def _days(self, start: dt.date, end: dt.date) -> Floats:
         """Inflow of each day (days, hydros), NaN where it is not known."""

@@ -92,7 +92,7 @@ def external_scenarios(
     return {
         name: _given(name, *parts[name], case.horizon.stages)
         for name in ENTITY_CLASSES
-        if name in external_classes(source) and parts[name][1]
+        if name in external_classes(source) and (parts[name][1] or parts[name][0] is None)
     }
 
 
