@@ -169,6 +169,19 @@ def test_a_case_with_a_history_trains_with_the_same_bits_each_time(tmp_path):
     assert first.policy == second.policy
 
 
+def test_inflows_that_may_be_negative_all_the_same_are_named(tmp_path):
+    """Means that fall faster than deviations: the lags alone give more than the mean."""
+    values = river(60)
+    case = history_case(tmp_path / "case", values, residuals="lognormal_nonnegative", max_order=1)
+    assert not loaded(case)[1]
+    values[0, 3::12] = 2.0 + 0.2 * values[0, 3::12]
+    values[0, 2::12] = 2.0 * values[0, 2::12].mean() + 0.5 * values[0, 2::12]
+    case = history_case(tmp_path / "other" / "case", values, residuals="lognormal_nonnegative", max_order=1)
+    (warning,) = (each for each in loaded(case)[1] if "may be negative" in each)
+    assert "hydro 0" in warning
+    assert "stage 3 " in warning
+
+
 @pytest.mark.parametrize("kind", ["lognormal", "bootstrap"])
 def test_other_residuals_give_another_policy_with_the_same_model(tmp_path, kind):
     short = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 2}]}}

@@ -10,7 +10,7 @@ import pytest
 from cobre.core.horizon import Stage
 from cobre.core.scenarios import InflowResiduals
 from cobre.stochastic import draw_noise, generate_tree
-from cobre.stochastic.residual_noise import Lognormal, ResidualNoise
+from cobre.stochastic.residual_noise import Lognormal, ResidualNoise, reach_of_noise
 
 N_HYDROS = 3
 
@@ -90,7 +90,7 @@ def test_a_bootstrap_of_more_openings_than_years_repeats_years():
     assert rows == {tuple(row) for row in vectors[0].tolist()}
 
 
-@pytest.mark.parametrize("kind", ["lognormal", "bootstrap"])
+@pytest.mark.parametrize("kind", ["lognormal", "lognormal_nonnegative", "bootstrap"])
 def test_any_split_of_the_stages_gives_the_same_tree(kind):
     stages = months(6, 9, [0, 0, 1, 1, 1, 2])
     vectors = {t: years(30, stage.season_id) for t, stage in enumerate(stages)}
@@ -131,3 +131,13 @@ def test_fresh_noise_depends_on_scenario_and_iteration_alone(kind):
     assert not np.array_equal(together, drawn(2, range(8)))
     if kind == "bootstrap":
         assert all(row in vectors[2].tolist() for row in together[:, 2, :N_HYDROS].tolist())
+
+
+def test_noise_reaches_down_to_the_lags_where_no_coefficient_is_negative():
+    mean, base = np.array([100.0, 100.0, 100.0]), np.array([40.0, -5.0, 40.0])
+    psi = np.array([[0.6, 1.1, 0.7], [0.0, 0.0, -0.1]])
+    assert reach_of_noise("lognormal", mean, base, psi).tolist() == [100.0, 100.0, 100.0]
+    assert reach_of_noise("lognormal_nonnegative", mean, base, psi).tolist() == [40.0, 100.0, 100.0]
+    shape = Lognormal.of_model(np.array([40.0]), np.array([25.0]))
+    noise = shape.apply(np.random.default_rng(0).normal(size=(5000, 1)))
+    assert (40.0 + 25.0 * noise).min() >= 0.0

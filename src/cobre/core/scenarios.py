@@ -55,7 +55,7 @@ class InflowResiduals:
     ``vectors`` has for a bootstrap, by stage index, the standardised residuals of past years ``[year, hydro]``.
     """
 
-    kind: Literal["lognormal", "bootstrap"]
+    kind: Literal["lognormal", "lognormal_nonnegative", "bootstrap"]
     vectors: dict[int, Floats] = field(default_factory=dict)
 
 

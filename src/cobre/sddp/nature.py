@@ -32,7 +32,7 @@ from cobre.stochastic import (
     tree_from_rows,
 )
 from cobre.stochastic.inflow_rows import StatisticTable
-from cobre.stochastic.residual_noise import ResidualNoise
+from cobre.stochastic.residual_noise import ResidualNoise, reach_of_noise
 
 Floats = NDArray[np.float64]
 
@@ -109,7 +109,8 @@ class Nature:
             return None
         table = StatisticTable.of(self.stages, n_hydros, self.statistics.inflow)
         means = np.array([table.of_stage(stage.id)[0] for stage in self.stages]).reshape(-1, n_hydros)
-        return ResidualNoise(residuals, self.stages, means, self.inflow.sigma)
+        reach = reach_of_noise(residuals.kind, means, self.inflow.base, self.inflow.psi)
+        return ResidualNoise(residuals, self.stages, reach, self.inflow.sigma)
 
     @property
     def width(self) -> int:

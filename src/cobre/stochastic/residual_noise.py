@@ -1,8 +1,11 @@
 """Noise of inflows that is not normal: a three-parameter lognormal, or residuals of the history drawn again.
 
-**Lognormal.** η = e^ξ - d with ξ normal, mean 0 and variance 1, bounded below by -d. With d = μ/σ the least inflow that
-noise alone can cause is 0: a low inflow comes from dry lags, not from noise. Skewed to the right, as flows are. ξ takes
-the place of the correlated normal noise, so the method of a stage's openings and the correlation stay what they are.
+**Lognormal.** η = e^ξ - d with ξ normal, mean 0 and variance 1, bounded below by -d: noise takes at most σd away from
+an inflow. Skewed to the right, as flows are. ξ takes the place of the correlated normal noise, so the method of a
+stage's openings and the correlation stay what they are. ``lognormal`` has σd = μ: the least inflow that noise alone can
+cause is 0, and a negative one can only come from dry lags. ``lognormal_nonnegative`` has σd = base, so that the inflow
+is at least Σ ψ lag, which is never negative where no ψ is; the noise is the more skewed the more the lags explain.
+Where some ψ is negative or the base is not positive, no bound could promise that, and σd = μ.
 
 **Bootstrap.** An opening takes the residuals of all plants in one historical year of its season, drawn at random. Their
 dependence and their skew are the history's; correlations are not needed.
@@ -24,7 +27,7 @@ from cobre.core.scenarios import InflowResiduals
 from cobre.stochastic.groups import noise_groups, noise_sources
 from cobre.stochastic.trees import OpeningTree
 
-__all__ = ["Lognormal", "ResidualNoise"]
+__all__ = ["Lognormal", "ResidualNoise", "reach_of_noise"]
 
 Floats = NDArray[np.float64]
 
@@ -32,25 +35,32 @@ LARGEST_BOUND = 1e6
 """Beyond it the lognormal is normal to the last digit that matters."""
 
 
+def reach_of_noise(kind: str, mean_m3s: Floats, base_m3s: Floats, psi: Floats) -> Floats:
+    """The most (..., hydros) that noise may take away; ``psi`` is (..., lags, hydros)."""
+    if kind != "lognormal_nonnegative":
+        return mean_m3s
+    return np.where((base_m3s > 0.0) & (psi >= 0.0).all(axis=-2), base_m3s, mean_m3s)
+
+
 @dataclass(frozen=True, eq=False)
 class ResidualNoise:
     """Turns normal noise of hydros, which come first among the entities, into what ``residuals`` says.
 
-    ``mean_m3s`` and ``sigma_m3s`` are (stages, hydros).
+    ``reach_m3s``, the most that lognormal noise takes away, and ``sigma_m3s`` are (stages, hydros).
     """
 
     residuals: InflowResiduals
     stages: Sequence[Stage]
-    mean_m3s: Floats
+    reach_m3s: Floats
     sigma_m3s: Floats
     _shapes: dict[int, Lognormal] = field(default_factory=dict, init=False, repr=False)
 
     def shape_tree(self, tree: OpeningTree, tree_seed: int, block: range) -> None:
         """Replace the hydros' noise in the stages of ``block``; the same whoever owns which block."""
-        n_hydros, sources = self.mean_m3s.shape[1], noise_sources(self.stages)
+        n_hydros, sources = self.reach_m3s.shape[1], noise_sources(self.stages)
         for t in block:
             rows = tree.stage(t)
-            if self.residuals.kind == "lognormal":
+            if self.residuals.kind != "bootstrap":
                 rows[:, :n_hydros] = self._lognormal(t).apply(rows[:, :n_hydros])
             else:
                 years = self.residuals.vectors[t]
@@ -59,9 +69,9 @@ class ResidualNoise:
 
     def shape_fresh(self, values: Floats, seed: int, iteration: int, scenarios: range) -> None:
         """The same for trajectories with noise of their own: ``values`` (scenarios, stages, entities), in place."""
-        n_hydros, groups = self.mean_m3s.shape[1], noise_groups(self.stages)
+        n_hydros, groups = self.reach_m3s.shape[1], noise_groups(self.stages)
         for t, group in enumerate(groups.tolist()):
-            if self.residuals.kind == "lognormal":
+            if self.residuals.kind != "bootstrap":
                 values[:, t, :n_hydros] = self._lognormal(t).apply(values[:, t, :n_hydros])
                 continue
             years = self.residuals.vectors[t]
@@ -72,7 +82,7 @@ class ResidualNoise:
 
     def _lognormal(self, t: int) -> Lognormal:
         if t not in self._shapes:
-            self._shapes[t] = Lognormal.of_model(self.mean_m3s[t], self.sigma_m3s[t])
+            self._shapes[t] = Lognormal.of_model(self.reach_m3s[t], self.sigma_m3s[t])
         return self._shapes[t]
 
 
@@ -98,9 +108,9 @@ class Lognormal:
         return cls(usable, np.array(mean), np.sqrt(np.array(variance)), is_shaped)
 
     @classmethod
-    def of_model(cls, mean_m3s: Floats, sigma_m3s: Floats) -> Lognormal:
-        """With d = μ / σ."""
-        return cls.of(np.divide(mean_m3s, sigma_m3s, out=np.zeros_like(sigma_m3s), where=sigma_m3s > 0.0))
+    def of_model(cls, reach_m3s: Floats, sigma_m3s: Floats) -> Lognormal:
+        """With d = reach / σ."""
+        return cls.of(np.divide(reach_m3s, sigma_m3s, out=np.zeros_like(sigma_m3s), where=sigma_m3s > 0.0))
 
     def apply(self, normal: Floats) -> Floats:
         """η of normal numbers (..., n)."""

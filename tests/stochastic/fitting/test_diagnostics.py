@@ -26,7 +26,7 @@ def drawn(fit, n_series=200, n_years=50, kind="normal"):
     return np.concatenate(list(SeriesDrawer(fit, fit.levels[0], 42, kind).blocks(n_series, n_years)))
 
 
-@pytest.mark.parametrize("kind", ["normal", "lognormal", "bootstrap"])
+@pytest.mark.parametrize("kind", ["normal", "lognormal", "lognormal_nonnegative", "bootstrap"])
 def test_series_have_the_means_deviations_and_correlations_of_the_model(fit, kind):
     level = fit.levels[0]
     series = drawn(fit, kind=kind)
@@ -46,6 +46,14 @@ def test_lognormal_series_are_negative_more_rarely_than_normal_ones():
     normal, lognormal = (float((drawn(wide, kind=kind) < 0.0).mean()) for kind in ("normal", "lognormal"))
     assert normal > 0.02
     assert lognormal < normal / 2.0
+
+
+def test_nonnegative_lognormal_series_are_never_negative():
+    """Of a river with one lag, whose coefficients are not negative and leave a part of every mean to the noise."""
+    wide = fit_inflows(monthly_history(river(60) ** 2.0 / 50.0), MONTHS, range(12), FitOptions(max_order=1))
+    assert (wide.levels[0].phi >= 0.0).all()
+    lowest = {kind: drawn(wide, kind=kind).min() for kind in ("lognormal", "lognormal_nonnegative")}
+    assert lowest["lognormal"] < 0.0 <= lowest["lognormal_nonnegative"]
 
 
 def test_a_bootstrap_keeps_the_skew_of_the_residuals():

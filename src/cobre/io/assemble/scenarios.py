@@ -96,8 +96,10 @@ def _residuals(files: CaseFiles, horizon: Horizon) -> InflowResiduals | None:
     kind = "normal" if files.config.estimation is None else files.config.estimation.residuals
     if kind == "normal":
         return None
-    if kind == "lognormal" or files.inflow_fit is None:
-        return InflowResiduals("lognormal")
+    if kind != "bootstrap":
+        return InflowResiduals(kind)
+    if files.inflow_fit is None:
+        return None
     seasons = {stage.season_id for stage in horizon.stages}
     by_season = {season: files.inflow_fit.residual_years(season) for season in seasons}
     return InflowResiduals(

@@ -162,7 +162,7 @@ class EstimationRecord(Record):
     order_selection: Literal["pacf", "pacf_annual", "aic", "bic", "fixed"] = "pacf"
     min_observations_per_season: WholeNumber = 30
     max_coefficient_magnitude: Positive | None = None
-    residuals: Literal["normal", "lognormal", "bootstrap"] = "normal"
+    residuals: Literal["normal", "lognormal", "lognormal_nonnegative", "bootstrap"] = "normal"
 
 
 class BoundaryRecord(Record):

@@ -42,6 +42,7 @@ def check_inflow_model(
                 scenarios.noise(range(scenarios.n_scenarios))
             if phase == "training":
                 stages_with_openings(case, statistics, process)
+                _check_nonnegative(case, process, problems)
             if source.inflow == "historical":
                 windows = historical_windows(case, source, process)
                 _check_windows(case, phase, source, windows, n_trajectories[phase], problems)
@@ -61,6 +62,26 @@ def _report(error: ValidationError, problems: Problems) -> None:
         field=field,
         value=error.context.get("season_id", stage),
     )
+
+
+def _check_nonnegative(case: Case, process: InflowProcess, problems: Problems) -> None:
+    """Lognormal noise cannot keep every inflow from being negative."""
+    residuals, model = case.scenarios.residuals, process.model
+    if residuals is None or residuals.kind != "lognormal_nonnegative":
+        return
+    is_open = ((model.base <= 0.0) | (model.psi < 0.0).any(axis=1)) & (model.sigma > 0.0)
+    for h in np.flatnonzero(is_open.any(axis=0)).tolist():
+        stages = [case.horizon.stages[t].id for t in np.flatnonzero(is_open[:, h]).tolist()]
+        problems.warn(
+            "IncompatibleSettings",
+            CONFIG,
+            f"estimation.residuals = 'lognormal_nonnegative': inflows in stage {listed(stages)} may be negative all "
+            "the same, since a coefficient is negative there or the lags alone give more than the mean",
+            "lower estimation.max_order, or set modeling.inflow_non_negativity.method to truncation",
+            entity=f"hydro {case.system.hydros[h].id}",
+            field="estimation.residuals",
+            value="lognormal_nonnegative",
+        )
 
 
 def _check_windows(

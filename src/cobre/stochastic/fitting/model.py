@@ -19,7 +19,7 @@ __all__ = ["FitOptions", "GivenCoefficients", "GivenModel", "InflowFit", "LevelF
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 OrderSelection = Literal["pacf", "pacf_annual", "aic", "bic"]
-ResidualKind = Literal["normal", "lognormal", "bootstrap"]
+ResidualKind = Literal["normal", "lognormal", "lognormal_nonnegative", "bootstrap"]
 
 DEFAULT_PROFILE = "default"
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cobre._native import noise
 from cobre.stochastic.fitting.closure import effective_coefficients
 from cobre.stochastic.fitting.model import DEFAULT_PROFILE, InflowFit, LevelFit, ResidualKind
-from cobre.stochastic.residual_noise import Lognormal
+from cobre.stochastic.residual_noise import Lognormal, reach_of_noise
 
 __all__ = ["SeriesDrawer"]
 
@@ -76,14 +76,25 @@ class SeriesDrawer:
         for season in range(n_seasons):
             self._normals(generators, eta[season])
             noise.correlate(roots[season], positions, eta[season])
-            if self.kind == "lognormal":
+            if self.kind != "normal":
                 eta[season] = self._shapes[season].apply(eta[season])
         return eta
 
     @cached_property
     def _shapes(self) -> list[Lognormal]:
-        mean, sigma = self.level.statistics.mean_m3s, self.level.statistics.std_m3s * self.level.ratio
-        return [Lognormal.of_model(mean[:, s].copy(), sigma[:, s].copy()) for s in range(mean.shape[1])]
+        level, found = self.level, []
+        mean, std = level.statistics.mean_m3s, level.statistics.std_m3s
+        phi = effective_coefficients(level.phi, level.psi, std, level.annual_std_m3s)
+        for s in range(mean.shape[1]):
+            before = [(s - lag) % mean.shape[1] for lag in range(1, phi.shape[2] + 1)]
+            spread = std[:, before].T
+            psi = np.divide(phi[:, s].T * std[:, s], spread, out=np.zeros_like(spread), where=spread > 0.0)
+            base = mean[:, s].copy()
+            for lag, season in enumerate(before):
+                base -= psi[lag] * mean[:, season]
+            reach = reach_of_noise(self.kind, mean[:, s].copy(), base, psi)
+            found.append(Lognormal.of_model(reach, std[:, s] * level.ratio[:, s]))
+        return found
 
     @staticmethod
     def _normals(generators: list[noise.Generator], rows: Floats) -> None:
