@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
+from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from cobre.comm import LocalCommunicator
 from cobre.core.config import ScenarioSource
 from cobre.core.horizon import RiskMeasure
-from cobre.core.scenarios import GivenScenarios
+from cobre.core.scenarios import GivenScenarios, InflowObservation
 from cobre.errors import ValidationError
 from cobre.sddp.forecast import SampledForecast, open_forecast
 from cobre.sddp.nature import Nature
@@ -177,3 +179,30 @@ def test_a_source_without_its_data_is_refused():
     without = replace(case, scenarios=replace(case.scenarios, history=None))
     with pytest.raises(ValidationError, match="inflow_history"):
         trained(without)
+
+
+def test_reservoirs_observed_on_different_days_reach_the_optimum_of_their_tree():
+    """Weeks of January; the first reservoir was observed in the week before the study, the second was not."""
+    hydro = {"lags": [0.5], "residual_ratio": 0.9, "past": [12.0], "costs": {"negative_inflow": 30.0}}
+    case = study(
+        [StageSpec((100.0, 68.0), 2)] * 3 + [StageSpec((400.0, 272.0), 3)],
+        hydro=hydro,
+        non_negativity="penalty",
+        training=settings(60, 3),
+    )
+    starts = [dt.date(2024, *day) for day in ((1, 8), (1, 15), (1, 22), (2, 1), (3, 1))]
+    stages = tuple(
+        replace(each, start_date=first, end_date=last, season_id=first.month - 1)
+        for each, (first, last) in zip(case.horizon.stages, pairwise(starts), strict=True)
+    )
+    week = InflowObservation(0, dt.date(2024, 1, 1), dt.date(2024, 1, 8), 40.0)
+    case = replace(
+        case,
+        horizon=replace(case.horizon, stages=stages),
+        initial=replace(case.initial, observations=(week,)),
+    )
+    assert Nature.of(case).transition.weight.shape == (4, 2, 2)
+    expected = optimum(case)
+    found = bounds(trained(case))
+    assert max(found) <= expected * (1 + 1e-8)
+    assert found[-1] == pytest.approx(expected, rel=1e-6)

@@ -188,16 +188,26 @@ def test_a_day_that_two_stages_have_counts_for_the_later_one():
     assert seen[5, 0, 0] == 7.0
 
 
-def test_hydros_with_lags_must_be_observed_on_the_same_days():
-    stages = [stage(0, "2024-01-11", "2024-02-01", 0), stage(1, "2024-02-01", "2024-03-01", 1)]
-    past = PastRecord(np.array([[1.0, 2.0, 3.0]]), observed((0, "2024-01-01", "2024-01-11", 31.0)))
-    with pytest.raises(ValidationError, match="known for 10 days, that of hydro index 1 for 0") as caught:
-        LagTransition.build(stages, 1, MONTHLY, past=past)
-    assert caught.value.context["field"] == "recent_observations"
-    psi = np.zeros((2, 1, 3))
+def test_hydros_may_be_observed_on_different_days_before_the_study():
+    """The mean of January is that of the days that are known: all 31, the last 21, or 26 of them."""
+    stages = [
+        stage(0, "2024-01-11", "2024-01-21", 0),
+        stage(1, "2024-01-21", "2024-02-01", 0),
+        stage(2, "2024-02-01", "2024-03-01", 1),
+    ]
+    days = observed((0, "2024-01-01", "2024-01-11", 31.0), (2, "2024-01-01", "2024-01-06", 50.0))
+    past = PastRecord(np.array([[1.0, 2.0, 3.0]]), days)
+    transition = LagTransition.build(stages, 1, MONTHLY, past=past)
+    assert transition.weight.shape == (3, 2, 3)
+    seen = _run(transition, np.array([[6.0] * 3, [7.0] * 3, [8.0] * 3]), transition.initial(past))
+    assert seen[0, 0].tolist() == [1.0, 2.0, 3.0]
+    study = 10 * 6.0 + 11 * 7.0
+    assert seen[1, 0] == pytest.approx([(10 * 31.0 + study) / 31, study / 21, (5 * 50.0 + study) / 26])
+    assert seen[2, 0].tolist() == [8.0] * 3
+    psi = np.zeros((3, 1, 3))
     psi[:, 0, 0] = 0.5
-    transition = LagTransition.build(stages, 1, MONTHLY, past=past, psi=psi)
-    assert transition.initial(past)[:, 0] == pytest.approx([1.0, 10.0])
+    alone = LagTransition.build(stages, 1, MONTHLY, past=past, psi=psi)
+    assert alone.weight.shape == (3, 2), "days of hydros without lags do not matter"
 
 
 @pytest.mark.parametrize("first", ["2024-12-02", "2024-12-07"], ids=["ISO weeks", "weeks from Saturday"])

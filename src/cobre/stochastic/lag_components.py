@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.errors import ValidationError
-from cobre.stochastic.lag_tracks import Share, Track
+from cobre.stochastic.lag_tracks import Share, Track, Weight
 from cobre.stochastic.past import PastRecord
 from cobre.stochastic.periods import Period, StageCalendar
 
 __all__ = ["ComponentRows", "Start", "rows_of"]
 
 NOTHING = -1
-Term = tuple[int, float]
+Term = tuple[int, Weight]
 """Index of an incoming component or `NOTHING`, and the weight of the stage's inflow."""
 
 
@@ -27,12 +27,15 @@ class Start:
 
     begin: dt.date
     end: dt.date
-    factor: float
+    factor: Weight
 
 
 @dataclass(frozen=True, eq=False)
 class ComponentRows:
-    """Components with their names and starts, and the terms (stages, components) that they go on as."""
+    """Components with their names and starts, and the terms (stages, components) that they go on as.
+
+    ``weight`` is (stages, components, hydros) where hydros differ.
+    """
 
     n_lags: int
     names: tuple[str, ...]
@@ -88,7 +91,8 @@ def rows_of(
         starts += _starts(calendar, track, past, is_lagged)
     terms = [_terms(calendar, gatherers, n_lags, t) for t in range(len(calendar.stages))]
     source = np.array([[term[0] for term in row] for row in terms], dtype=np.int64)
-    weight = np.array([[term[1] for term in row] for row in terms])
+    shape = np.broadcast_shapes(*(np.shape(term[1]) for row in terms for term in row))
+    weight = np.array([[np.broadcast_to(term[1], shape) for term in row] for row in terms])
     return ComponentRows(n_lags, tuple(names), source, weight, tuple(starts)).without_idle()
 
 
@@ -110,7 +114,7 @@ class _Gatherer:
 
     def mean(self, share: Share) -> Term:
         """The mean of the period with this stage."""
-        return (NOTHING, 1.0) if share.weight == 1.0 else (self.place, share.weight)
+        return (NOTHING, 1.0) if np.all(share.weight == 1.0) else (self.place, share.weight)
 
     def ended(self, share: Share) -> list[Term]:
         """The means of ended periods after a stage with this share."""
@@ -147,7 +151,9 @@ def _starts(
 ) -> list[Start | None]:
     """How the components of a level start."""
     begin, running = calendar.stages[0].start_date, track.running
-    starts: list[Start | None] = [Start(running.start, begin, track.observed) if track.observed else None]
+    starts: list[Start | None] = [
+        Start(running.start, begin, track.observed) if np.any(track.observed) else None
+    ]
     oldest = calendar.period[track.first].number - track.needed
     for k in range(1, track.needed + 1 if track.first else 1):
         period = Period.of(calendar.levels[track.level], running.number - k)

@@ -7,30 +7,29 @@ With the first quarterly stage these become its lags.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.errors import ValidationError
 from cobre.stochastic.past import PastRecord
 from cobre.stochastic.periods import Period, StageCalendar, refused
 
-__all__ = ["WHOLE_PERIOD", "Share", "Track", "tracks_of"]
+__all__ = ["Share", "Track", "Weight", "tracks_of"]
+
+Days = int | NDArray[np.int64]
+Weight = float | NDArray[np.float64]
+"""One for all hydros, or an array with one for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
     """What a stage is of a period: its weight in the mean, whether it ends it, its weight in the next mean."""
 
-    weight: float
+    weight: Weight
     is_last: bool
-    spill: float
-
-
-WHOLE_PERIOD = Share(1.0, True, 0.0)
+    spill: Weight
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,8 @@ class Track:
     """One level: ``shares[t]`` for the stages before ``end``, of which those from ``first`` on have this level.
 
     Stages before ``first`` are of a finer level. ``needed`` is how many lags its first stage must have. ``running`` is
-    the period in which the study starts; a share ``observed`` of its mean was observed before the study.
+    the period in which the study starts; a share ``observed`` of its mean was observed before the study. Where some
+    hydros were observed on more days than others, their weights in that period differ.
     """
 
     level: int
@@ -47,12 +47,7 @@ class Track:
     needed: int
     shares: dict[int, Share]
     running: Period
-    observed: float
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether every stage is a whole period, so that nothing has to be gathered."""
-        return self.first == 0 and all(share == WHOLE_PERIOD for share in self.shares.values())
+    observed: Weight
 
 
 def tracks_of(
@@ -82,14 +77,14 @@ class _Gathering:
         days = self._days(first, end, oldest)
         self._check_unbroken(first, oldest, running, days)
         observed = self._observed_days(running) if running.number >= oldest else 0
-        totals: dict[int, int] = {running.number: observed}
+        totals: dict[int, Days] = {running.number: observed}
         for parts in days.values():
             for number, count in parts.items():
                 totals[number] = totals.get(number, 0) + count
         last = {number: t for t, parts in days.items() for number in parts}
         last |= {self.calendar.period[t].number: t for t in own}
         shares = {t: self._share(t, parts, totals, last) for t, parts in days.items()}
-        share = observed / totals[running.number] if observed else 0.0
+        share = observed / totals[running.number] if np.any(observed) else 0.0
         return Track(self.level, first, end, needed, shares, running, share)
 
     def _running(self, first: int) -> Period:
@@ -138,11 +133,11 @@ class _Gathering:
                     "let stages follow one another without gaps",
                 )
 
-    def _share(self, t: int, parts: dict[int, int], totals: dict[int, int], last: dict[int, int]) -> Share:
+    def _share(self, t: int, parts: dict[int, int], totals: dict[int, Days], last: dict[int, int]) -> Share:
         if not parts:
             return Share(0.0, False, 0.0)
         number = min(parts)
-        if not totals[number]:
+        if not np.any(totals[number]):
             period = Period.of(self.calendar.levels[self.level], number)
             raise refused(
                 self.calendar.stages[t],
@@ -155,27 +150,13 @@ class _Gathering:
             parts[number] / totals[number], is_last, spill / totals[number + 1] if is_last and spill else 0.0
         )
 
-    def _observed_days(self, running: Period) -> int:
-        """Days of the period under way that were observed before the study; the same for all hydros with lags."""
+    def _observed_days(self, running: Period) -> Days:
+        """Days of the period under way that were observed before the study, by hydro if they differ."""
         start = self.calendar.stages[0].start_date
         if start <= running.start:
             return 0
         known = self.past.known_days(running.start, start)
-        wanted = np.unique(known[self.is_lagged])
-        if len(wanted) > 1:
-            raise _uneven(running, start, known, self.is_lagged)
-        return int(wanted[0]) if len(wanted) else 0
-
-
-def _uneven(
-    running: Period, start: dt.date, known: NDArray[np.int64], is_lagged: NDArray[np.bool_]
-) -> ValidationError:
-    most = int(np.argmax(np.where(is_lagged, known, -1)))
-    least = int(np.argmin(np.where(is_lagged, known, np.iinfo(np.int64).max)))
-    return ValidationError(
-        f"from {running.start} to {start} the inflow of hydro index {most} is known for {known[most]} days, "
-        f"that of hydro index {least} for {known[least]}",
-        kind="IncompatibleSettings",
-        context={"file": "initial_conditions.json", "field": "recent_observations", "hydros": [most, least]},
-        suggestion="give recent_observations and past_inflows of the same days for all hydros that have lags",
-    )
+        counts = np.unique(known[self.is_lagged])
+        if len(counts) > 1:
+            return known
+        return int(counts[0]) if len(counts) else 0

@@ -40,7 +40,8 @@ Floats = NDArray[np.float64]
 class LagTransition:
     """The map of every stage: ``source`` (stages, components) and ``weight`` (stages, components).
 
-    Components are lags 1..n_lags, then those that gather means of periods. ``names`` are unique.
+    Where some hydros were observed on more days of the first period than others, ``weight`` is (stages, components,
+    hydros). Components are lags 1..n_lags, then those that gather means of periods. ``names`` are unique.
     """
 
     n_lags: int
@@ -104,7 +105,7 @@ class LagTransition:
         for k in range(self.n_components):
             if self.source[stage, k] >= 0:
                 outgoing[..., k, :] = components[..., self.source[stage, k], :]
-            if self.weight[stage, k] != 0.0:
+            if np.any(self.weight[stage, k] != 0.0):
                 outgoing[..., k, :] += self.weight[stage, k] * inflow_m3s
         return outgoing
 

@@ -151,7 +151,7 @@ def _check_past_inflows(files: CaseFiles, problems: Problems) -> None:
         if stage_id in study:
             orders[hydro_id] = max(orders[hydro_id], ANNUAL_SEASONS)
     given = {entry.hydro_id: len(entry.values_m3s) for entry in files.initial_conditions.past_inflows}
-    is_given = len(lags) and lags.file.path in files.present
+    is_given = len(lags) > 0 and lags.file.path in files.present
     wanted = is_given and any(stage.state_variables.inflow_lags for stage in files.stages.stages)
     for hydro_id, order in sorted(orders.items()):
         if given.get(hydro_id, 0) >= order or "initial_conditions.json" in files.damaged:
