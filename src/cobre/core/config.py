@@ -137,5 +137,7 @@ class Config:
     inflow_non_negativity: NonNegativity = "penalty"
     exports_stochastic: bool = False
     """Whether training writes its noise and inflow model as files of a case."""
+    writes_fit_deviations: bool = True
+    """Whether results hold the errors of fitted production planes."""
 
     __repr__ = changed_fields

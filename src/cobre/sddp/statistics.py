@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import Communicator, block_layout
+from cobre.core.sums import sum_in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,3 @@ def statistics_of(costs: Iterable[float]) -> CostStatistics:
     squares = sum_in_order([(value - mean) * (value - mean) for value in values])
     std = math.sqrt(squares / (n - 1))
     return CostStatistics(mean, std, 1.96 * std / math.sqrt(n))
-
-
-def sum_in_order(values: Sequence[float]) -> float:
-    """The sum, added one number after the other."""
-    total = 0.0
-    for value in values:  # not `sum`: newer Pythons compensate its rounding
-        total += value
-    return total

@@ -24,7 +24,7 @@ from cobre.core.scenarios import (
     PastInflows,
     Scenarios,
 )
-from cobre.io.assemble.fitting.records import records_of
+from cobre.io.assemble.inflow_fitting.records import records_of
 from cobre.io.assemble.system import entity_indices
 from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles

@@ -53,6 +53,7 @@ def build_config(record: ConfigRecord) -> Config:
         training.enabled,
         inflow_non_negativity="penalty" if method is None else method.method,
         exports_stochastic=record.exports is not None and record.exports.stochastic,
+        writes_fit_deviations=record.exports is None or record.exports.fpha_deviation_points,
     )
 
 

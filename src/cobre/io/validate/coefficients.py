@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.horizon import Horizon
-from cobre.io.assemble.fitting.given import given_coefficients, given_deviations
-from cobre.io.assemble.fitting.tables import fill_ratios
 from cobre.io.assemble.horizon import build_horizon
+from cobre.io.assemble.inflow_fitting.given import given_coefficients, given_deviations
+from cobre.io.assemble.inflow_fitting.tables import fill_ratios
 from cobre.io.assemble.system import entity_indices
 from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles

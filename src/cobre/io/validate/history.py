@@ -16,10 +16,11 @@ not give are those of the history, where it reaches the start of the study.
 from __future__ import annotations
 
 from cobre.core.horizon import Horizon, SeasonDefinitions
-from cobre.io.assemble.fitting.given import given_models
-from cobre.io.assemble.fitting.past import complete_past_inflows
-from cobre.io.assemble.fitting.records import records_of
-from cobre.io.assemble.fitting.tables import (
+from cobre.io.assemble.horizon import build_horizon
+from cobre.io.assemble.inflow_fitting.given import given_models
+from cobre.io.assemble.inflow_fitting.past import complete_past_inflows
+from cobre.io.assemble.inflow_fitting.records import records_of
+from cobre.io.assemble.inflow_fitting.tables import (
     annual_table,
     correlation_document,
     fill_ratios,
@@ -27,7 +28,6 @@ from cobre.io.assemble.fitting.tables import (
     n_lags_of,
     statistics_table,
 )
-from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.system import entity_indices
 from cobre.io.problems import Problems
 from cobre.io.read.config import EstimationRecord

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from cobre.core.horizon import Stage
-from cobre.io.assemble.fitting.records import has_windows
+from cobre.io.assemble.inflow_fitting.records import has_windows
 from cobre.io.assemble.system import entity_indices
 from cobre.io.problems import Problems
 from cobre.io.read.config import EstimationRecord
