@@ -109,12 +109,14 @@ soak: ready-for-mpi ## long runs on an idle machine: every combination, hundreds
 	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
 	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm tests/simulation
 
-bench: setup     ## measure the collectives, call overhead, import time and a large opening tree on this machine
+bench: setup     ## measure the collectives, call overhead, import time, large opening trees, scenarios and fits of inflow models
 	$(BIN)/cobre bench
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
 	$(BIN)/python benchmarks/trace_overhead.py
 	$(BIN)/python benchmarks/opening_tree.py
+	$(BIN)/python benchmarks/scenarios.py
+	$(BIN)/python benchmarks/fit_inflows.py
 
 bench-mpi: ready-for-mpi ## measure the mpi backend beside plain mpi4py, with both libraries
 	for library in $(MPI_LIBRARIES); do for subject in overhead persistent; do \

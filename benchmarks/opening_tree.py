@@ -10,9 +10,10 @@ from collections.abc import Callable
 import numpy as np
 from record import publish
 
+from cobre.core.config import ScenarioSource
 from cobre.core.horizon import Stage
 from cobre.core.scenarios import Correlation, CorrelationGroup
-from cobre.stochastic import Correlator, NoiseEntities, draw_noise, generate_tree
+from cobre.stochastic import Correlator, ForwardSampler, NoiseEntities, generate_tree
 
 N_STAGES, N_OPENINGS, N_ENTITIES, N_PROFILES, ROUNDS = 120, 100, 160, 12, 5
 
@@ -48,6 +49,15 @@ def median_ms(call: Callable[[], object]) -> float:
     return statistics.median(samples)
 
 
+def fresh(given: Correlation, entities: NoiseEntities) -> object:
+    """Noise of 100 trajectories."""
+    stages = months("saa")
+    tree = generate_tree(42, stages[:1], N_ENTITIES)
+    source = ScenarioSource(inflow="out_of_sample", seed=42)
+    sampler = ForwardSampler(tree, 42, stages, entities, source, 100, Correlator(given, entities))
+    return sampler.sample(1, range(100))
+
+
 def main() -> None:
     """Every figure is a whole tree, the roots of the correlation matrices included."""
     entities, one, many = NoiseEntities(N_ENTITIES), correlation(1), correlation(N_PROFILES)
@@ -65,9 +75,7 @@ def main() -> None:
             "saa, twelve correlation profiles": tree("saa", many),
             "lhs, independent": tree("lhs", None),
             "lhs, one correlation profile": tree("lhs", one),
-            "fresh noise of 100 scenarios, one correlation profile": median_ms(
-                lambda: draw_noise(42, 1, range(100), months("saa"), N_ENTITIES, Correlator(one, entities))
-            ),
+            "fresh noise of 100 scenarios, one correlation profile": median_ms(lambda: fresh(one, entities)),
         },
     )
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import platform
+import statistics
 import subprocess
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,6 +38,18 @@ def commit() -> str:
         ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+
+
+def seconds(call: Callable[[], object], rounds: int = 5) -> tuple[float, float]:
+    """Medians over rounds, after one that warms up: by the clock, and of the processor, which no other load delays."""
+    call()
+    clock, processor = [], []
+    for _ in range(rounds):
+        begin, used = time.perf_counter(), time.process_time()
+        call()
+        clock.append(time.perf_counter() - begin)
+        processor.append(time.process_time() - used)
+    return statistics.median(clock), statistics.median(processor)
 
 
 def publish(subject: str, unit: str, figures: dict[str, float]) -> None:

@@ -251,7 +251,7 @@ def arrow_table(columns: dict[str, Any]) -> pa.Table:
     def array(name: str, values: Any) -> pa.Array:
         if isinstance(values, pa.Array):
             return values
-        if name == "date":
+        if name == "date" or name.endswith("_date"):
             return pa.array(values, pa.date32())
         return pa.array(values, pa.int32() if name.endswith("_id") or name in INTEGERS else pa.float64())
 

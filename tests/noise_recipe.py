@@ -132,7 +132,7 @@ def moro(p: float) -> float:
     a = [2.50662823884, -18.61500062529, 41.39119773534, -25.44106049637]
     b = [1.0, -8.47351093090, 23.08336743743, -21.06224101826, 3.13082909833]
     c = [0.3374754822726147, 0.9761690190917186, 0.1607979714918209, 0.0276438810333863, 0.0038405729373609]
-    c += [0.0003951896511919, 0.0000321767881768, 0.0000002888167364, 0.0000003960315187]
+    c += [0.0003951896511349, 0.0000321767881768, 0.0000002888167364, 0.0000003960315187]
 
     def horner(coefficients, x):
         total = coefficients[-1]
@@ -140,6 +140,9 @@ def moro(p: float) -> float:
             total = total * x + coefficient
         return total
 
+    p = min(max(p, 2.0**-1022), 1.0 - 2.0**-52)
+    if p <= 1e-20:
+        return -8.21
     y = p - 0.5
     if abs(y) < 0.42:
         return y * horner(a, y * y) / horner(b, y * y)
@@ -160,12 +163,90 @@ def lhs_probabilities(base: int, stage_id: int, rows: int, columns: int) -> np.n
     out = np.empty((rows, columns))
     for column in range(columns):
         samples = [(k + generator.uniform52()) / rows for k in range(rows)]
-        places = list(range(rows))
-        for i in range(rows - 1, 0, -1):
-            j = generator.below(i + 1)
-            places[i], places[j] = places[j], places[i]
+        places = shuffled(rows, generator)
         for k in range(rows):
             out[places[k], column] = samples[k]
+    return out
+
+
+def shuffled(n: int, generator: Pcg64) -> list[int]:
+    items = list(range(n))
+    for i in range(n - 1, 0, -1):
+        j = generator.below(i + 1)
+        items[i], items[j] = items[j], items[i]
+    return items
+
+
+def word(generator: Pcg64) -> int:
+    return generator.next() & 0xFFFFFFFF
+
+
+SOBOL_ROWS = [  # degree, inner coefficients and initial numbers of dimensions 2 to 8
+    (1, 0, [1]),
+    (2, 1, [1, 3]),
+    (3, 1, [1, 3, 1]),
+    (3, 2, [1, 1, 1]),
+    (4, 1, [1, 1, 3, 3]),
+    (4, 4, [1, 3, 5, 13]),
+    (5, 2, [1, 1, 5, 5, 17]),
+]
+
+
+def directions(dimension: int) -> list[int]:
+    """Direction numbers of a dimension, counted from 0."""
+    if dimension == 0:
+        return [1 << (31 - j) for j in range(32)]
+    s, a, m = SOBOL_ROWS[dimension - 1]
+    v = [m[j] << (31 - j) for j in range(s)]
+    for j in range(s, 32):
+        number = v[j - s] ^ (v[j - s] >> s)
+        for k in range(1, s):
+            number ^= ((a >> (s - 1 - k)) & 1) * v[j - k]
+        v.append(number)
+    return v
+
+
+def sobol_number(dimension: int, point: int) -> int:
+    number = 0
+    for j, v in enumerate(directions(dimension)):
+        number ^= v * (point >> j & 1)
+    return number
+
+
+def sobol_probability(factors: tuple[int, int], dimension: int, point: int) -> float:
+    a, b = factors
+    return (a * sobol_number(dimension, point) + b) % 2**32 / 2**32
+
+
+def sobol_factors(generator: Pcg64, columns: int) -> list[tuple[int, int]]:
+    return [(word(generator) | 1, word(generator)) for _ in range(columns)]
+
+
+def matrix_scramble(generator: Pcg64) -> tuple[list[int], int]:
+    """Rows of a unit lower-triangular bit matrix, the most significant bit first, and a shift."""
+    rows = [(word(generator) >> (32 - r) << (32 - r)) | 1 << (31 - r) for r in range(32)]
+    return rows, word(generator)
+
+
+def matrix_probability(scramble: tuple[list[int], int], dimension: int, point: int) -> float:
+    rows, shift = scramble
+    number = sobol_number(dimension, point)
+    product = sum((row & number).bit_count() % 2 << (31 - r) for r, row in enumerate(rows))
+    return ((product ^ shift) + 0.5) / 2**32
+
+
+def halton_probabilities(generator: Pcg64, points: int, columns: int) -> np.ndarray:
+    out = np.empty((points, columns))
+    for column, base in enumerate([2, 3, 5, 7, 11, 13, 17, 19][:columns]):
+        digits = 1
+        while base**digits < points:
+            digits += 1
+        tables = [shuffled(base, generator) for _ in range(digits)]
+        for point in range(points):
+            cell = 0
+            for j in range(digits):
+                cell = cell * base + tables[j][point // base**j % base]
+            out[point, column] = (cell + 0.5) / base**digits
     return out
 
 

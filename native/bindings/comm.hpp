@@ -13,6 +13,7 @@ void bind_trace(nanobind::module_& m);
 void bind_shm(nanobind::module_& m);
 void bind_tcp(nanobind::module_& m);
 
+void bind_fitting(nanobind::module_& m);
 void bind_noise(nanobind::module_& m);
 
 }  // namespace cobre::bindings

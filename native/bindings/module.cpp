@@ -27,6 +27,8 @@ NB_MODULE(_native, m) {
     cobre::bindings::bind_shm(comm);
     cobre::bindings::bind_tcp(comm);
 
+    nb::module_ fitting = m.def_submodule("fitting", "Linear systems and correlations of inflow models.");
+    cobre::bindings::bind_fitting(fitting);
     nb::module_ lp = m.def_submodule("lp", "Linear programs, solved by HiGHS a batch at a time.");
     cobre::bindings::bind_lp(lp);
     nb::module_ noise = m.def_submodule("noise", "Seeds, generator, normal numbers, sampling and correlation.");

@@ -1,9 +1,12 @@
 // `_native.noise`: the random recipe. Shapes are checked here; what the numbers mean is checked above.
+#include "bindings/noise.hpp"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string_view.h>
 
-#include <limits>
+#include <string_view>
 
 #include "bindings/comm.hpp"
 #include "bindings/gil.hpp"
@@ -11,7 +14,6 @@
 #include "noise/elementary.hpp"
 #include "noise/generator.hpp"
 #include "noise/normal.hpp"
-#include "noise/sampling.hpp"
 #include "noise/seeds.hpp"
 
 namespace nb = nanobind;
@@ -20,26 +22,6 @@ using namespace nb::literals;
 namespace cobre::bindings {
 
 namespace {
-
-template <class T, std::size_t dimensions>
-using Array = nb::ndarray<nb::numpy, T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
-
-template <class AnyArray>
-auto span_of(const AnyArray& array) {
-    return std::span(array.data(), array.size());
-}
-
-noise::Shape shape_of(const Array<double, 2>& out) {
-    if (out.shape(0) > std::numeric_limits<std::uint32_t>::max())
-        throw nb::value_error("too many rows for one stage");
-    return {out.shape(0), out.shape(1)};
-}
-
-void check_scenarios(std::uint32_t first, std::size_t count) {
-    if (count > std::numeric_limits<std::uint32_t>::max() - std::size_t{first}) {
-        throw nb::value_error("scenario numbers do not fit 32 bits");
-    }
-}
 
 void bind_seeds(nb::module_& m) {
     m.def(
@@ -52,6 +34,13 @@ void bind_seeds(nb::module_& m) {
     m.def("stage_seed", &noise::stage_seed, "base"_a, "stage_id"_a);
     m.def("forward_seed", &noise::forward_seed, "base"_a, "iteration"_a, "scenario"_a, "stage"_a);
     m.def("grouped_forward_seed", &noise::grouped_forward_seed, "base"_a, "iteration"_a, "scenario"_a, "group"_a);
+    m.def(
+        "class_seed",
+        [](std::uint64_t base, std::string_view name) {
+            if (name.size() > 8) throw nb::value_error("the name of a class has at most 8 letters");
+            return noise::class_seed(base, name);
+        },
+        "base"_a, "name"_a);
 }
 
 void bind_generator(nb::module_& m) {
@@ -91,54 +80,6 @@ void bind_generator(nb::module_& m) {
             return std::pair(noise::ziggurat_edges[i], noise::ziggurat_densities[i]);
         },
         "i"_a, "Right edge of layer i and the density there.");
-}
-
-void bind_sampling(nb::module_& m) {
-    m.def(
-        "sample_saa",
-        [](std::uint64_t base, std::uint32_t stage_id, const Array<double, 2>& out) {
-            const noise::Shape shape = shape_of(out);
-            const std::span<double> values = span_of(out);
-            const WithoutGil unlocked;
-            noise::sample_saa(base, stage_id, shape, values);
-        },
-        "base"_a, "stage_id"_a, "out"_a.noconvert());
-    m.def(
-        "sample_lhs",
-        [](std::uint64_t base, std::uint32_t stage_id, const Array<double, 2>& out) {
-            const noise::Shape shape = shape_of(out);
-            const std::span<double> values = span_of(out);
-            const WithoutGil unlocked;
-            noise::sample_lhs(base, stage_id, shape, values);
-        },
-        "base"_a, "stage_id"_a, "out"_a.noconvert());
-    m.def(
-        "draw_openings",
-        [](std::uint64_t base, std::uint32_t iteration, std::uint32_t first,
-           const Array<const std::uint32_t, 1>& openings_per_stage, const Array<std::int32_t, 2>& out) {
-            if (out.shape(1) != openings_per_stage.size()) throw nb::value_error("out needs a column per stage");
-            check_scenarios(first, out.shape(0));
-            for (const std::uint32_t n : span_of(openings_per_stage)) {
-                if (n == 0) throw nb::value_error("every stage needs an opening");
-            }
-            noise::draw_openings(base, iteration, first, static_cast<std::uint32_t>(out.shape(0)),
-                                 span_of(openings_per_stage), span_of(out));
-        },
-        "base"_a, "iteration"_a, "first"_a, "openings_per_stage"_a, "out"_a.noconvert());
-    m.def(
-        "draw_fresh",
-        [](std::uint64_t base, std::uint32_t iteration, std::uint32_t first,
-           const Array<const std::uint32_t, 1>& groups, const Array<double, 3>& out) {
-            if (out.shape(1) != groups.size()) throw nb::value_error("out needs a row per stage");
-            check_scenarios(first, out.shape(0));
-            const auto count = static_cast<std::uint32_t>(out.shape(0));
-            const std::size_t columns = out.shape(2);
-            const std::span<const std::uint32_t> stages = span_of(groups);
-            const std::span<double> values = span_of(out);
-            const WithoutGil unlocked;
-            noise::draw_fresh(base, iteration, first, count, stages, columns, values);
-        },
-        "base"_a, "iteration"_a, "first"_a, "groups"_a, "out"_a.noconvert());
 }
 
 void bind_correlation(nb::module_& m) {

@@ -106,21 +106,85 @@ struct Centres {
 
 constexpr Centres centres;
 
-}  // namespace
+// x = mantissa 2^exponent with a mantissa between the roots of 1/2 and 2.
+struct Scaled {
+    double mantissa;
+    int exponent;
+};
 
-double logarithm(double x) noexcept {
-    int exponent = 0;
-    double mantissa = std::frexp(x, &exponent);
-    if (mantissa < 0x1.6a09e667f3bcdp-1) {  // below the root of 1/2
-        mantissa *= 2.0;
-        --exponent;
+Scaled scaled(double x) noexcept {
+    Scaled result{};
+    result.mantissa = std::frexp(x, &result.exponent);
+    if (result.mantissa < 0x1.6a09e667f3bcdp-1) {
+        result.mantissa *= 2.0;
+        --result.exponent;
     }
+    return result;
+}
+
+// Factors c of 11 bits near 1 / m for mantissas m from a 128th to the next, and -log c.
+constexpr std::size_t first_step = 90;  // of the root of 1/2
+
+struct Reciprocals {
+    std::array<double, 92> factors{};
+    std::array<Pair, 92> logarithms{};
+
+    constexpr Reciprocals() noexcept {
+        for (std::size_t i = 0; i < factors.size(); ++i) {
+            const double middle = (static_cast<double>(first_step + i) + 0.5) / 128.0;
+            const double c = static_cast<double>(static_cast<int>(1024.0 / middle + 0.5)) / 1024.0;
+            const Pair log = log_ratio(divide({c - 1.0, 0.0}, {c + 1.0, 0.0}), 24, 24);
+            factors[i] = c;
+            logarithms[i] = {-log.high, -log.low};
+        }
+    }
+};
+
+constexpr Reciprocals reciprocals;
+
+// log x with an absolute error below 2^-72: enough for the last bit unless x is near 1 or the result near a tie.
+// log x = e log 2 - log c + log(1 + r), r = m c - 1 exactly and below 2^-7.
+Pair quick_logarithm(Scaled x) noexcept {
+    constexpr double ln2_high = 0x1.62e42fefa38p-1, ln2_low = 0x1.ef35793c7673p-45;  // 42 bits and the rest
+    const std::size_t step = static_cast<std::size_t>(x.mantissa * 128.0) - first_step;
+    const double c = reciprocals.factors[step], e = x.exponent;
+    const Pair halves = split(x.mantissa);
+    const Pair r = exact_sum(halves.high * c - 1.0, halves.low * c);
+    const double q = r.high;
+    double series = q * (1.0 / 9.0) - 1.0 / 8.0;
+    series = series * q + 1.0 / 7.0;
+    series = series * q - 1.0 / 6.0;
+    series = series * q + 1.0 / 5.0;
+    series = series * q - 1.0 / 4.0;
+    series = series * q + 1.0 / 3.0;
+    const Pair square = exact_product(q, q);
+    const Pair with_factor = exact_sum(e * ln2_high, reciprocals.logarithms[step].high);
+    const Pair with_r = exact_sum(with_factor.high, r.high);
+    const Pair with_square = exact_sum(with_r.high, -0.5 * square.high);
+    double low = e * ln2_low + reciprocals.logarithms[step].low + with_factor.low + with_r.low + r.low;
+    low += with_square.low - (0.5 * square.low + q * r.low);
+    low += square.high * q * series;
+    return {with_square.high, low};
+}
+
+double accurate_logarithm(Scaled x) noexcept {
+    const auto [mantissa, exponent] = x;
     const auto nearest = static_cast<std::size_t>(mantissa * 16.0 + 0.5);
     const double centre = static_cast<double>(nearest) * 0.0625;
     const Pair s = divide({mantissa - centre, 0.0}, exact_sum(mantissa, centre));
     const Pair local = add(centres.logarithms[nearest - first_centre], log_ratio(s, 6, 12));
     const Pair result = add(multiply(ln2, {static_cast<double>(exponent), 0.0}), local);
     return result.high + result.low;
+}
+
+}  // namespace
+
+double logarithm(double x) noexcept {
+    constexpr double error = 0x1p-70;
+    const Scaled parts = scaled(x);
+    const Pair quick = quick_logarithm(parts);
+    const double least = quick.high + (quick.low - error), most = quick.high + (quick.low + error);
+    return least == most ? least : accurate_logarithm(parts);
 }
 
 double exponential(double x) noexcept {

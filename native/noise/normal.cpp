@@ -1,6 +1,8 @@
 #include "noise/normal.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "noise/elementary.hpp"
 
@@ -35,11 +37,16 @@ double draw_normal(Generator& generator) noexcept {
     }
 }
 
+void fill_normals(std::uint64_t seed, std::span<double> out) noexcept {
+    Generator generator(seed);
+    for (double& value : out) value = draw_normal(generator);
+}
+
 double normal_quantile(double p) noexcept {
     constexpr std::array a{2.50662823884, -18.61500062529, 41.39119773534, -25.44106049637};
     constexpr std::array b{-8.47351093090, 23.08336743743, -21.06224101826, 3.13082909833};
     constexpr std::array c{0.3374754822726147, 0.9761690190917186, 0.1607979714918209,
-                           0.0276438810333863, 0.0038405729373609, 0.0003951896511919,
+                           0.0276438810333863, 0.0038405729373609, 0.0003951896511349,
                            0.0000321767881768, 0.0000002888167364, 0.0000003960315187};
     constexpr double farthest = 8.21, smallest = 1e-20;  // the tail's polynomial is fitted down to there
     if (p <= smallest) return -farthest;
@@ -54,6 +61,12 @@ double normal_quantile(double p) noexcept {
     double z = c.back();
     for (std::size_t i = c.size() - 1; i-- > 0;) z = z * r + c[i];
     return y < 0.0 ? -z : z;
+}
+
+double normal_of_uniform(double u) noexcept {
+    constexpr double lowest = std::numeric_limits<double>::min();
+    constexpr double highest = 1.0 - std::numeric_limits<double>::epsilon();
+    return normal_quantile(std::clamp(u, lowest, highest));
 }
 
 }  // namespace cobre::noise

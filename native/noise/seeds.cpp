@@ -90,4 +90,12 @@ std::uint64_t grouped_forward_seed(std::uint64_t base, std::uint32_t iteration, 
     return hash_of(std::uint8_t{1}, base, iteration, scenario, group);
 }
 
+std::uint64_t class_seed(std::uint64_t base, std::string_view name) noexcept {
+    Message message;
+    message.append(std::uint8_t{2});
+    message.append(base);
+    for (const char letter : name) message.append(static_cast<std::uint8_t>(letter));
+    return message.hash();
+}
+
 }  // namespace cobre::noise

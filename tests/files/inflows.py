@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
+import statistics
 from dataclasses import dataclass, field
 
 from files.folder import Folder
@@ -21,11 +22,23 @@ class Inflows:
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self.stats = folder.by_stage("scenarios/inflow_seasonal_stats.parquet", "hydro_id")
+        for cell, values in self._external_values().items():
+            mean = statistics.fmean(values)
+            self.stats.setdefault(cell, {"mean_m3s": mean, "std_m3s": statistics.pstdev(values)})
         self.annual = folder.by_stage("scenarios/inflow_annual_component.parquet", "hydro_id")
         self.orders: dict[tuple[int, int], list[dict]] = {}
         for row in folder.rows("scenarios/inflow_ar_coefficients.parquet"):
             self.orders.setdefault((row["hydro_id"], row["stage_id"]), []).append(row)
         self.is_monthly = folder.horizon.get("season_definitions", {}).get("cycle_type") == "monthly"
+
+    def _external_values(self) -> dict[tuple[int, int], list[float]]:
+        """Given inflows by hydro and stage, if trajectories follow them."""
+        source = self.folder.config["training"].get("scenario_source", {})
+        found: dict[tuple[int, int], list[float]] = {}
+        if source.get("inflow", {}).get("scheme") == "external":
+            for row in self.folder.rows("scenarios/external_inflow_scenarios.parquet"):
+                found.setdefault((row["hydro_id"], row["stage_id"]), []).append(row["value_m3s"])
+        return found
 
     def start(self) -> Past:
         known = {row["hydro_id"]: row["values_m3s"] for row in self.folder.start.get("past_inflows", [])}

@@ -159,7 +159,7 @@ def external_inflows(folder: Path) -> None:
     added("scenarios/external_inflow_scenarios.parquet", rows)(folder)
     n_stages = len(json.loads((folder / "stages.json").read_text())["stages"])
     filtered("scenarios/external_inflow_scenarios.parquet", lambda row: row["stage_id"] < n_stages)(folder)
-    source = {"inflow": {"scheme": "external"}}
+    source = {"seed": 1, "inflow": {"scheme": "external"}}
     edited("config.json", lambda content: content["training"].update(scenario_source=source))(folder)
 
 

@@ -35,6 +35,13 @@ def test_a_table_s_schema_has_its_columns(table):
     assert kinds[table.key[0]] == "INT32"
 
 
+def test_a_file_with_two_sets_of_columns_has_both_in_its_schema():
+    schema = schemas()["scenarios/inflow_history.parquet"]
+    (other,) = schema["x-alternatives"]
+    assert set(other["items"]["required"]) == {"hydro_id", "start_date", "end_date", "value_m3s"}
+    assert other["items"]["properties"]["start_date"]["x-parquet-type"] == "DATE"
+
+
 def test_ranges_and_choices_are_in_the_schemas():
     every = schemas()
     lines = every["system/lines.json"]["$defs"]["LineRecord"]["properties"]["losses_percent"]

@@ -29,14 +29,16 @@ class Rows:
 
 
 class Tree:
-    def __init__(self, case, problems, values, state, advance):
+    def __init__(self, case, problems, values, state, advance, probabilities=None):
         """``values[stage][opening]`` are the parameters after the state; ``state`` is where the study starts.
 
         ``advance(stage, lags, inflow)`` gives the lags of the next stage, which no decision can change.
+        ``probabilities[stage]`` are those of its openings; they are equal in stages that it does not have.
         """
         self.case: Case = case
         self.problems: list[StageProblem] = problems
         self.values, self.state, self.advance = values, state, advance
+        self.probabilities = probabilities or {}
         self.lower: list[float] = []
         self.upper: list[float] = []
         self.rows = Rows()
@@ -56,9 +58,10 @@ class Tree:
         measure = self.case.horizon.stages[max(stage - 1, 0)].risk
         n = len(self.values[stage])
         children = [self._node(stage, opening, parent, lags) for opening in range(n)]
+        shares = np.asarray(self.probabilities.get(stage, np.full(n, 1.0 / n)))
         risk = self._column()
         if measure.is_expectation:
-            self.rows.add(0.0, 0.0, {risk: 1.0, **dict.fromkeys(children, -1.0 / n)})
+            self.rows.add(0.0, 0.0, {risk: 1.0, **dict(zip(children, -shares, strict=True))})
             return risk
         # Rockafellar and Uryasev: CVaR = min over t of t + E[max(0, cost - t)] / tail.
         threshold = self._column()
@@ -66,8 +69,9 @@ class Tree:
         for child, excess in zip(children, excesses, strict=True):
             self.rows.add(0.0, np.inf, {excess: 1.0, child: -1.0, threshold: 1.0})
         weight = measure.weight
-        terms = {risk: 1.0, threshold: -weight, **dict.fromkeys(excesses, -weight / measure.tail / n)}
-        self.rows.add(0.0, 0.0, {**terms, **dict.fromkeys(children, -(1.0 - weight) / n)})
+        in_tail = dict(zip(excesses, -weight / measure.tail * shares, strict=True))
+        everywhere = dict(zip(children, -(1.0 - weight) * shares, strict=True))
+        self.rows.add(0.0, 0.0, {risk: 1.0, threshold: -weight, **in_tail, **everywhere})
         return risk
 
     def _node(self, stage: int, opening: int, parent: list[int] | None, state: np.ndarray) -> int:

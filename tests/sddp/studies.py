@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cobre.core.config import BoundStalling, CutSelection, IterationLimit
+import numpy as np
+
+from cobre.core.config import BoundStalling, CutSelection, IterationLimit, ScenarioSource
 from cobre.core.horizon import RiskMeasure
+from cobre.core.scenarios import InflowRecords
 from cobre.sddp.training import train
 from sddp.cases import BusSpec, HydroSpec, LineSpec, SourceSpec, StageSpec, ThermalSpec, make_case
 from sddp.trained import digest, settings
@@ -42,6 +45,46 @@ def stages(**others):
     return [StageSpec((200.0, 100.0), 3, **others)] * 4
 
 
+def sampled(n_passes):
+    """Every method that spreads points, and fresh trajectories of every class."""
+    methods = ("qmc_sobol", "lhs", "qmc_halton", "qmc_sobol_lms")
+    source = ScenarioSource("out_of_sample", "out_of_sample", "out_of_sample", seed=11)
+    return study(
+        [StageSpec((200.0, 100.0), 4, sampling=method) for method in methods],
+        hydro={"costs": {"negative_inflow": 30.0}},
+        load_std=4.0,
+        source_std=0.2,
+        training=settings(8, n_passes, scenario_source=source),
+        non_negativity="penalty",
+    )
+
+
+def historical(n_passes, openings=3, **source):
+    """Trajectories and openings that repeat years of a history of both reservoirs; the last stage has selected ones."""
+    methods = ("saa", "historical_residuals", "historical_residuals", "selective")
+    case = study(
+        [StageSpec((200.0, 100.0), openings, sampling=method) for method in methods],
+        hydro={"lags": [0.4], "residual_ratio": 0.9, "past": [9.0], "costs": {"negative_inflow": 30.0}},
+        training=settings(8, n_passes, scenario_source=ScenarioSource("historical", **source)),
+        non_negativity="penalty",
+    )
+    return replace(case, scenarios=replace(case.scenarios, history=history(2, 2001, 2009)))
+
+
+def history(n_hydros, first_year, last_year):
+    """A record of every month and hydro."""
+    months = np.arange(f"{first_year}-01", f"{last_year + 1}-02", dtype="datetime64[M]")
+    days = months.astype("datetime64[D]").astype(np.int64)
+    n = len(days) - 1
+    values = np.random.default_rng(3).uniform(2.0, 20.0, size=(n_hydros, n))
+    return InflowRecords(
+        np.repeat(np.arange(n_hydros), n),
+        np.tile(days[:-1], n_hydros),
+        np.tile(days[1:], n_hydros),
+        values.ravel(),
+    )
+
+
 def split_cases():
     """Seven passes: no number of ranks here divides them, and nine ranks leave two without work."""
     risk = RiskMeasure(weight=0.5, tail=0.4)
@@ -53,6 +96,8 @@ def split_cases():
     rules = (IterationLimit(60), BoundStalling(4, 1e-5))
     pay = {"non_negativity": "penalty"}
     return {
+        "sampled": sampled(7),
+        "historical": historical(7),
         "level1": study(
             of_stages,
             hydro=lags,

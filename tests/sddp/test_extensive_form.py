@@ -149,7 +149,7 @@ def test_trajectories_from_a_file_bound_the_same_tree(n):
     expected = optimum(case)  # two scenarios leave two openings
     found = bounds(trained(case))
     assert max(found) <= expected * (1 + 1e-8)
-    assert found[-1] >= expected * (0.99 if n > 3 else 0.8)  # two trajectories see little of the tree
+    assert found[-1] >= expected * (0.95 if n > 3 else 0.8)  # trajectories see other states than the tree has
     in_sample = replace(case, config=replace(case.config, training=settings(60, 3)))
     assert (optimum(in_sample) == expected) is (n > 3)
 

@@ -47,14 +47,26 @@ def test_equally_dear_openings_are_filled_in_their_order():
     assert weights.tolist() == [[1.0, 0.0, 0.0]]
 
 
-def test_weights_add_up_to_one_and_rows_are_independent():
+@pytest.mark.parametrize("is_equal", [True, False])
+def test_weights_add_up_to_one_and_rows_are_independent(is_equal):
     rng = np.random.default_rng(1)
     costs = rng.normal(size=(7, 13))
+    probabilities = None if is_equal else rng.dirichlet(np.ones(13))
     measure = RiskMeasure(weight=0.7, tail=0.3)
-    weights = opening_weights(costs, measure)
+    weights = opening_weights(costs, measure, probabilities)
     assert weights.sum(axis=1) == pytest.approx(np.ones(7))
     for row in range(7):
-        assert weights[row].tobytes() == opening_weights(costs[row : row + 1], measure).tobytes()
+        alone = opening_weights(costs[row : row + 1], measure, probabilities)
+        assert weights[row].tobytes() == alone.tobytes()
+
+
+def test_openings_of_unequal_probability_count_by_it():
+    probabilities = np.array([0.5, 0.25, 0.125, 0.125])
+    costs = np.array([[1.0, 2.0, 8.0, 4.0]])
+    assert opening_weights(costs, RiskMeasure(), probabilities).tolist() == [probabilities.tolist()]
+    measure = RiskMeasure(weight=0.5, tail=0.25)
+    assert opening_weights(costs, measure, probabilities).tolist() == [[0.25, 0.125, 0.3125, 0.3125]]
+    assert risk_of(costs[0], measure, probabilities) == 0.5 * 2.5 + 0.5 * 6.0
 
 
 def test_sums_over_openings_do_not_depend_on_how_points_are_split():

@@ -35,10 +35,10 @@ def optimum(case: Case) -> float:
     """Of the whole scenario tree as one LP."""
     nature = Nature.of(case)
     with LocalCommunicator() as comm:
-        openings, _ = open_forecast(comm, nature)
+        openings, _, probabilities = open_forecast(comm, nature)
     state = np.concatenate([case.initial.storage_hm3, nature.initial_lags.ravel()])
     problems = build_stage_problems(case, nature.inflow, nature.transition)
-    return Tree(case, problems, openings, state, nature.transition.advance).optimum()
+    return Tree(case, problems, openings, state, nature.transition.advance, probabilities).optimum()
 
 
 def bounds(result: TrainingResult) -> list[float]:

@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from cobre._native import noise
+from cobre.core.config import ScenarioSource
 from cobre.core.scenarios import Correlation, CorrelationGroup
 from cobre.errors import ValidationError
-from cobre.stochastic import Correlator, NoiseEntities, draw_noise, generate_tree
+from cobre.stochastic import Correlator, ForwardSampler, NoiseEntities, generate_tree
 from noise_recipe import months
 
 
@@ -48,7 +50,7 @@ def test_the_factor_of_two_entities_is_the_one_on_paper():
 def test_the_factor_is_the_symmetric_root(n):
     matrix = _random_correlation(n, n) if n > 1 else np.eye(1)
     root = _root(matrix)
-    assert (root == root.T).all()
+    assert root == pytest.approx(root.T, abs=1e-14)
     assert np.linalg.eigvalsh(root).min() >= -1e-12
     assert root @ root == pytest.approx(matrix, abs=1e-12)
 
@@ -143,8 +145,32 @@ def test_stages_have_the_profile_they_are_scheduled_with():
     tree = generate_tree(1, months(3, n_openings=2000), 2, correlator)
     found = [np.corrcoef(tree.stage(t).T)[0, 1] for t in range(3)]
     assert found == pytest.approx([0.9, -0.9, 0.9], abs=0.03)
-    fresh = draw_noise(1, 1, range(2000), months(3), 2, correlator)
+    source = ScenarioSource(inflow="out_of_sample", seed=1)
+    sampler = ForwardSampler(tree, 1, months(3), NoiseEntities(2), source, 2000, correlator)
+    fresh = sampler.sample(1, range(2000))
     assert [np.corrcoef(fresh[:, t].T)[0, 1] for t in range(3)] == pytest.approx([0.9, -0.9, 0.9], abs=0.03)
+
+
+def test_only_the_classes_asked_for_are_correlated():
+    entities = NoiseEntities(2, load_buses=(0, 1))
+    matrix = [[1, 0.9], [0.9, 1]]
+    groups = (_group(_inflows(2), matrix), _group((("load", 0), ("load", 1)), matrix))
+    correlator = Correlator(Correlation({"default": groups}, "default"), entities)
+    values = np.random.default_rng(0).normal(size=(5, 4))
+    whole, inflows = values.copy(), values.copy()
+    correlator.apply(0, whole)
+    correlator.apply(0, inflows, ("inflow",))
+    assert inflows[:, :2].tolist() == whole[:, :2].tolist()
+    assert inflows[:, 2:].tolist() == values[:, 2:].tolist()
+
+
+def test_the_root_has_the_pinned_values():
+    root = _root(np.array([[1.0, 0.8], [0.8, 1.0]]))
+    assert root[0] == pytest.approx([0.894427190999916, 0.447213595499958], abs=1e-15)
+    assert root[1] == pytest.approx([0.447213595499958, 0.894427190999916], abs=1e-15)
+    clipped = np.empty((2, 2))
+    assert noise.square_root(np.array([[1.0, 2.0], [2.0, 1.0]]), clipped) == pytest.approx(-1.0)
+    assert clipped @ clipped == pytest.approx(np.full((2, 2), 1.5))
 
 
 def test_without_correlation_nothing_happens():

@@ -4,37 +4,41 @@ import numpy as np
 import pytest
 
 import noise_recipe as recipe
-from cobre.core.scenarios import Correlation, CorrelationGroup, GivenScenarios
+from cobre.core.config import ScenarioSource
+from cobre.core.scenarios import Correlation, CorrelationGroup
 from cobre.errors import ValidationError
 from cobre.stochastic import (
     Correlator,
-    ExternalScenarios,
     ForwardSampler,
-    InflowModel,
-    LagTransition,
     NoiseEntities,
     availability_mw,
-    clamp_openings,
+    class_seed,
     draw_noise,
     draw_openings,
-    external_scenario,
     generate_tree,
-    inflow_residuals,
     load_mw,
-    normal_residuals,
 )
-from noise_recipe import coefficients, months, stage, statistics
+from noise_recipe import months, stage
 
 ENTITIES = NoiseEntities(2, load_buses=(1,), ncs_sources=(0, 2))
+IN_SAMPLE = ScenarioSource()
+FRESH = ScenarioSource("out_of_sample", "out_of_sample", "out_of_sample", seed=3)
 
 
 def _stages(n=4, openings=6):
     return months(n, n_openings=openings)
 
 
-def _sampler(**more):
+def _sampler(source=IN_SAMPLE, n_scenarios=20_000, **more):
     stages = more.pop("stages", _stages())
-    return ForwardSampler(generate_tree(5, stages, 5), 5, stages, ENTITIES, **more)
+    return ForwardSampler(generate_tree(5, stages, 5), 5, stages, ENTITIES, source, n_scenarios, **more)
+
+
+def _fresh(seed, iteration, scenarios, stages, n_entities):
+    """Fresh noise (scenarios, stages, entities) of one class."""
+    out = np.empty((len(stages), len(scenarios), n_entities))
+    draw_noise(seed, iteration, scenarios, 20_000, stages, slice(0, n_entities), out)
+    return out.transpose(1, 0, 2)
 
 
 def test_openings_agree_with_a_second_implementation():
@@ -57,7 +61,7 @@ def test_fresh_noise_agrees_with_a_second_implementation():
         stage(1, "2024-01-15", "2024-02-01", 0),
         *months(3)[1:],
     ]
-    drawn = draw_noise(9, 4, range(2, 6), stages, 3)
+    drawn = _fresh(9, 4, range(2, 6), stages, 3)
     for i, scenario in enumerate(range(2, 6)):
         for t, group in enumerate([0, 0, 1, 2]):
             generator = recipe.Pcg64(recipe.hash_of((1, 1), (9, 8), (4, 4), (scenario, 4), (group, 4)))
@@ -72,11 +76,9 @@ def _correlator():
     return Correlator(Correlation({"default": groups}, "default"), ENTITIES)
 
 
-@pytest.mark.parametrize("scheme", ["in_sample", "out_of_sample"])
-def test_any_split_of_scenarios_gives_the_same_bits(scheme):
-    sampler = _sampler(
-        schemes=dict.fromkeys(("inflow", "load", "ncs"), scheme), seed=3, correlator=_correlator()
-    )
+@pytest.mark.parametrize("source", [ScenarioSource(), FRESH], ids=["in sample", "out of sample"])
+def test_any_split_of_scenarios_gives_the_same_bits(source):
+    sampler = _sampler(source, correlator=_correlator())
     whole = sampler.sample(2, range(11))
     assert whole.shape == (11, 4, 5)
     for cut in (1, 4, 10):
@@ -94,131 +96,92 @@ def test_an_in_sample_trajectory_takes_whole_openings():
             assert (sampler.sample(1, range(8))[i, t] == sampler.tree.stage(t)[openings[i, t]]).all()
 
 
+def test_the_pinned_openings_are_met():
+    counts = np.full(12, 10, dtype=np.uint32)
+    assert draw_openings(42, 1, range(1), counts)[0].tolist() == [3, 9, 9, 2, 0, 8, 2, 6, 3, 5, 3, 0]
+    assert draw_openings(42, 1, range(4), counts)[:, 0].tolist() == [3, 4, 2, 9]
+    assert draw_openings(42, 0, range(1), counts)[0].tolist() == [4, 6, 9, 7, 8, 2, 1, 4, 3, 1, 3, 7]
+
+
+def test_openings_that_are_not_equally_likely_are_met_as_often_as_they_are_likely():
+    weights = np.array([0.5, 0.125, 0.375])
+    drawn = draw_openings(1, 1, range(20_000), np.array([3, 3], dtype=np.uint32), {1: weights})
+    plain = draw_openings(1, 1, range(20_000), np.array([3, 3], dtype=np.uint32))
+    assert drawn[:, 0].tolist() == plain[:, 0].tolist()
+    assert np.bincount(drawn[:, 1]) / 20_000 == pytest.approx(weights, abs=0.01)
+    parts = [
+        draw_openings(1, 1, part, np.array([3, 3], dtype=np.uint32), {1: weights})
+        for part in (range(7), range(7, 20))
+    ]
+    assert np.concatenate(parts).tolist() == drawn[:20].tolist()
+
+
 def test_classes_may_have_different_schemes():
-    mixed = _sampler(schemes={"load": "out_of_sample"}, seed=3).sample(1, range(6))
+    mixed = _sampler(ScenarioSource(load="out_of_sample", seed=3), 20).sample(1, range(6))
     in_sample = _sampler().sample(1, range(6))
-    fresh = draw_noise(3, 1, range(6), _stages(), 5)
+    fresh = _fresh(class_seed(3, "load"), 1, range(6), _stages(), 1)
     assert (mixed[..., :2] == in_sample[..., :2]).all()
-    assert (mixed[..., 2] == fresh[..., 2]).all()
+    assert (mixed[..., 2:3] == fresh).all()
     assert (mixed[..., 3:] == in_sample[..., 3:]).all()
 
 
+def test_fresh_inflows_do_not_depend_on_the_other_classes():
+    mixed = _sampler(FRESH).sample(1, range(6))
+    assert (mixed[..., :2] == _fresh(3, 1, range(6), _stages(), 2)).all()
+
+
 def test_fresh_noise_of_the_classes_is_independent():
-    sampler = _sampler(schemes=dict.fromkeys(("inflow", "load", "ncs"), "out_of_sample"), seed=3)
-    values = sampler.sample(1, range(4000))[:, 0]
+    values = _sampler(FRESH).sample(1, range(4000))[:, 0]
     assert np.corrcoef(values.T) == pytest.approx(np.eye(5), abs=0.06)
 
 
 def test_fresh_noise_is_correlated_like_the_tree():
-    sampler = _sampler(schemes={"inflow": "out_of_sample"}, seed=3, correlator=_correlator())
+    sampler = _sampler(ScenarioSource(inflow="out_of_sample", seed=3), correlator=_correlator())
     assert np.corrcoef(sampler.sample(1, range(5000))[:, 2, :2].T)[0, 1] == pytest.approx(0.7, abs=0.03)
 
 
+def test_in_sample_classes_are_not_correlated_again_beside_fresh_ones():
+    tree_noise = _sampler().sample(1, range(6))
+    mixed = _sampler(ScenarioSource(load="out_of_sample", seed=3), correlator=_correlator())
+    assert (mixed.sample(1, range(6))[..., :2] == tree_noise[..., :2]).all()
+
+
+def test_the_noise_of_a_stage_is_contiguous_in_memory():
+    assert _sampler(FRESH).sample(1, range(6))[:, 2].flags.c_contiguous
+
+
+def test_a_tree_with_other_entities_gives_its_columns_by_class():
+    """A simulation with external loads knows more uncertain loads than the tree of training."""
+    stages, there = _stages(), NoiseEntities(2, ncs_sources=(0, 2))
+    tree = generate_tree(5, stages, 4)
+    source = ScenarioSource(load="out_of_sample", seed=3)
+    sampler = ForwardSampler(tree, 5, stages, ENTITIES, source, 6, tree_entities=there)
+    openings = draw_openings(5, 1, range(6), tree.layout.n_openings)
+    values = sampler.sample(1, range(6))
+    for i in range(6):
+        row = tree.stage(1)[openings[i, 1]]
+        assert values[i, 1, [0, 1, 3, 4]].tolist() == row.tolist()
+
+
 @pytest.mark.parametrize(
-    ("schemes", "seed", "message"),
+    ("source", "message"),
     [
-        ({"inflow": "historical"}, 1, "scenario_source.inflow: historical is not available yet"),
-        ({"load": "out_of_sample"}, None, "scenario_source.load: out_of_sample needs a seed"),
-        ({"ncs": "external"}, 1, "scenario_source.ncs: external needs scenarios"),
-        ({"ncs": "dice"}, 1, "dice is no scheme"),
+        (ScenarioSource(inflow="historical"), "scenario_source.inflow: historical needs a history"),
+        (ScenarioSource(load="historical"), "scenario_source.load: historical is for inflows only"),
+        (ScenarioSource(load="out_of_sample"), "scenario_source.load: out_of_sample needs a seed"),
+        (ScenarioSource(ncs="external", seed=1), "scenario_source.ncs: external needs scenarios"),
     ],
 )
-def test_a_scheme_that_cannot_be_is_refused(schemes, seed, message):
+def test_a_scheme_that_cannot_be_is_refused(source, message):
     with pytest.raises(ValidationError, match=message):
-        _sampler(schemes=schemes, seed=seed)
+        _sampler(source)
 
 
-def test_scenarios_must_follow_one_another():
+def test_scenarios_must_follow_one_another_and_be_among_those_of_the_iteration():
     with pytest.raises(ValueError, match="follow one another"):
         _sampler().sample(1, range(0, 10, 2))
-
-
-def _given(values):
-    """Rows of (stages, scenarios, entities), shuffled."""
-    index = np.indices(values.shape).reshape(3, -1)
-    order = np.random.default_rng(0).permutation(index.shape[1])
-    return GivenScenarios(*index[:, order], values.reshape(-1)[order])
-
-
-def test_an_external_load_comes_about_as_given():
-    mean, std = np.full((4, 1), 80.0), np.array([[5.0], [10.0], [0.0], [5.0]])
-    values = np.random.default_rng(1).uniform(60.0, 100.0, size=(4, 7, 1))
-    external = ExternalScenarios.of(
-        _given(values), "external_load_scenarios", _stages(), 1, normal_residuals(mean, std)
-    )
-    sampler = _sampler(schemes={"load": "external"}, external={"load": external})
-    eta = sampler.sample(3, range(9))
-    for i in range(9):
-        found = load_mw(mean, std, eta[i, :, 2:3])
-        expected = values[:, external_scenario(3, i, 7)].copy()
-        expected[2] = 80.0  # without deviation the mean stays
-        assert found == pytest.approx(expected)
-
-
-def test_an_external_inflow_comes_about_as_given_through_the_lags():
-    stages = _stages()
-    rows = [(h, t, 50.0, 10.0 * (h == 0 or t != 2)) for h in range(2) for t in range(-2, 4)]
-    lags = coefficients(*[(h, t, lag, 0.4 / lag, 0.9) for h in range(2) for t in range(4) for lag in (1, 2)])
-    model = InflowModel.build(stages, 2, statistics(*rows), lags)
-    transition = LagTransition.build(stages, 2)
-    start = transition.initial(np.array([[40.0, 60.0], [30.0, 70.0]]))
-    values = np.random.default_rng(2).uniform(0.0, 90.0, size=(4, 5, 2))
-    external = ExternalScenarios.of(
-        _given(values), "external_inflow_scenarios", stages, 2, inflow_residuals(model, transition, start)
-    )
-    eta = _sampler(schemes={"inflow": "external"}, external={"inflow": external}).sample(1, range(12))
-    for i in range(12):
-        components = start
-        for t in range(4):
-            inflow = model.inflow(t, components, eta[i, t, :2])
-            given = values[t, external_scenario(1, i, 5)]
-            assert inflow[0] == pytest.approx(given[0])
-            if t != 2:
-                assert inflow[1] == pytest.approx(given[1])
-            components = transition.advance(t, components, inflow)
-
-
-def test_stages_may_have_different_numbers_of_external_scenarios():
-    tables = [
-        np.arange(3.0)[:, None],
-        np.arange(5.0)[:, None],
-        np.arange(3.0)[:, None],
-        np.arange(2.0)[:, None],
-    ]
-    values = ExternalScenarios(tables, normal_residuals(np.zeros((4, 1)), np.ones((4, 1)))).sample(
-        1, range(20)
-    )
-    assert (values[:, 0] == values[:, 2]).all()
-    assert [set(values[:, t, 0]) <= set(range(len(tables[t]))) for t in range(4)] == [True] * 4
-
-
-def test_no_stage_keeps_more_openings_than_there_are_external_inflows():
-    tables = [np.zeros((n, 2)) for n in (3, 9, 6, 1)]
-    external = ExternalScenarios(tables, normal_residuals(np.zeros(2), np.ones(2)))
-    assert [s.n_openings for s in clamp_openings(_stages(), external)] == [3, 6, 6, 1]
-
-
-@pytest.mark.parametrize("fault", ["missing stage", "missing row", "repeated row", "unknown entity", "nan"])
-def test_incomplete_external_scenarios_are_refused(fault):
-    given = _given(np.ones((4, 3, 2)))
-    columns = {name: getattr(given, name).copy() for name in ("stage", "scenario", "entity", "value")}
-    last = int(np.flatnonzero((given.stage == 1) & (given.scenario == 0))[0])
-    keep = np.ones(24, dtype=bool)
-    if fault == "missing stage":
-        keep = given.stage != 1
-    elif fault == "missing row":
-        keep[last] = False
-    elif fault == "repeated row":
-        columns["entity"][last] = 1 - columns["entity"][last]
-    elif fault == "unknown entity":
-        columns["entity"][last] = 2
-    else:
-        columns["value"][last] = np.nan
-    given = GivenScenarios(*(column[keep] for column in columns.values()))
-    with pytest.raises(ValidationError, match="external_load_scenarios, stage 1: "):
-        ExternalScenarios.of(
-            given, "external_load_scenarios", _stages(), 2, normal_residuals(np.ones(2), np.ones(2))
-        )
+    with pytest.raises(ValueError, match="not all among the 10 scenarios"):
+        _sampler(n_scenarios=10).sample(1, range(8, 12))
 
 
 def test_a_load_is_never_negative():

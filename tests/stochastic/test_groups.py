@@ -26,9 +26,27 @@ def test_months_of_several_years_are_all_different():
     assert noise_sources(months(30)).tolist() == list(range(30))
 
 
-def test_groups_count_the_year_of_the_start():
+def test_groups_count_the_year_in_which_the_season_begins():
+    dates = [("2024-01-01", "2024-01-08"), ("2024-12-30", "2025-01-06"), ("2025-01-06", "2025-01-13")]
+    weeks = [
+        stage(i, *both, 0, season_year=year)
+        for i, (both, year) in enumerate(zip(dates, [2024, 2025, 2025], strict=True))
+    ]
+    assert noise_groups(weeks).tolist() == [0, 1, 1]
+    assert noise_sources(weeks).tolist() == [0, 1, 1]
+
+
+def test_without_a_calendar_groups_count_the_year_of_the_start():
     stages = [stage(0, "2024-12-30", "2025-01-06", 0), stage(1, "2025-01-06", "2025-01-13", 0)]
     assert noise_groups(stages).tolist() == [0, 1]
+
+
+def test_openings_that_stand_for_clusters_are_copied_all_or_not_at_all():
+    stages = [
+        stage(i, "2024-01-01", "2024-02-01", 0, n_openings=n, sampling_method="selective")
+        for i, n in enumerate([5, 5, 3])
+    ]
+    assert noise_sources(stages).tolist() == [0, 0, 2]
 
 
 def test_a_stage_with_fewer_openings_copies_and_one_with_more_does_not():

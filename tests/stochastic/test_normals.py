@@ -46,6 +46,7 @@ def test_logarithms_are_correctly_rounded():
     values = [chance.random() for _ in range(3000)] + [(2 * k + 1) / 2**53 for k in range(20)]
     values += [1.0, 2.0, 0.5, 1 - 2**-53, 1 + 2**-52, 5e-324, 2.2e-308, 1.7e308, math.sqrt(0.5), 43.66, 1e-19]
     values += [chance.uniform(0.9, 1.1) for _ in range(2000)]
+    values += [math.exp(chance.uniform(-700.0, 700.0)) for _ in range(3000)]
     assert [noise.logarithm(x) for x in values] == [recipe.log(x) for x in values]
 
 
@@ -77,6 +78,19 @@ def test_a_million_normal_numbers_look_normal():
 def test_the_quantile_agrees_with_a_second_implementation():
     for p in PROBABILITIES:
         assert noise.normal_quantile(p) == recipe.moro(p)
+
+
+def test_the_quantile_has_the_pinned_values():
+    pinned = {
+        0.001: -3.090232306,
+        0.01: -2.326347874,
+        0.025: -1.959963985,
+        0.05: -1.644853627,
+        0.25: -0.674489750,
+    }
+    for p, expected in pinned.items():
+        assert noise.normal_quantile(p) == pytest.approx(expected, abs=1e-8)
+    assert noise.normal_quantile(0.001) == -3.090232306325993
 
 
 def test_the_quantile_inverts_the_distribution():

@@ -12,6 +12,7 @@ import pytest
 import noise_recipe as recipe
 from cobre._native import noise
 from cobre.stochastic import (
+    class_seed,
     external_scenario,
     forward_seed,
     grouped_forward_seed,
@@ -24,6 +25,25 @@ from cobre.stochastic import (
 def test_the_golden_seeds_of_the_format_come_out():
     assert forward_seed(42, 0, 0, 0) == 4418977803187233897
     assert stage_seed(42, 0) == 983776962555776753
+    assert opening_seed(42, 0, 0) == 4798411809987085555
+    assert grouped_forward_seed(42, 3, 7, 5) == 2246414554898261654
+
+
+def test_every_class_has_a_seed_of_its_own_and_inflows_keep_the_given_one():
+    assert class_seed(42, "load") == 14604737007079072421
+    assert class_seed(42, "ncs") == 8293717529204897878
+    assert class_seed(42, "inflow") == 42
+    with pytest.raises(ValueError, match="at most 8 letters"):
+        noise.class_seed(42, "reservoirs")
+
+
+def test_windows_and_external_scenarios_are_chosen_by_hashes_of_their_own():
+    assert [historical_window(1, scenario, 21) for scenario in range(5)] == [19, 9, 4, 13, 14]
+    assert historical_window(1, 0, 2**64) == 1483228000136712415
+    assert external_scenario(1, 0, 2**64) == 17061424883130031275
+    assert (
+        forward_seed(0x6E7469736E617274, 1, 0, 0) == 16220735358541495440
+    )  # successor of a node of a policy graph
 
 
 def test_the_hash_is_the_one_python_uses_for_bytes():

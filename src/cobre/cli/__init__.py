@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, Command] = {
     "run": Command("cobre.cli.run", "train and simulate a case, on one process or many"),
     "simulate": Command("cobre.cli.simulate", "simulate a trained policy and write what every plant does"),
     "validate": Command("cobre.cli.validate", "check a case and say everything that is wrong with it"),
+    "fit": Command("cobre.cli.fit", "fit the inflow model of a case to its history and judge it"),
     "summary": Command("cobre.cli.summary", "show the outcome of a run again"),
     "report": Command("cobre.cli.report", "print everything a run recorded as JSON"),
     "schema": Command("cobre.cli.schema", "write JSON Schemas of the files of a case"),

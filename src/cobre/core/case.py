@@ -13,7 +13,7 @@ from cobre.core.entities import System
 from cobre.core.horizon import Horizon
 from cobre.core.production import EvaporationReference, ProductionFit
 from cobre.core.representation import counted
-from cobre.core.scenarios import PastInflows, Scenarios
+from cobre.core.scenarios import InflowObservation, PastInflows, Scenarios
 from cobre.core.tables import Tables
 
 
@@ -24,6 +24,8 @@ class InitialState:
     storage_hm3: NDArray[np.float64]
     """``[hydro]``."""
     past_inflows: tuple[PastInflows, ...] = ()
+    observations: tuple[InflowObservation, ...] = ()
+    """Inflows of days before the study, in the season under way."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Case:
     """Productivities of hydros, for energy in results and constraints; None in a case that was not read."""
     folder: str | None = field(default=None, compare=False)
     """Where it was read from, if it was; no part of what the study is."""
+    fitting_report: str | None = field(default=None, compare=False, repr=False)
+    """JSON: orders and coefficients of the inflow model, if it was fitted to a history."""
 
     def __repr__(self) -> str:
         stages = counted(self.horizon.n_stages, "stage")

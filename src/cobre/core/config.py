@@ -69,12 +69,15 @@ class CutSelection:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSource:
-    """Where forward trajectories take their noise from."""
+    """Where the trajectories of training or of a simulation take their noise from."""
 
     inflow: Scheme = "in_sample"
     load: Scheme = "in_sample"
     ncs: Scheme = "in_sample"
     seed: int | None = None
+    """Of fresh noise."""
+    historical_years: tuple[int, ...] | None = None
+    """Years of the inflow history that may be repeated; None: all that are complete."""
 
     __repr__ = changed_fields
 
@@ -132,6 +135,8 @@ class Config:
     simulation: SimulationConfig = field(default_factory=SimulationConfig)
     is_training_enabled: bool = True
     inflow_non_negativity: NonNegativity = "penalty"
+    exports_stochastic: bool = False
+    """Whether training writes its noise and inflow model as files of a case."""
     writes_fit_deviations: bool = True
     """Whether results hold the errors of fitted production planes."""
 

@@ -16,7 +16,9 @@ from cobre.core.representation import counted
 HM3_PER_M3S_HOUR = 0.0036
 """One cubic metre per second during one hour, in cubic hectometres."""
 
-SamplingMethod = Literal["saa", "lhs", "qmc_sobol", "qmc_halton", "selective", "historical_residuals"]
+SamplingMethod = Literal[
+    "saa", "lhs", "qmc_sobol", "qmc_sobol_lms", "qmc_halton", "selective", "historical_residuals"
+]
 CycleType = Literal["monthly", "weekly", "custom"]
 
 
@@ -88,6 +90,8 @@ class Stage:
     sampling_method: SamplingMethod = "saa"
     discount: float = 1.0
     """Factor that brings the cost of the next stage to this one."""
+    season_year: int | None = None
+    """Year in which the stage's occurrence of its season begins; None: the year of ``start_date``."""
 
     @property
     def n_blocks(self) -> int:

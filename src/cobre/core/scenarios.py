@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -45,6 +46,17 @@ class AnnualComponent:
     coefficient: Floats
     mean_m3s: Floats
     std_m3s: Floats
+
+
+@dataclass(frozen=True)
+class InflowResiduals:
+    """How the noise of inflows is distributed where it is not normal.
+
+    ``vectors`` has for a bootstrap, by stage index, the standardised residuals of past years ``[year, hydro]``.
+    """
+
+    kind: Literal["lognormal", "lognormal_nonnegative", "bootstrap"]
+    vectors: dict[int, Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +106,29 @@ class PastInflows:
     values_m3s: tuple[float, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class InflowObservation:
+    """Mean inflow of one hydro from ``start_date`` until before ``end_date``, observed before the study."""
+
+    hydro: int
+    start_date: dt.date
+    end_date: dt.date
+    value_m3s: float
+
+
+@dataclass(frozen=True)
+class InflowRecords:
+    """Observed inflows, sorted by hydro and start: each is the mean over a window of days, counted from 1970-01-01.
+
+    The end is exclusive; windows of one hydro do not overlap.
+    """
+
+    hydro: Indices
+    start_day: Indices
+    end_day: Indices
+    value_m3s: Floats
+
+
 @dataclass(frozen=True)
 class Scenarios:
     """All of it; None where the case has no such file."""
@@ -101,10 +136,14 @@ class Scenarios:
     inflow: InflowStatistics
     lags: LagCoefficients
     annual: AnnualComponent | None = None
+    residuals: InflowResiduals | None = None
     correlation: Correlation | None = None
     openings: GivenOpenings | None = None
     external_inflow: GivenScenarios | None = None
     external_load: GivenScenarios | None = None
     external_ncs: GivenScenarios | None = None
+    history: InflowRecords | None = None
+    external_sets_statistics: bool = False
+    """Whether external scenarios set mean and deviation also where the case gives statistics (format 0.18)."""
 
     __repr__ = named_parts

@@ -14,7 +14,7 @@ from cobre.io.problems import Problems, ValidationReport, raise_if_invalid
 from cobre.io.read import CaseFiles
 from cobre.io.validate import check_case
 
-__all__ = ["load", "load_with_report", "validate"]
+__all__ = ["examine", "load", "load_with_report", "validate"]
 
 
 def load(path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None) -> Case:
@@ -31,7 +31,7 @@ def load_with_report(
     path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None
 ) -> tuple[Case, ValidationReport]:
     """Like `load`, with the warnings."""
-    files, report = _examine(path, config_overrides)
+    files, report = examine(path, config_overrides)
     raise_if_invalid(report, str(path))
     return assemble(files), report
 
@@ -40,12 +40,13 @@ def validate(
     path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None
 ) -> ValidationReport:
     """Every error and warning about the case in a folder."""
-    return _examine(path, config_overrides)[1]
+    return examine(path, config_overrides)[1]
 
 
-def _examine(
+def examine(
     path: str | PathLike[str], config_overrides: Mapping[str, Any] | None
 ) -> tuple[CaseFiles, ValidationReport]:
+    """The files as read, with what was fitted to the history in its place, and everything found in them."""
     folder, problems = Path(path), Problems()
     try:
         if not folder.is_dir():

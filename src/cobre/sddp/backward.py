@@ -59,7 +59,7 @@ def cuts_of(model: StageModel, risk: RiskMeasure, trial: Floats, batch: BatchOut
     costs = batch.objective.reshape(n, model.n_openings)
     duals = batch.observed_dual.reshape(n, model.n_openings, -1)
     gradients = duals[:, :, :dimension]
-    weights = opening_weights(costs, risk)
+    weights = opening_weights(costs, risk, model.probabilities)
     values = costs
     if model.truncation is not None:
         values, gradients = _corrected(

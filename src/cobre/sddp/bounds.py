@@ -41,7 +41,8 @@ class LowerBound:
                 want_bases=True,
             )
             self._bases, costs = batch.bases, batch.objective
-        return risk_of(gather_rows(self._comm, costs, self._model.n_openings), self._model.risk)
+        everyone = gather_rows(self._comm, costs, self._model.n_openings)
+        return risk_of(everyone, self._model.risk, self._model.probabilities)
 
 
 def relative_gap(lower: float, upper: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -29,15 +29,18 @@ class Forecast(Protocol):
 class OpeningForecast:
     """Trajectories that meet one opening of the tree in each stage."""
 
-    def __init__(self, tree_seed: int, openings: Sequence[Floats]) -> None:
+    def __init__(
+        self, tree_seed: int, openings: Sequence[Floats], weights: Mapping[int, Floats] | None = None
+    ) -> None:
         self._seed = tree_seed
         self._openings = openings
+        self._weights = weights
         self._n_openings = np.array([len(rows) for rows in openings], dtype=np.uint32)
         self._drawn = np.empty((0, len(openings)), dtype=np.int32)
 
     def start_iteration(self, iteration: int, first_scenario: int, n_scenarios: int) -> None:
         scenarios = range(first_scenario, first_scenario + n_scenarios)
-        self._drawn = draw_openings(self._seed, iteration, scenarios, self._n_openings)
+        self._drawn = draw_openings(self._seed, iteration, scenarios, self._n_openings, self._weights)
 
     def values(self, stage: int) -> Floats:
         return self._openings[stage][self._drawn[:, stage]]
@@ -46,40 +49,51 @@ class OpeningForecast:
 class SampledForecast:
     """Trajectories with noise of their own in at least one class of entities."""
 
-    def __init__(self, nature: Nature, tree: OpeningTree) -> None:
-        training, source = nature.case.config.training, nature.source
+    def __init__(self, nature: Nature, tree: OpeningTree, n_scenarios: int) -> None:
         self._nature = nature
         self._sampler = ForwardSampler(
             tree=tree,
-            tree_seed=training.tree_seed,
+            tree_seed=nature.case.config.training.tree_seed,
             stages=nature.stages,
             entities=nature.entities,
-            schemes={"inflow": source.inflow, "load": source.load, "ncs": source.ncs},
-            seed=source.seed,
+            source=nature.source,
+            n_scenarios=n_scenarios,
             correlator=nature.correlator,
             external=nature.external,
+            windows=nature.windows,
+            tree_entities=nature.of_openings.entities,
         )
         self._noise = np.empty((0, 0, 0))
 
     def start_iteration(self, iteration: int, first_scenario: int, n_scenarios: int) -> None:
-        self._noise = self._sampler.sample(iteration, range(first_scenario, first_scenario + n_scenarios))
+        scenarios = range(first_scenario, first_scenario + n_scenarios)
+        self._noise = self._sampler.sample(iteration, scenarios)
+        shape, source = self._nature.residual_noise, self._nature.source
+        if shape is not None and source.inflow == "out_of_sample":
+            shape.shape_fresh(self._noise, source.seed or 0, iteration, scenarios)
 
     def values(self, stage: int) -> Floats:
         return self._nature.values(stage, np.ascontiguousarray(self._noise[:, stage]))
 
 
-def open_forecast(comm: GroupMember, nature: Nature) -> tuple[list[Floats], Forecast]:
+def open_forecast(
+    comm: GroupMember, nature: Nature, n_scenarios: int | None = None
+) -> tuple[list[Floats], Forecast, dict[int, Floats]]:
     """Collective: the openings of each stage as parameters, one copy per node, and what trajectories draw from.
 
-    The ranks of a node each make the openings of a block of stages.
+    The last part is the probabilities of openings by stage index, where they are not all equal. The ranks of a node
+    each make the openings of a block of stages. ``n_scenarios`` trajectories make an iteration, over all
+    ranks; by default those of training.
     """
     with comm.split_local() as local:
         first, count = contiguous_block(len(nature.stages), local.rank, local.size)
     mine = range(first, first + count)
-    layout = TreeLayout.of(nature.stages, nature.entities.n_entities)
-    source = nature.source
-    schemes = {source.inflow, source.load, source.ncs}
-    region = comm.create_shared_region(layout.size if schemes != {"in_sample"} else 0)
+    training = nature.case.config.training
+    is_given = nature.case.scenarios.openings is not None
+    layout = TreeLayout.of(nature.stages, nature.of_openings.entities.n_entities, is_given=is_given)
+    schemes = {nature.source.inflow, nature.source.load, nature.source.ncs}
+    is_tree_needed = schemes != {"in_sample"} or layout.has_weights
+    region = comm.create_shared_region(layout.size if is_tree_needed and not is_given else 0)
     try:
         tree = nature.tree(region.as_mut_block(0, region.count) if region.count else None, mine)
     except MemoryError:
@@ -89,10 +103,12 @@ def open_forecast(comm: GroupMember, nature: Nature) -> tuple[list[Floats], Fore
             suggestion="take a machine with more memory; num_scenarios in stages.json decides how much is needed",
         ) from None
     openings = _shared_openings(comm, nature, tree, mine)
+    if region.count:
+        region.fence()
+    weights = tree.all_weights()
     if schemes == {"in_sample"}:
-        return openings, OpeningForecast(nature.case.config.training.tree_seed, openings)
-    region.fence()
-    return openings, SampledForecast(nature, tree)
+        return openings, OpeningForecast(training.tree_seed, openings, weights), weights
+    return openings, SampledForecast(nature, tree, n_scenarios or training.forward_passes), weights
 
 
 def _shared_openings(comm: GroupMember, nature: Nature, tree: OpeningTree, mine: range) -> list[Floats]:
@@ -102,7 +118,7 @@ def _shared_openings(comm: GroupMember, nature: Nature, tree: OpeningTree, mine:
     region = comm.create_shared_region(int(starts[-1]))
     for stage in mine:
         part = region.as_mut_block(int(starts[stage]), counts[stage] * width)
-        part.reshape(counts[stage], width)[:] = nature.values(stage, tree.stage(stage))
+        part.reshape(counts[stage], width)[:] = nature.values(stage, tree.stage(stage), nature.of_openings)
     region.fence()
     everything = region.as_slice()
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,59 +11,80 @@ from numpy.typing import NDArray
 from cobre.core.case import Case
 from cobre.core.config import ScenarioSource
 from cobre.core.horizon import Stage
-from cobre.core.scenarios import EntityClass, GivenScenarios
-from cobre.errors import ValidationError
+from cobre.core.scenarios import EntityClass
 from cobre.stochastic import (
     Correlator,
     ExternalScenarios,
+    HistoricalWindows,
     InflowModel,
+    InflowProcess,
     LagTransition,
     NoiseEntities,
+    NoiseStatistics,
     OpeningTree,
     availability_mw,
-    clamp_openings,
+    external_classes,
+    external_scenarios,
     generate_tree,
-    inflow_residuals,
+    historical_windows,
     load_mw,
-    normal_residuals,
+    stages_with_openings,
     tree_from_rows,
 )
-from cobre.stochastic.external import Residuals
+from cobre.stochastic.inflow_rows import StatisticTable
+from cobre.stochastic.residual_noise import ResidualNoise, reach_of_noise
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Nature:
-    """Everything random in a case. ``stages`` have the number of openings that they really get."""
+    """Everything random in a case. ``stages`` have the number of openings that they really get.
+
+    Openings are those of training, whatever the ``source`` of trajectories is: ``of_openings`` has their statistics,
+    and ``windows_of_openings`` the years that they repeat, if they do.
+    """
 
     case: Case
     source: ScenarioSource
     """Where trajectories take their noise from."""
     stages: tuple[Stage, ...]
-    entities: NoiseEntities
-    inflow: InflowModel
-    transition: LagTransition
-    external: dict[EntityClass, ExternalScenarios]
+    statistics: NoiseStatistics
+    of_openings: NoiseStatistics
+    process: InflowProcess
+    process_of_openings: InflowProcess
+    windows_of_openings: HistoricalWindows | None
 
     @classmethod
     def of(cls, case: Case, source: ScenarioSource | None = None) -> Nature:
         """From the statistics, lags and given scenarios of ``case``; ``source`` is that of training if it is None."""
-        stages, n_hydros = case.horizon.stages, len(case.system.hydros)
-        scenarios = case.scenarios
-        tables = case.tables
-        entities = NoiseEntities.of(n_hydros, tables.bus.load_std_mw, tables.non_controllable.has_statistics)
-        inflow = InflowModel.build(stages, n_hydros, scenarios.inflow, scenarios.lags, scenarios.annual)
-        transition = LagTransition.build(stages, inflow.n_lags, case.horizon.season_definitions)
-        nature = cls(case, case.config.training.scenario_source, stages, entities, inflow, transition, {})
-        external = nature._external()
-        if nature.source.inflow == "external":  # the openings of a study are those of its training
-            stages = tuple(clamp_openings(stages, external["inflow"]))
-        nature = replace(nature, stages=stages, external=external)
-        if source is None or source == nature.source:
-            return nature
-        nature = replace(nature, source=source)
-        return replace(nature, external=nature._external())
+        training = case.config.training.scenario_source
+        source = training if source is None else source
+        classes = external_classes(training)
+        of_openings = statistics = NoiseStatistics.of(case, classes)
+        process_of_openings = process = InflowProcess.of(case, of_openings)
+        if not external_classes(source) <= classes:
+            statistics = NoiseStatistics.of(case, classes | external_classes(source))
+            process = InflowProcess.of(case, statistics)
+        stages, windows = stages_with_openings(case, of_openings, process_of_openings)
+        return cls(case, source, stages, statistics, of_openings, process, process_of_openings, windows)
+
+    @property
+    def entities(self) -> NoiseEntities:
+        return self.statistics.entities
+
+    @property
+    def inflow(self) -> InflowModel:
+        return self.process.model
+
+    @property
+    def transition(self) -> LagTransition:
+        return self.process.transition
+
+    @property
+    def initial_lags(self) -> Floats:
+        """``[component, hydro]``: inflows before the study."""
+        return self.process.start
 
     @property
     def n_components(self) -> int:
@@ -81,13 +102,15 @@ class Nature:
         return Correlator(self.case.scenarios.correlation, self.entities)
 
     @cached_property
-    def initial_lags(self) -> Floats:
-        """``[component, hydro]``: inflows before the study."""
-        given = self.case.initial.past_inflows
-        past = np.zeros((max((len(item.values_m3s) for item in given), default=0), self.entities.n_hydros))
-        for item in given:
-            past[: len(item.values_m3s), item.hydro] = item.values_m3s
-        return self.transition.initial(past)
+    def residual_noise(self) -> ResidualNoise | None:
+        """What makes the noise of inflows of normal noise; None where it is normal."""
+        residuals, n_hydros = self.case.scenarios.residuals, self.entities.n_hydros
+        if residuals is None:
+            return None
+        table = StatisticTable.of(self.stages, n_hydros, self.statistics.inflow)
+        means = np.array([table.of_stage(stage.id)[0] for stage in self.stages]).reshape(-1, n_hydros)
+        reach = reach_of_noise(residuals.kind, means, self.inflow.base, self.inflow.psi)
+        return ResidualNoise(residuals, self.stages, reach, self.inflow.sigma)
 
     @property
     def width(self) -> int:
@@ -95,67 +118,53 @@ class Nature:
         system = self.case.system
         return len(system.hydros) + len(system.buses) + len(system.non_controllables)
 
-    def values(self, stage: int, noise: Floats) -> Floats:
-        """``[n, width]`` for ``noise [n, entity]`` of a stage; negative inflows stay as they are."""
-        tables, n = self.case.tables, len(noise)
-        load = np.repeat(tables.bus.load_mean_mw[np.newaxis, :, stage], n, axis=0)
-        uncertain = list(self.entities.load_buses)
+    def values(self, stage: int, noise: Floats, statistics: NoiseStatistics | None = None) -> Floats:
+        """``[n, width]`` for ``noise [n, entity]`` of a stage; negative inflows stay as they are.
+
+        Noise of openings needs their ``statistics``.
+        """
+        tables, n, of = self.case.tables, len(noise), statistics or self.statistics
+        process = self.process if of is self.statistics else self.process_of_openings
+        load = np.repeat(of.load_mean_mw[np.newaxis, :, stage], n, axis=0)
+        uncertain = list(of.entities.load_buses)
         load[:, uncertain] = load_mw(
-            tables.bus.load_mean_mw[uncertain, stage],
-            tables.bus.load_std_mw[uncertain, stage],
-            noise[:, self.entities.columns("load")],
+            of.load_mean_mw[uncertain, stage],
+            of.load_std_mw[uncertain, stage],
+            noise[:, of.entities.columns("load")],
         )
         sources = tables.non_controllable
         of_sources = np.zeros((n, len(sources.has_statistics)))
-        of_sources[:, list(self.entities.ncs_sources)] = noise[:, self.entities.columns("ncs")]
+        of_sources[:, list(of.entities.ncs_sources)] = noise[:, of.entities.columns("ncs")]
         available = availability_mw(
-            sources.mean[:, stage], sources.std[:, stage], of_sources, sources.installed_mw[:, stage]
+            of.ncs_mean[:, stage], of.ncs_std[:, stage], of_sources, sources.installed_mw[:, stage]
         )
-        inflow = self.inflow.noise_term(stage, noise[:, self.entities.columns("inflow")])
+        inflow = process.model.noise_term(stage, noise[:, of.entities.columns("inflow")])
         return np.concatenate([inflow, load, available], axis=1)
 
     def tree(self, out: Floats | None, block: range) -> OpeningTree:
         """The noise of all openings, generated for the stages of ``block`` or taken from the case."""
-        given = self.case.scenarios.openings
-        n = self.entities.n_entities
+        given, entities = self.case.scenarios.openings, self.of_openings.entities
         if given is not None:
-            return tree_from_rows(given, self.stages, n)
-        seed = self.case.config.training.tree_seed
-        return generate_tree(seed, self.stages, n, self.correlator, out=out, block=block)
-
-    def _external(self) -> dict[EntityClass, ExternalScenarios]:
-        source, given = self.source, self.case.scenarios
-        load, ncs = self.case.tables.bus, self.case.tables.non_controllable
-        buses, sources = list(self.entities.load_buses), list(self.entities.ncs_sources)
-        found: dict[EntityClass, ExternalScenarios] = {}
-        if source.inflow == "external":
-            residuals = inflow_residuals(self.inflow, self.transition, self.initial_lags)
-            hydros = list(range(self.entities.n_hydros))
-            found["inflow"] = self._given("inflow", given.external_inflow, hydros, residuals)
-        if source.load == "external":
-            residuals = normal_residuals(load.load_mean_mw[buses].T, load.load_std_mw[buses].T)
-            found["load"] = self._given("load", given.external_load, buses, residuals)
-        if source.ncs == "external":
-            residuals = normal_residuals(ncs.mean[sources].T, ncs.std[sources].T)
-            found["ncs"] = self._given("ncs", given.external_ncs, sources, residuals)
-        return found
-
-    def _given(
-        self, name: EntityClass, given: GivenScenarios | None, members: list[int], residuals: Residuals
-    ) -> ExternalScenarios:
-        """Scenarios of those entities that have noise; the others follow no scenario but their mean."""
-        file = f"external_{name}_scenarios"
-        if given is None:
-            raise ValidationError(
-                f"scenario_source.{name} is external, but the case has no scenarios/{file}.parquet",
-                kind="MissingFile",
-                context={"field": f"scenario_source.{name}"},
-                suggestion="add the file",
-            )
-        position = np.full(max([*members, *given.entity.tolist()], default=-1) + 1, -1)
-        position[members] = np.arange(len(members))
-        chosen = position[given.entity] >= 0
-        rows = GivenScenarios(
-            given.stage[chosen], given.scenario[chosen], position[given.entity[chosen]], given.value[chosen]
+            return tree_from_rows(given, self.stages, entities.n_entities)
+        correlator = Correlator(self.case.scenarios.correlation, entities)
+        seed, windows = self.case.config.training.tree_seed, self.windows_of_openings
+        tree = generate_tree(
+            seed, self.stages, entities.n_entities, correlator, windows=windows, out=out, block=block
         )
-        return ExternalScenarios.of(rows, file, self.stages, len(members), residuals)
+        if self.residual_noise is not None:
+            for t in block:
+                if self.stages[t].sampling_method != "historical_residuals":  # they are the history's already
+                    self.residual_noise.shape_tree(tree, seed, range(t, t + 1))
+        return tree
+
+    @cached_property
+    def external(self) -> dict[EntityClass, ExternalScenarios]:
+        """The scenarios of those classes whose trajectories follow some."""
+        return external_scenarios(self.case, self.source, self.statistics, self.process)
+
+    @cached_property
+    def windows(self) -> HistoricalWindows | None:
+        """The years that trajectories repeat, if they do."""
+        if self.source.inflow != "historical":
+            return None
+        return historical_windows(self.case, self.source, self.process)

@@ -10,26 +10,27 @@ from cobre.core.horizon import RiskMeasure
 Floats = NDArray[np.float64]
 
 
-def opening_weights(costs: Floats, measure: RiskMeasure) -> Floats:
+def opening_weights(costs: Floats, measure: RiskMeasure, probabilities: Floats | None = None) -> Floats:
     """Probabilities ``[point, opening]`` under which the expectation of ``costs`` is their risk.
 
-    Openings are equally likely, ``p`` each. The measure is ``(1 - weight) E + weight CVaR``: every opening keeps
-    ``(1 - weight) p``, and ``weight`` is given to the dearest openings, up to ``p / tail`` of it to each, equally dear
-    ones in opening order.
+    Opening ``k`` has the probability ``p[k]``; without ``probabilities`` they are all equal. The measure is
+    ``(1 - weight) E + weight CVaR``: every opening keeps ``(1 - weight) p[k]``, and ``weight`` is given to the dearest
+    openings, up to ``p[k] / tail`` of it to each, equally dear ones in opening order.
     """
-    n_points, n_openings = costs.shape
-    share = 1.0 / n_openings
+    n_openings = costs.shape[1]
+    each = np.full(n_openings, 1.0 / n_openings) if probabilities is None else probabilities
     if measure.is_expectation:
-        return np.full((n_points, n_openings), share)
-    filled = []  # what the k-th dearest opening gets
-    left = 1.0
-    for _ in range(n_openings):
-        in_tail = min(share / measure.tail, left)
-        left -= in_tail
-        filled.append((1.0 - measure.weight) * share + measure.weight * in_tail)
-    weights = np.empty((n_points, n_openings))
+        return np.repeat(each[np.newaxis, :], len(costs), axis=0)
     dearest_first = np.argsort(-costs, axis=1, kind="stable")
-    np.put_along_axis(weights, dearest_first, np.asarray(filled)[np.newaxis, :], axis=1)
+    share = each[dearest_first]
+    left = np.ones(len(costs))
+    filled = np.empty_like(costs)  # what the k-th dearest opening gets
+    for k in range(n_openings):
+        in_tail = np.minimum(share[:, k] / measure.tail, left)
+        left -= in_tail
+        filled[:, k] = (1.0 - measure.weight) * share[:, k] + measure.weight * in_tail
+    weights = np.empty_like(costs)
+    np.put_along_axis(weights, dearest_first, filled, axis=1)
     return weights
 
 
@@ -44,7 +45,7 @@ def weighted_sum(values: Floats, weights: Floats) -> Floats:
     return total
 
 
-def risk_of(costs: Floats, measure: RiskMeasure) -> float:
+def risk_of(costs: Floats, measure: RiskMeasure, probabilities: Floats | None = None) -> float:
     """The risk of the costs of all openings of one point."""
     row = costs[np.newaxis, :]
-    return float(weighted_sum(row, opening_weights(row, measure))[0])
+    return float(weighted_sum(row, opening_weights(row, measure, probabilities))[0])

@@ -26,7 +26,8 @@ class StageModel:
     """What the passes need to know about one stage.
 
     ``openings [opening, value]`` are the parameters that follow the state in a solve; they lie in memory that
-    the ranks of a node share. ``truncation`` is None where inflows are taken as they come.
+    the ranks of a node share. ``truncation`` is None where inflows are taken as they come, ``probabilities`` of the
+    openings are None where all are equally likely.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class StageModel:
         truncation: Truncation | None,
         n_passes: int,
         retries: SolverRetries,
+        probabilities: Floats | None = None,
     ) -> None:
         template = problem.template
         if truncation is not None:
@@ -46,6 +48,7 @@ class StageModel:
         self.stage = stage
         self.layout = problem.parameters
         self.openings = openings
+        self.probabilities = probabilities
         self.truncation = truncation
         self.solver = LpSolver(
             template,

@@ -39,20 +39,27 @@ class Workspace:
         return len(self.initial_state)
 
 
-def open_workspace(comm: GroupMember, case: Case, source: ScenarioSource | None = None) -> Workspace:
+def open_workspace(
+    comm: GroupMember, case: Case, source: ScenarioSource | None = None, n_scenarios: int | None = None
+) -> Workspace:
     """Collective: build every stage's program; openings are made once per node.
 
-    Trajectories take their noise from ``source``, by default from that of training.
+    Trajectories take their noise from ``source``, by default from that of training; there are ``n_scenarios`` of them
+    over all ranks, by default the forward passes of training.
     """
     _check(case)
     nature = Nature.of(case, source)
     problems = build_stage_problems(case, nature.inflow, nature.transition)
-    openings, forecast = open_forecast(comm, nature)
+    openings, forecast, probabilities = open_forecast(comm, nature, n_scenarios)
     clamps = _truncations(case, nature, problems, openings)
     training = case.config.training
     models = [
-        StageModel(stage, problem, rows, clamp, training.forward_passes, training.retries)
-        for stage, problem, rows, clamp in zip(nature.stages, problems, openings, clamps, strict=True)
+        StageModel(
+            stage, problem, rows, clamp, training.forward_passes, training.retries, probabilities.get(t)
+        )
+        for t, (stage, problem, rows, clamp) in enumerate(
+            zip(nature.stages, problems, openings, clamps, strict=True)
+        )
     ]
     return Workspace(
         models=models,

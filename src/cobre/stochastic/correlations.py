@@ -7,16 +7,16 @@ stay independent; of those that have no noise (a bus with certain load) row and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cobre._native import noise
-from cobre.core.scenarios import Correlation, CorrelationGroup
+from cobre.core.scenarios import Correlation, CorrelationGroup, EntityClass
 from cobre.errors import ValidationError
-from cobre.stochastic.entities import NoiseEntities
+from cobre.stochastic.entities import ENTITY_CLASSES, NoiseEntities
 
 __all__ = ["Correlator"]
 
@@ -25,6 +25,7 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Factor:
+    classes: frozenset[EntityClass]
     positions: NDArray[np.int64]
     root: NDArray[np.float64]
     smallest_eigenvalue: float
@@ -53,10 +54,16 @@ class Correlator:
         for name, groups in self.correlation.profiles.items():
             _check_groups(name, groups)
 
-    def apply(self, stage: int, values: NDArray[np.float64]) -> None:
-        """Correlate the rows of ``values`` (rows, entities), C-contiguous, in place, as in the stage at this index."""
+    def apply(
+        self, stage: int, values: NDArray[np.float64], classes: Collection[EntityClass] = ENTITY_CLASSES
+    ) -> None:
+        """Correlate the rows of ``values`` (rows, entities), C-contiguous, in place, as in the stage at this index.
+
+        Entities of other ``classes`` are left as they are.
+        """
         for factor in self._factors_of_stage(stage):
-            noise.correlate(factor.root, factor.positions, values)
+            if factor.classes.issubset(classes):
+                noise.correlate(factor.root, factor.positions, values)
 
     def smallest_eigenvalues(self) -> dict[tuple[str, str], float]:
         """By (profile, group). Clearly below 0 the matrix is no correlation, and the noise not of variance 1."""
@@ -89,7 +96,7 @@ def _factor(group: CorrelationGroup, entities: NoiseEntities) -> _Factor:
     matrix = np.ascontiguousarray(np.array(group.matrix)[np.ix_(order, order)])
     root = np.empty_like(matrix)
     smallest = noise.square_root(matrix, root)
-    return _Factor(positions[order], root, smallest)
+    return _Factor(frozenset(name for name, _ in group.entities), positions[order], root, smallest)
 
 
 def _check_groups(profile: str, groups: Sequence[CorrelationGroup]) -> None:

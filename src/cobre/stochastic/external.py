@@ -2,13 +2,14 @@
 
 A linear program knows η, not values. For loads and availabilities η = (value - mean) / std. An inflow has to be
 turned round through the autoregression, with the lags that the given inflows themselves build up. Where there is no
-deviation no noise can produce a value, and η is 0: the trajectory then has the model's value, not the file's.
+deviation no noise can produce another value than the model's, and a file that asks for one is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,95 +21,143 @@ from cobre.stochastic.inflows import InflowModel
 from cobre.stochastic.lags import LagTransition
 from cobre.stochastic.seeds import external_scenario
 
-__all__ = ["ExternalScenarios", "clamp_openings", "inflow_residuals", "normal_residuals"]
+__all__ = ["ExternalScenarios", "InflowInversion", "Inversion", "NormalInversion", "clamp_openings"]
 
-Residuals = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-10
+"""How far a given value may be from the model's where there is no deviation, in the value's unit."""
+
+
+class Inversion(Protocol):
+    """What turns values into η."""
+
+    def solve(self, values: Floats) -> Floats:
+        """η of ``values`` (stages, rows, entities); NaN where no noise gives the value."""
+
+
+@dataclass(frozen=True, eq=False)
+class NormalInversion:
+    """For values of the given mean and deviation (stages, entities)."""
+
+    mean: Floats
+    std: Floats
+
+    def solve(self, values: Floats) -> Floats:
+        """η = (value - mean) / std."""
+        return _divide(values - self.mean[:, np.newaxis], self.std[:, np.newaxis])
+
+
+@dataclass(frozen=True, eq=False)
+class InflowInversion:
+    """For inflows of this model, from the components ``start`` (components, hydros) on."""
+
+    model: InflowModel
+    transition: LagTransition
+    start: Floats
+
+    def solve(self, values: Floats) -> Floats:
+        """η = (inflow - base - Σ ψ lag) / σ, the lags being those that the given inflows build up."""
+        eta = np.empty_like(values)
+        components = self.start
+        for t, inflow in enumerate(values):
+            without_noise = self.model.base[t] + self.model.lag_term(t, components)
+            eta[t] = _divide(inflow - without_noise, self.model.sigma[t])
+            components = self.transition.advance(t, components, inflow)
+        return eta
+
+
+def _divide(difference: Floats, deviation: Floats) -> Floats:
+    deviation = np.broadcast_to(deviation, difference.shape)
+    without = np.where(np.abs(difference) < TOLERANCE, 0.0, np.nan)
+    return np.divide(difference, deviation, out=without, where=deviation > 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class ExternalScenarios:
-    """One array (scenarios, entities) of values per stage, and what turns (..., stages, entities) into η."""
+    """One array (scenarios, entities) of values per stage of ``file``, and what turns them into η.
 
-    values: Sequence[NDArray[np.float64]]
-    residuals: Residuals
+    Scenario k is row k mod n of a stage with n rows; there are as many scenarios as the longest stage has rows.
+    """
+
+    file: str
+    stages: Sequence[Stage]
+    values: Sequence[Floats]
+    inversion: Inversion
 
     @classmethod
     def of(
-        cls, given: GivenScenarios, file: str, stages: Sequence[Stage], n_entities: int, residuals: Residuals
+        cls, given: GivenScenarios, file: str, stages: Sequence[Stage], n_entities: int, inversion: Inversion
     ) -> ExternalScenarios:
         """From rows in any order; every stage needs scenarios 0, 1, ... with every entity of the class once."""
-        values = []
-        for t, stage in enumerate(stages):
-            chosen = given.stage == t
-            scenario, entity, value = given.scenario[chosen], given.entity[chosen], given.value[chosen]
-            n_scenarios = int(scenario.max(initial=-1)) + 1
-            table = np.full((n_scenarios, n_entities), np.nan)
-            is_known = (scenario >= 0) & (entity >= 0) & (entity < n_entities)
-            table[scenario[is_known], entity[is_known]] = value[is_known]
-            if (
-                n_scenarios == 0
-                or not is_known.all()
-                or len(value) != table.size
-                or not np.isfinite(table).all()
-            ):
-                raise ValidationError(
-                    f"{file}, stage {stage.id}: {len(value)} values for {n_scenarios} scenarios of {n_entities} "
-                    "entities, or some that are repeated or not finite",
-                    kind="CoverageMismatch",
-                    context={"file": f"scenarios/{file}.parquet", "stage_id": stage.id},
-                    suggestion="number scenarios from 0 and give every entity once in each, in every stage",
-                )
-            values.append(table)
-        return cls(values, residuals)
+        return cls(
+            file,
+            stages,
+            [_table(given, file, t, stage, n_entities) for t, stage in enumerate(stages)],
+            inversion,
+        )
 
     @property
-    def n_scenarios(self) -> NDArray[np.int64]:
-        """How many each stage has."""
+    def counts(self) -> NDArray[np.int64]:
+        """How many scenarios each stage has."""
         return np.array([len(table) for table in self.values], dtype=np.int64)
 
-    def sample(self, iteration: int, scenarios: range) -> NDArray[np.float64]:
-        """η (scenarios, stages, entities). Stages with as many scenarios use the same one of them."""
-        rows = {
-            n: [external_scenario(iteration, scenario, n) for scenario in scenarios]
-            for n in set(self.n_scenarios.tolist())
-        }
-        return self.residuals(np.stack([table[rows[len(table)]] for table in self.values], axis=1))
+    @property
+    def n_scenarios(self) -> int:
+        return int(self.counts.max(initial=0))
 
+    def sample(self, iteration: int, scenarios: range) -> Floats:
+        """η (stages, trajectories, entities): each trajectory follows one scenario through all stages."""
+        n = self.n_scenarios
+        return self.noise([external_scenario(iteration, scenario, n) for scenario in scenarios])
 
-def clamp_openings(stages: Sequence[Stage], inflows: ExternalScenarios) -> list[Stage]:
-    """The stages with no more openings than there are external inflow scenarios.
-
-    The tree keeps its own noise; only its size follows the file, where the inflow scheme is ``external``.
-    """
-    return [
-        replace(stage, n_openings=min(stage.n_openings, n))
-        for stage, n in zip(stages, inflows.n_scenarios.tolist(), strict=True)
-    ]
-
-
-def normal_residuals(mean: NDArray[np.float64], std: NDArray[np.float64]) -> Residuals:
-    """For values of the given mean and deviation (stages, entities)."""
-
-    def solve(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        spread = np.broadcast_to(std, values.shape)
-        return np.divide(values - mean, spread, out=np.zeros_like(values), where=spread > 0.0)
-
-    return solve
-
-
-def inflow_residuals(model: InflowModel, transition: LagTransition, start: NDArray[np.float64]) -> Residuals:
-    """For inflows of this model from the components ``start`` (components, hydros) on."""
-
-    def solve(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        eta = np.empty_like(values)
-        components = start
-        for t in range(values.shape[1]):
-            eta[:, t] = model.residual(t, components, values[:, t])
-            # Not the given inflow: without deviation another one comes about, and the lags must be those.
-            inflow = model.inflow(t, components, eta[:, t])
-            components = transition.advance(
-                t, components, np.where(model.sigma[t] > 0.0, values[:, t], inflow)
+    def noise(self, rows: Sequence[int]) -> Floats:
+        """η (stages, rows, entities) of these scenarios."""
+        chosen = np.array(rows, dtype=np.int64)
+        values = np.stack([table[chosen % len(table)] for table in self.values])
+        eta = self.inversion.solve(values)
+        wrong = np.argwhere(np.isnan(eta))
+        if len(wrong):
+            t, row, entity = wrong[0].tolist()
+            raise ValidationError(
+                f"{self.file}, stage {self.stages[t].id}, scenario {rows[row] % len(self.values[t])}: "
+                f"the value {values[t, row, entity]:g} of entity {entity} differs from its mean, "
+                "but it has no deviation",
+                kind="OutOfRange",
+                context={
+                    "file": f"scenarios/{self.file}.parquet",
+                    "stage_id": self.stages[t].id,
+                    "entity": entity,
+                },
+                suggestion="give the entity a standard deviation above 0 in that stage, or the value of the model",
             )
         return eta
 
-    return solve
+
+def _table(given: GivenScenarios, file: str, t: int, stage: Stage, n_entities: int) -> Floats:
+    """The values (scenarios, entities) of one stage."""
+    chosen = given.stage == t
+    scenario, entity, value = given.scenario[chosen], given.entity[chosen], given.value[chosen]
+    n_scenarios = int(scenario.max(initial=-1)) + 1
+    table = np.full((n_scenarios, n_entities), np.nan)
+    is_known = (scenario >= 0) & (entity >= 0) & (entity < n_entities)
+    table[scenario[is_known], entity[is_known]] = value[is_known]
+    if n_scenarios and is_known.all() and len(value) == table.size and np.isfinite(table).all():
+        return table
+    raise ValidationError(
+        f"{file}, stage {stage.id}: {len(value)} values for {n_scenarios} scenarios of {n_entities} "
+        "entities, or some that are repeated or not finite",
+        kind="CoverageMismatch",
+        context={"file": f"scenarios/{file}.parquet", "stage_id": stage.id},
+        suggestion="number scenarios from 0 and give every entity once in each, in every stage",
+    )
+
+
+def clamp_openings(stages: Sequence[Stage], counts: Sequence[int]) -> list[Stage]:
+    """The stages with no more openings than ``counts`` says: external scenarios, or windows of the history.
+
+    The tree keeps its own noise; only its size follows the data.
+    """
+    return [
+        replace(stage, n_openings=min(stage.n_openings, n)) for stage, n in zip(stages, counts, strict=True)
+    ]

@@ -1,10 +1,11 @@
-"""The noise of forward trajectories.
+"""The noise of trajectories, in training and in simulation.
 
 Each class of entities (inflow, load, non-controllable sources) has a scheme:
 
 ``in_sample``       the columns of one opening per stage, the same opening for every class that uses this scheme;
-``out_of_sample``   fresh noise, correlated like the tree's;
-``external``        the values of one scenario of a file, the same scenario in all stages.
+``out_of_sample``   fresh noise by the sampling method of the stage, correlated like the tree's;
+``external``        the values of one scenario of a file, the same scenario in all stages and classes;
+``historical``      the inflows of one window of the history, the same window in all stages.
 
 The numbers depend on seeds, iteration, scenario and stage alone: a rank asks for the scenarios it owns.
 """
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre._native import noise
+from cobre.core.config import ScenarioSource, Scheme
 from cobre.core.horizon import Stage
 from cobre.core.scenarios import EntityClass
 from cobre.errors import ValidationError
@@ -25,17 +27,35 @@ from cobre.stochastic.correlations import Correlator
 from cobre.stochastic.entities import ENTITY_CLASSES, NoiseEntities
 from cobre.stochastic.external import ExternalScenarios
 from cobre.stochastic.groups import noise_groups
+from cobre.stochastic.historical import HistoricalWindows
+from cobre.stochastic.methods import Draw, draw_points
+from cobre.stochastic.seeds import class_seed, forward_seed
 from cobre.stochastic.trees import OpeningTree
 
 __all__ = ["ForwardSampler", "draw_noise", "draw_openings"]
 
+Floats = NDArray[np.float64]
+
 
 def draw_openings(
-    tree_seed: int, iteration: int, scenarios: range, n_openings: NDArray[np.uint32]
+    tree_seed: int,
+    iteration: int,
+    scenarios: range,
+    n_openings: NDArray[np.uint32],
+    weights: Mapping[int, Floats] | None = None,
 ) -> NDArray[np.int32]:
-    """Which opening each scenario meets in each stage: (scenarios, stages)."""
+    """Which opening each scenario meets in each stage: (scenarios, stages).
+
+    ``weights`` has the probabilities of the openings of those stages whose openings are not equally likely.
+    """
     out = np.empty((len(scenarios), len(n_openings)), dtype=np.int32)
     noise.draw_openings(abs(tree_seed), iteration, _first(scenarios), n_openings, out)
+    for stage, probabilities in (weights or {}).items():
+        limits = np.add.accumulate(probabilities)[:-1]
+        seeds = [forward_seed(abs(tree_seed), iteration, scenario, stage) for scenario in scenarios]
+        out[:, stage] = np.searchsorted(
+            limits, [noise.Generator(seed).uniform53() for seed in seeds], "right"
+        )
     return out
 
 
@@ -43,74 +63,108 @@ def draw_noise(
     seed: int,
     iteration: int,
     scenarios: range,
+    n_scenarios: int,
     stages: Sequence[Stage],
-    n_entities: int,
-    correlator: Correlator | None = None,
-) -> NDArray[np.float64]:
-    """Fresh noise (scenarios, stages, entities). Stages of a noise group have the same, but for correlation."""
-    out = np.empty((len(scenarios), len(stages), n_entities))
-    noise.draw_fresh(abs(seed), iteration, _first(scenarios), noise_groups(stages), out)
-    if correlator is not None:
-        for t in range(len(stages)):
-            rows = np.ascontiguousarray(out[:, t])
-            correlator.apply(t, rows)
-            out[:, t] = rows
-    return out
+    columns: slice,
+    out: Floats,
+) -> None:
+    """Fill the ``columns`` of ``out`` (stages, scenarios, entities) with fresh independent noise.
+
+    Every stage has its own sampling method; stages of one noise group and method have the same noise. Methods that
+    spread their points spread them over all ``n_scenarios`` of the iteration.
+    """
+    made: dict[tuple[int, str], int] = {}
+    for t, group in enumerate(noise_groups(stages).tolist()):
+        method = stages[t].sampling_method
+        source = made.setdefault((group, method), t)
+        if source == t:
+            draw_points(method, Draw(seed, iteration, group, _first(scenarios), n_scenarios), columns, out[t])
+        else:
+            out[t][:, columns] = out[source][:, columns]
 
 
 @dataclass(frozen=True, eq=False)
 class ForwardSampler:
-    """Draws η (scenarios, stages, entities) for an iteration; iteration 0 is a simulation.
+    """Draws η for trajectories 0 to ``n_scenarios`` - 1 of an iteration; iteration 0 is a simulation.
 
-    ``schemes`` names the scheme of a class, ``in_sample`` where missing. ``seed`` (``scenario_source.seed``) is for
-    ``out_of_sample``, ``external`` for the classes of that scheme.
+    ``source`` names the scheme of each class and the seed of fresh noise. ``external`` and ``windows`` are needed for
+    the classes whose scheme they are. ``tree_entities`` are those of the tree, if they are others than ``entities``.
     """
 
     tree: OpeningTree
     tree_seed: int
     stages: Sequence[Stage]
     entities: NoiseEntities
-    schemes: Mapping[EntityClass, str] = field(default_factory=dict)
-    seed: int | None = None
+    source: ScenarioSource
+    n_scenarios: int
     correlator: Correlator | None = None
     external: Mapping[EntityClass, ExternalScenarios] = field(default_factory=dict)
+    windows: HistoricalWindows | None = None
+    tree_entities: NoiseEntities | None = None
 
     def __post_init__(self) -> None:
-        for name, scheme in self.schemes.items():
-            if scheme == "historical":
-                raise _refused(name, scheme, "is not available yet", "use in_sample or out_of_sample")
-            if scheme not in ("in_sample", "out_of_sample", "external"):
-                raise _refused(name, scheme, "is no scheme", "use in_sample, out_of_sample or external")
-            if scheme == "out_of_sample" and self.seed is None:
-                raise _refused(name, scheme, "needs a seed", "set scenario_source.seed")
-            if scheme == "external" and name not in self.external:
-                raise _refused(
-                    name, scheme, "needs scenarios", f"give scenarios/external_{name}_scenarios.parquet"
-                )
-
-    def scheme(self, entity_class: EntityClass) -> str:
-        return self.schemes.get(entity_class, "in_sample")
-
-    def sample(self, iteration: int, scenarios: range) -> NDArray[np.float64]:
-        """η of these scenarios, which are numbered over all ranks."""
-        used = {self.scheme(name) for name in ENTITY_CLASSES}
-        out = np.empty((len(scenarios), len(self.stages), self.entities.n_entities))
-        if "in_sample" in used:
-            openings = draw_openings(self.tree_seed, iteration, scenarios, self.tree.layout.n_openings)
-            for t in range(len(self.stages)):
-                out[:, t] = self.tree.stage(t)[openings[:, t]]
-        if "out_of_sample" in used:
-            # All classes from one draw: drawn apart from equal seeds, the first load would follow the first hydro.
-            fresh = draw_noise(
-                self.seed or 0, iteration, scenarios, self.stages, self.entities.n_entities, self.correlator
-            )
-            for name in ENTITY_CLASSES:
-                if self.scheme(name) == "out_of_sample":
-                    out[..., self.entities.columns(name)] = fresh[..., self.entities.columns(name)]
         for name in ENTITY_CLASSES:
-            if self.scheme(name) == "external":
-                out[..., self.entities.columns(name)] = self.external[name].sample(iteration, scenarios)
-        return out
+            scheme = self.scheme(name)
+            if scheme == "out_of_sample" and self.source.seed is None:
+                raise _refused(name, scheme, "needs a seed", "set scenario_source.seed")
+            if scheme == "external" and name not in self.external and self._has_noise(name):
+                file = f"scenarios/external_{name}_scenarios.parquet"
+                raise _refused(name, scheme, "needs scenarios", f"give {file}")
+            if scheme == "historical" and name != "inflow":
+                raise _refused(
+                    name, scheme, "is for inflows only", "use in_sample, out_of_sample or external"
+                )
+            if scheme == "historical" and self.windows is None:
+                raise _refused(name, scheme, "needs a history", "give scenarios/inflow_history.parquet")
+
+    def scheme(self, entity_class: EntityClass) -> Scheme:
+        scheme: Scheme = getattr(self.source, entity_class)
+        return scheme
+
+    def _has_noise(self, entity_class: EntityClass) -> bool:
+        columns = self.entities.columns(entity_class)
+        return bool(columns.stop > columns.start)
+
+    def sample(self, iteration: int, scenarios: range) -> Floats:
+        """η (scenarios, stages, entities) of these scenarios, which are numbered over all ranks.
+
+        The noise of a stage is contiguous in memory.
+        """
+        first, n_stages = _first(scenarios), len(self.stages)
+        if not 0 <= first <= first + len(scenarios) <= self.n_scenarios:
+            raise ValueError(f"{scenarios} are not all among the {self.n_scenarios} scenarios")
+        out = np.empty((n_stages, len(scenarios), self.entities.n_entities))
+        self._draw_fresh(iteration, scenarios, out)
+        self._copy_openings(iteration, scenarios, out)
+        for name in ENTITY_CLASSES:
+            columns = self.entities.columns(name)
+            if self.scheme(name) == "external" and self._has_noise(name):
+                out[..., columns] = self.external[name].sample(iteration, scenarios)
+            elif self.scheme(name) == "historical" and self.windows is not None:
+                out[..., columns] = self.windows.sample(iteration, scenarios)
+        return out.transpose(1, 0, 2)
+
+    def _draw_fresh(self, iteration: int, scenarios: range, out: Floats) -> None:
+        names = [name for name in ENTITY_CLASSES if self.scheme(name) == "out_of_sample"]
+        for name in names:
+            seed = class_seed(abs(self.source.seed or 0), name)
+            columns = self.entities.columns(name)
+            draw_noise(seed, iteration, scenarios, self.n_scenarios, self.stages, columns, out)
+        if names and self.correlator is not None:
+            for t in range(len(self.stages)):
+                self.correlator.apply(t, out[t], names)
+
+    def _copy_openings(self, iteration: int, scenarios: range, out: Floats) -> None:
+        names = [name for name in ENTITY_CLASSES if self.scheme(name) == "in_sample"]
+        if not names:
+            return
+        there = self.tree_entities or self.entities
+        counts = self.tree.layout.n_openings
+        openings = draw_openings(self.tree_seed, iteration, scenarios, counts, self.tree.all_weights())
+        for t in range(len(self.stages)):
+            rows = self.tree.stage(t)[openings[:, t]]
+            for name in names:
+                out[t][:, self.entities.columns(name)] = rows[:, there.columns(name)]
 
 
 def _first(scenarios: range) -> int:

@@ -1,7 +1,8 @@
 """Which stages share their noise.
 
-Stages with the same season that start in the same year form a *noise group*: the weeks of a month, say, which
-follow one monthly inflow model. Where such stages follow one another in the tree, they have the same noise.
+Stages in the same occurrence of a season form a *noise group*: the weeks of a month, say, which follow one monthly
+inflow model. A week of January that starts in December belongs to the January that follows. Where such stages follow
+one another in the tree, they have the same noise.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ __all__ = ["noise_groups", "noise_sources"]
 
 
 def noise_groups(stages: Sequence[Stage]) -> NDArray[np.uint32]:
-    """A number per stage, equal where season and start year are; numbered by first appearance.
+    """A number per stage, equal where the occurrence of the season is; numbered by first appearance.
 
     A stage without a season is a group of its own.
     """
     known: dict[tuple[int, int], int] = {}
     groups, following = [], 0
     for stage in stages:
-        key = None if stage.season_id is None else (stage.season_id, stage.start_date.year)
+        year = stage.start_date.year if stage.season_year is None else stage.season_year
+        key = None if stage.season_id is None else (stage.season_id, year)
         if key is not None and key in known:
             groups.append(known[key])
             continue
@@ -40,11 +42,14 @@ def noise_sources(stages: Sequence[Stage]) -> NDArray[np.int64]:
 
     A stage copies when it follows a stage of its noise group. With fewer openings than there it takes the first
     of them; with more there is nothing to copy for some, so it has noise of its own, as do those that follow it.
+    Openings that stand for clusters of a sample are copied all or not at all.
     """
     groups = noise_groups(stages)
     sources = np.arange(len(stages), dtype=np.int64)
     for stage in range(1, len(stages)):
         source = sources[stage - 1]
-        if groups[stage] == groups[stage - 1] and stages[stage].n_openings <= stages[source].n_openings:
+        wanted, there = stages[stage].n_openings, stages[source].n_openings
+        is_enough = wanted == there if stages[source].sampling_method == "selective" else wanted <= there
+        if groups[stage] == groups[stage - 1] and is_enough:
             sources[stage] = source
     return sources

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.core.horizon import Stage
+from cobre.core.horizon import PreStudyStage, SeasonDefinitions, Stage
 from cobre.core.scenarios import AnnualComponent, InflowStatistics, LagCoefficients
 from cobre.errors import ValidationError
+from cobre.stochastic.fitting.calendar import Level, level_of, levels_of
 
 __all__ = ["StatisticTable", "annual_shares", "standardised_coefficients"]
 
@@ -19,10 +20,13 @@ __all__ = ["StatisticTable", "annual_shares", "standardised_coefficients"]
 class StatisticTable:
     """Mean and deviation by stage id, before the study too, and by season; zeros where there is no row.
 
-    ``mean``, ``std`` and ``has_row`` are (stage ids, hydros); the first stage id is ``first_id``.
+    ``mean``, ``std`` and ``has_row`` are (stage ids, hydros); the first stage id is ``first_id``. ``before`` are the
+    stages before the study whose season is known.
     """
 
     stages: tuple[Stage, ...]
+    before: tuple[PreStudyStage, ...]
+    levels: tuple[Level, ...]
     first_id: int
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
@@ -30,7 +34,14 @@ class StatisticTable:
     by_season: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]]
 
     @classmethod
-    def of(cls, stages: Sequence[Stage], n_hydros: int, rows: InflowStatistics) -> StatisticTable:
+    def of(
+        cls,
+        stages: Sequence[Stage],
+        n_hydros: int,
+        rows: InflowStatistics,
+        seasons: SeasonDefinitions | None = None,
+        before: Sequence[PreStudyStage] = (),
+    ) -> StatisticTable:
         """The table of these rows; rows of ids that are neither of the study nor before it are refused."""
         check = _Rows("inflow_seasonal_stats", rows.hydro, rows.stage_id)
         check.check_references(stages, n_hydros)
@@ -56,26 +67,57 @@ class StatisticTable:
                     np.where(has_row[i], mean[i], later[0]),
                     np.where(has_row[i], std[i], later[1]),
                 )
-        return cls(tuple(stages), first_id, mean, std, has_row, by_season)
+        levels = () if seasons is None else levels_of(seasons)
+        return cls(tuple(stages), tuple(before), levels, first_id, mean, std, has_row, by_season)
 
     def of_stage(self, stage_id: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and deviation (hydros) of a stage of the study."""
         return self.mean[stage_id - self.first_id], self.std[stage_id - self.first_id]
 
     def at_lag(self, stage_id: int, lag: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and deviation (hydros) of the stage ``lag`` before: its own rows, else those of its season."""
-        mean, std = np.zeros(self.mean.shape[1]), np.zeros(self.mean.shape[1])
-        first_season = self.stages[0].season_id
-        if first_season is not None:
-            season = (stage_id - lag + first_season) % len(self.by_season)
-            mean, std = self.by_season.get(season, (mean, std))
+        """Mean and deviation (hydros) of what lag ``lag`` of a stage stands for.
+
+        Those of the stage that many ids before, if it has rows; else those of the season that many before. Where that
+        stage has a season of another level, a month before a quarter, only the season counts. If no stage has that
+        season, the seasons of the study are taken for a whole cycle.
+        """
+        nothing = (np.zeros(self.mean.shape[1]), np.zeros(self.mean.shape[1]))
+        season, is_other_level = self._season_at_lag(stage_id, lag)
+        mean, std = nothing if season is None else self.by_season.get(season, nothing)
         i = stage_id - lag - self.first_id
-        if 0 <= i < len(self.mean):
+        if 0 <= i < len(self.mean) and not is_other_level:
             mean, std = (
                 np.where(self.has_row[i], self.mean[i], mean),
                 np.where(self.has_row[i], self.std[i], std),
             )
         return mean, std
+
+    def _season_at_lag(self, stage_id: int, lag: int) -> tuple[int | None, bool]:
+        """The season ``lag`` before a stage, and whether the stage that many ids before is of another level."""
+        first = self.stages[0]
+        in_study = len({stage.season_id for stage in self.stages} - {None})
+        counted = None if first.season_id is None else (stage_id - lag + first.season_id) % in_study
+        if not self.levels:
+            return counted, False
+        periods: list[Stage | PreStudyStage] = [*self.before, *self.stages]
+        seasons = {stage.id: stage.season_id for stage in periods}
+        mine = level_of(self.levels, seasons[stage_id])
+        other_id = stage_id - lag
+        other = level_of(self.levels, seasons.get(other_id, first.season_id))
+        if mine is not None and other is not mine:
+            return _back(mine, seasons[stage_id], lag), True
+        if other_id >= first.id:
+            return seasons[other_id], False
+        season = _back(other, first.season_id, first.id - other_id)
+        return (season if season in self.by_season or len(self.levels) > 1 else counted), False
+
+
+def _back(level: Level | None, season_id: int | None, steps: int) -> int | None:
+    """The season that comes ``steps`` before another one of its level."""
+    position = None if level is None else level.position(season_id)
+    if level is None or position is None:
+        return None
+    return level.season_ids[(position - steps) % level.n_seasons]
 
 
 def standardised_coefficients(
@@ -165,7 +207,8 @@ class _Rows:
     def check_references(self, stages: Sequence[Stage], n_hydros: int) -> None:
         unknown = (self.hydro < 0) | (self.hydro >= n_hydros)
         self.refuse(unknown, "there is no such hydro", "use ids of hydros.json", "MissingReference")
-        unknown = (self.stage_id >= 0) & ~np.isin(self.stage_id, [stage.id for stage in stages])
+        ids = [stage.id for stage in stages]
+        unknown = (self.stage_id >= min(ids, default=0)) & ~np.isin(self.stage_id, ids)
         self.refuse(unknown, "there is no such stage", "use ids of stages.json", "MissingReference")
 
     def check_unique(self) -> None:

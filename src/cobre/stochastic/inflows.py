@@ -8,7 +8,8 @@ residual to total standard deviation::
                                       base = μ_t - Σ ψₗ μ_{t-l}
 
 The statistics of "t - l" are those of the stage id ``t - l`` if there is a row for it, before the study too.
-Failing that, those of a study stage of the season that comes l before; failing that, zeros.
+Failing that, those of the first stage of the season that comes l before; failing that, zeros. Where a stage follows
+stages of shorter seasons, a quarter after months, they are those of the quarter that comes l before.
 
 PAR(p)-A adds the mean A of the last twelve inflows: ψ̂ = ψ* s_t / s_A, of which every lag 1..12 gets a twelfth.
 
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.core.horizon import Stage
+from cobre.core.horizon import PreStudyStage, SeasonDefinitions, Stage
 from cobre.core.scenarios import AnnualComponent, InflowStatistics, LagCoefficients
 from cobre.stochastic.inflow_rows import StatisticTable, annual_shares, standardised_coefficients
 
@@ -56,9 +57,14 @@ class InflowModel:
         statistics: InflowStatistics,
         coefficients: LagCoefficients | None = None,
         annual: AnnualComponent | None = None,
+        seasons: SeasonDefinitions | None = None,
+        before: Sequence[PreStudyStage] = (),
     ) -> InflowModel:
-        """The model of these rows. A hydro and stage without statistics has no inflow."""
-        table = StatisticTable.of(stages, n_hydros, statistics)
+        """The model of these rows. A hydro and stage without statistics has no inflow.
+
+        ``seasons`` and the stages ``before`` the study tell which statistics belong to a lag.
+        """
+        table = StatisticTable.of(stages, n_hydros, statistics, seasons, before)
         phi, ratio = np.zeros((len(stages), 0, n_hydros)), np.ones((len(stages), n_hydros))
         if coefficients is not None:
             phi, ratio = standardised_coefficients(table, coefficients)

@@ -4,7 +4,8 @@ A lag is the mean inflow of one *period* of the seasonal calendar: a month in a 
 one, a season in a custom one. Where every stage is one whole period, each stage shifts the lags: its inflow z becomes
 lag 1, lag 1 becomes lag 2. Where a period has several stages (the weeks of a month), the lags stand still until the
 last of them, and then lag 1 becomes the mean of the period, weighted by days; what has been gathered of it so far is
-kept in one more component, the *accumulator*, behind the lags.
+kept in one more component, the *accumulator*, behind the lags. Where months are followed by quarters, more components
+gather the means of quarters, and become the lags before the first quarterly stage.
 
 So every outgoing component is an incoming one, or none, plus a weight times z::
 
@@ -17,6 +18,7 @@ incoming lag l - 1, in every stage.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,24 +26,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.horizon import SeasonDefinitions, Stage
-from cobre.stochastic.periods import WHOLE_PERIOD, Share, period_shares
+from cobre.stochastic.lag_components import ComponentRows, Start, rows_of
+from cobre.stochastic.lag_tracks import tracks_of
+from cobre.stochastic.past import PastRecord
+from cobre.stochastic.periods import Period, StageCalendar
 
 __all__ = ["LagTransition"]
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LagTransition:
     """The map of every stage: ``source`` (stages, components) and ``weight`` (stages, components).
 
-    Components are lags 1..n_lags, then the accumulator if ``has_accumulator``. ``observed_weight`` is the share of
-    the first period that was observed before the study.
+    Where some hydros were observed on more days of the first period than others, ``weight`` is (stages, components,
+    hydros). Components are lags 1..n_lags, then those that gather means of periods. ``names`` are unique.
     """
 
     n_lags: int
-    has_accumulator: bool
+    names: tuple[str, ...]
     source: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    observed_weight: float = 0.0
+    weight: Floats
+    starts: tuple[Start | None, ...]
+    """How each component starts; None: from nothing, or for a lag from the period that it stands for."""
+    windows: tuple[tuple[dt.date, dt.date], ...] = ()
+    """The days that lags 1, 2, ... stand for at the start, where a calendar tells."""
 
     @classmethod
     def build(
@@ -50,37 +60,33 @@ class LagTransition:
         n_lags: int,
         seasons: SeasonDefinitions | None = None,
         *,
-        observed_days: int = 0,
+        past: PastRecord | None = None,
+        psi: Floats | None = None,
     ) -> LagTransition:
         """The map for these stages. Without ``seasons`` every stage is a period of its own.
 
-        ``observed_days`` of the first period lie before the study and are known for every hydro (the
-        ``recent_observations``). Other days before the study do not count in the mean.
+        Days of the first period before the study count in its mean if ``past`` knows them, else they do not. ``psi``
+        (stages, lags, hydros) tells which stages and hydros read which lags; without it all read all.
         """
         if n_lags == 0 or seasons is None:
-            return cls._of(n_lags, [WHOLE_PERIOD] * len(stages))
-        shares = period_shares(stages, seasons, observed_days)
-        first_period = next(t for t, share in enumerate(shares) if share.is_last) + 1
-        observed = 1.0 - sum(share.weight for share in shares[:first_period]) if observed_days else 0.0
-        return cls._of(n_lags, shares, observed)
+            return cls._of(ComponentRows.plain(len(stages), n_lags), ())
+        calendar = StageCalendar.for_lags(stages, seasons)
+        level, first = calendar.levels[calendar.level[0]], calendar.period[0].number
+        past = PastRecord(np.empty((0, 0))) if past is None else past
+        periods = [Period.of(level, first - lag) for lag in range(1, max(n_lags, len(past.lags)) + 1)]
+        windows = tuple((period.start, period.end) for period in periods)
+        orders, is_lagged = [n_lags] * len(stages), np.ones(past.n_hydros, dtype=bool)
+        if psi is not None:
+            lags = np.arange(1, n_lags + 1)
+            orders = [int((lags * (rows != 0.0).any(axis=1)).max()) for rows in psi]
+            is_lagged = (psi != 0.0).any(axis=(0, 1))
+        known = past.dated(windows)
+        tracks = tracks_of(calendar, orders, known, is_lagged)
+        return cls._of(rows_of(calendar, tracks, n_lags, known, is_lagged), windows)
 
     @classmethod
-    def _of(cls, n_lags: int, shares: Sequence[Share], observed: float = 0.0) -> LagTransition:
-        has_accumulator = any(share != WHOLE_PERIOD for share in shares)
-        n_components = n_lags + has_accumulator
-        source = np.full((len(shares), n_components), -1, dtype=np.int64)
-        weight = np.zeros((len(shares), n_components))
-        for t, share in enumerate(shares if n_lags else ()):
-            if not share.is_last:
-                source[t] = np.arange(n_components)
-                weight[t, n_lags] = share.weight
-                continue
-            source[t, 1:n_lags] = np.arange(n_lags - 1)
-            weight[t, 0] = share.weight
-            if has_accumulator:
-                source[t, 0] = n_lags
-                weight[t, n_lags] = share.spill
-        return cls(n_lags, has_accumulator, source, weight, observed)
+    def _of(cls, rows: ComponentRows, windows: tuple[tuple[dt.date, dt.date], ...]) -> LagTransition:
+        return cls(rows.n_lags, rows.names, rows.source, rows.weight, rows.starts, windows)
 
     @property
     def n_components(self) -> int:
@@ -89,32 +95,28 @@ class LagTransition:
     @property
     def is_plain_shift(self) -> bool:
         """Whether outgoing lag 1 is z and outgoing lag l incoming lag l - 1, in every stage."""
-        return not self.has_accumulator
+        plain = ComponentRows.plain(len(self.source), self.n_lags)
+        return np.array_equal(self.source, plain.source) and np.array_equal(self.weight, plain.weight)
 
-    def advance(
-        self, stage: int, components: NDArray[np.float64], inflow_m3s: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def advance(self, stage: int, components: Floats, inflow_m3s: Floats) -> Floats:
         """The outgoing components (..., components, hydros) of incoming ones and of inflows (..., hydros)."""
         rows = np.broadcast_shapes(components.shape[:-2], inflow_m3s.shape[:-1])
         outgoing = np.zeros((*rows, self.n_components, inflow_m3s.shape[-1]))
         for k in range(self.n_components):
             if self.source[stage, k] >= 0:
                 outgoing[..., k, :] = components[..., self.source[stage, k], :]
-            if self.weight[stage, k] != 0.0:
+            if np.any(self.weight[stage, k] != 0.0):
                 outgoing[..., k, :] += self.weight[stage, k] * inflow_m3s
         return outgoing
 
-    def initial(
-        self, past_inflows_m3s: NDArray[np.float64], observed_m3s: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
-        """The components (components, hydros) at the start.
-
-        ``past_inflows_m3s`` is (any number, hydros), most recent first; what it lacks is 0. ``observed_m3s`` (hydros)
-        is the mean over the observed days of the first period.
-        """
-        start = np.zeros((self.n_components, past_inflows_m3s.shape[-1]))
-        given = min(self.n_lags, len(past_inflows_m3s))
-        start[:given] = past_inflows_m3s[:given]
-        if self.has_accumulator and observed_m3s is not None:
-            start[self.n_lags] = self.observed_weight * observed_m3s
+    def initial(self, past: PastRecord) -> Floats:
+        """The components (components, hydros) at the start; inflows that ``past`` does not know count as 0."""
+        known = past.dated(self.windows)
+        start = np.zeros((self.n_components, past.n_hydros))
+        for k in range(self.n_components):
+            window = self.starts[k]
+            if window is not None:
+                start[k] = window.factor * known.mean(window.begin, window.end)
+            elif k < self.n_lags:
+                start[k] = past.lag(k + 1)
         return start

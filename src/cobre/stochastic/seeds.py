@@ -5,6 +5,7 @@
 ``stage_seed``            u64 base, u32 stage id
 ``forward_seed``          u64 base, u32 iteration, u32 scenario, u32 stage index
 ``grouped_forward_seed``  byte 1, u64 seed, u32 iteration, u32 scenario, u32 noise group
+``class_seed``            byte 2, u64 seed, name of the class in ASCII
 ========================  ===========================================================================
 
 Iterations count from 1; a simulation uses iteration 0. ``base`` is the ``tree_seed`` of the study, which is taken
@@ -17,8 +18,10 @@ without its sign.
 from __future__ import annotations
 
 from cobre._native import noise
+from cobre.core.scenarios import EntityClass
 
 __all__ = [
+    "class_seed",
     "external_scenario",
     "forward_seed",
     "grouped_forward_seed",
@@ -50,6 +53,11 @@ def forward_seed(base: int, iteration: int, scenario: int, stage: int) -> int:
 def grouped_forward_seed(seed: int, iteration: int, scenario: int, group: int) -> int:
     """Where the fresh noise of a trajectory starts, for all stages of a noise group."""
     return noise.grouped_forward_seed(seed, iteration, scenario, group)
+
+
+def class_seed(seed: int, entity_class: EntityClass) -> int:
+    """The seed of fresh noise for one class of entities; inflows use the seed as it is."""
+    return seed if entity_class == "inflow" else noise.class_seed(seed, entity_class)
 
 
 def external_scenario(iteration: int, scenario: int, n_scenarios: int) -> int:

@@ -13,62 +13,67 @@ What a stage gets depends on the seed, its id and its noise group alone, so any 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre._native import noise
 from cobre.core.horizon import Stage
-from cobre.core.scenarios import GivenOpenings
 from cobre.errors import ValidationError
 from cobre.stochastic.correlations import Correlator
 from cobre.stochastic.groups import noise_sources
+from cobre.stochastic.historical import HistoricalWindows
+from cobre.stochastic.methods import POINT_METHODS
+from cobre.stochastic.openings import OpeningMaker
 
-__all__ = ["SAMPLING_METHODS", "OpeningTree", "TreeLayout", "generate_tree", "tree_from_rows"]
+__all__ = ["SAMPLING_METHODS", "OpeningTree", "TreeLayout", "generate_tree"]
 
-_SAMPLERS: dict[str, Callable[[int, int, NDArray[np.float64]], None]] = {
-    "saa": noise.sample_saa,
-    "lhs": noise.sample_lhs,
-}
+Floats = NDArray[np.float64]
 
-SAMPLING_METHODS = tuple(_SAMPLERS)
-"""What a stage's ``sampling_method`` may be: independent draws, or a Latin hypercube per stage."""
-
-_FILE = "scenarios/noise_openings.parquet"
-_WITHOUT_A_GENERATOR = {
-    "qmc_sobol": "Sobol points are not available yet",
-    "qmc_halton": "Halton points are not available yet",
-    "selective": "selective sampling takes its openings from a given tree",
-    "historical_residuals": "residuals of the history are not available yet",
-}
+SAMPLING_METHODS = (*POINT_METHODS, "selective", "historical_residuals")
+"""What a stage's ``sampling_method`` may be."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeLayout:
-    """Where a stage lies in the flat array: ``offsets[t] : offsets[t + 1]``, ``n_openings[t]`` rows."""
+    """Where a stage lies in the flat array: ``offsets[t] : offsets[t + 1]``, ``n_openings[t]`` rows.
+
+    Behind the noise of all stages come the probabilities of the openings of those stages whose openings are not equally
+    likely: ``weight_offsets[t] : weight_offsets[t + 1]``, empty for the other stages.
+    """
 
     n_openings: NDArray[np.uint32]
     n_entities: int
     offsets: NDArray[np.int64]
+    weight_offsets: NDArray[np.int64]
 
     @classmethod
-    def of(cls, stages: Sequence[Stage], n_entities: int) -> TreeLayout:
-        """The layout for these stages, each with its number of openings."""
+    def of(cls, stages: Sequence[Stage], n_entities: int, *, is_given: bool = False) -> TreeLayout:
+        """The layout for these stages, each with its number of openings; those of a given tree are equally likely."""
         openings = np.array([stage.n_openings for stage in stages], dtype=np.uint32)
         offsets = np.zeros(len(stages) + 1, dtype=np.int64)
         np.cumsum(openings.astype(np.int64) * n_entities, out=offsets[1:])
-        return cls(openings, n_entities, offsets)
+        weights = np.zeros(len(stages), dtype=np.int64)
+        if n_entities and not is_given:
+            sources = noise_sources(stages).tolist()
+            weights[:] = [stages[source].sampling_method == "selective" for source in sources]
+        weight_offsets = np.concatenate(([0], np.cumsum(weights * openings))) + offsets[-1]
+        return cls(openings, n_entities, offsets, weight_offsets)
 
     @property
     def n_stages(self) -> int:
         return len(self.n_openings)
 
     @property
+    def has_weights(self) -> bool:
+        """Whether the openings of some stage are not equally likely."""
+        return bool(self.weight_offsets[-1] > self.weight_offsets[0])
+
+    @property
     def size(self) -> int:
         """How many float64 numbers the tree has."""
-        return int(self.offsets[-1])
+        return int(self.weight_offsets[-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +81,7 @@ class OpeningTree:
     """Noise by stage, opening and entity. ``values`` is the flat array, which the tree does not own."""
 
     layout: TreeLayout
-    values: NDArray[np.float64]
+    values: Floats
 
     def __post_init__(self) -> None:
         if self.values.shape != (self.layout.size,) or self.values.dtype != np.float64:
@@ -85,10 +90,20 @@ class OpeningTree:
                 f"not {self.values.dtype} of shape {self.values.shape}"
             )
 
-    def stage(self, stage: int) -> NDArray[np.float64]:
+    def stage(self, stage: int) -> Floats:
         """The openings of the stage at this index: a view of shape (openings, entities)."""
         first, last = self.layout.offsets[stage], self.layout.offsets[stage + 1]
         return self.values[first:last].reshape(int(self.layout.n_openings[stage]), self.layout.n_entities)
+
+    def weights(self, stage: int) -> Floats | None:
+        """The probabilities of the openings of the stage at this index, a view; None where they are all equal."""
+        first, last = self.layout.weight_offsets[stage], self.layout.weight_offsets[stage + 1]
+        return self.values[first:last] if last > first else None
+
+    def all_weights(self) -> dict[int, Floats]:
+        """The probabilities of openings by stage index, of those stages where they are not all equal."""
+        found = {t: self.weights(t) for t in range(self.layout.n_stages)}
+        return {t: weights for t, weights in found.items() if weights is not None}
 
 
 def generate_tree(
@@ -97,109 +112,34 @@ def generate_tree(
     n_entities: int,
     correlator: Correlator | None = None,
     *,
-    out: NDArray[np.float64] | None = None,
+    windows: HistoricalWindows | None = None,
+    out: Floats | None = None,
     block: range | None = None,
 ) -> OpeningTree:
     """The tree of a study; with ``block`` only those stages of ``out`` are written.
 
-    ``seed`` is the study's ``tree_seed``. ``out`` is a flat, contiguous array of `TreeLayout.size` numbers; without
-    it one is allocated.
+    ``seed`` is the study's ``tree_seed``. ``windows`` are for stages with ``historical_residuals``. ``out`` is a flat,
+    contiguous array of `TreeLayout.size` numbers; without it one is allocated.
     """
-    _check_stages(stages)
+    _check_stages(stages, windows)
     layout = TreeLayout.of(stages, n_entities)
     tree = OpeningTree(layout, np.empty(layout.size) if out is None else out)
     sources = noise_sources(stages)
-    made: tuple[int, NDArray[np.float64]] = (-1, np.empty((0, 0)))
+    maker = OpeningMaker(abs(seed), stages, n_entities, correlator, windows)
+    made: tuple[int, Floats, Floats | None] = (-1, np.empty((0, n_entities)), None)
     for index in range(len(stages)) if block is None else block:
-        target, source = tree.stage(index), int(sources[index])
-        if made[0] == source:
-            target[:] = made[1][: len(target)]
-            continue
-        origin = stages[source]
-        # A source before the block is made again: whoever owns it may not have written it yet.
-        rows = target if source == index else np.empty((origin.n_openings, n_entities))
-        _SAMPLERS[origin.sampling_method](abs(seed), origin.id, rows)
-        if correlator is not None:
-            correlator.apply(source, rows)
-        if source != index:
-            target[:] = rows[: len(target)]
-        made = (source, rows)
+        source = int(sources[index])
+        if made[0] != source:
+            # A source before the block is made again: whoever owns it may not have written it yet.
+            made = (source, *maker.make(source))
+        target, weights = tree.stage(index), tree.weights(index)
+        target[:] = made[1][: len(target)]
+        if weights is not None:
+            weights[:] = made[2]
     return tree
 
 
-def tree_from_rows(
-    given: GivenOpenings, stages: Sequence[Stage], n_entities: int, *, out: NDArray[np.float64] | None = None
-) -> OpeningTree:
-    """The tree a study brings along (``noise_openings``), rows in any order.
-
-    Every stage, opening and entity must be there exactly once. The values are used as they are: they are
-    correlated already, and stages share no noise.
-    """
-    layout = TreeLayout.of(stages, n_entities)
-    places = _checked_places(given, stages, layout)
-    tree = OpeningTree(layout, np.empty(layout.size) if out is None else out)
-    tree.values[places] = given.value
-    return tree
-
-
-def _checked_places(given: GivenOpenings, stages: Sequence[Stage], layout: TreeLayout) -> NDArray[np.int64]:
-    """Where in the flat array each row goes."""
-
-    def refuse(wrong: NDArray[np.bool_], kind: str, what: str, fix: str) -> None:
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            stage = int(given.stage[row])
-            stage_id = stages[stage].id if 0 <= stage < len(stages) else stage
-            opening, entity = int(given.opening[row]), int(given.entity[row])
-            raise ValidationError(
-                f"noise_openings, stage {stage_id}, opening {opening}, entity {entity}: {what}",
-                kind=kind,
-                context={
-                    "file": _FILE,
-                    "stage_id": stage_id,
-                    "opening_index": opening,
-                    "entity_index": entity,
-                },
-                suggestion=fix,
-            )
-
-    refuse(
-        (given.stage < 0) | (given.stage >= len(stages)),
-        "MissingReference",
-        "there is no such stage",
-        "use ids of stages.json",
-    )
-    refuse(
-        (given.opening < 0) | (given.opening >= layout.n_openings[given.stage]),
-        "OutOfRange",
-        "the stage has no such opening",
-        "count openings from 0 and give as many as num_scenarios of the stage",
-    )
-    refuse(
-        (given.entity < 0) | (given.entity >= layout.n_entities),
-        "OutOfRange",
-        f"only {layout.n_entities} entities have noise",
-        "count hydros by id, then buses with std_mw > 0 by id, then non-controllable sources with statistics by id",
-    )
-    refuse(~np.isfinite(given.value), "OutOfRange", "the value is not finite", "give a finite number")
-    places = layout.offsets[given.stage] + given.opening * layout.n_entities + given.entity
-    count = np.bincount(places, minlength=layout.size)
-    refuse(count[places] > 1, "DuplicateId", "there is more than one value", "keep one of the rows")
-    missing = np.flatnonzero(count == 0)
-    if len(missing):
-        stage = int(np.searchsorted(layout.offsets, missing[0], side="right")) - 1
-        opening, entity = divmod(int(missing[0] - layout.offsets[stage]), layout.n_entities)
-        raise ValidationError(
-            f"noise_openings has no value for stage {stages[stage].id}, opening {opening}, entity {entity}; "
-            f"{len(missing)} of {layout.size} values are missing",
-            kind="CoverageMismatch",
-            context={"file": _FILE, "stage_id": stages[stage].id, "missing": len(missing)},
-            suggestion="give every stage, opening and entity once",
-        )
-    return places
-
-
-def _check_stages(stages: Sequence[Stage]) -> None:
+def _check_stages(stages: Sequence[Stage], windows: HistoricalWindows | None) -> None:
     for stage in stages:
         if stage.n_openings < 1:
             raise ValidationError(
@@ -209,14 +149,17 @@ def _check_stages(stages: Sequence[Stage]) -> None:
                 suggestion="set num_scenarios to 1 or more",
             )
         method = stage.sampling_method
-        if method in _SAMPLERS:
-            continue
-        reason = _WITHOUT_A_GENERATOR.get(method)
-        raise ValidationError(
-            f"stage {stage.id} has the sampling method {method!r}: {reason or 'there is none of that name'}",
-            kind="IncompatibleSettings" if reason else "InvalidEnum",
-            context={"stage_id": stage.id, "sampling_method": method},
-            suggestion="give the openings in scenarios/noise_openings.parquet"
-            if reason
-            else f"use {' or '.join(SAMPLING_METHODS)}",
-        )
+        if method not in SAMPLING_METHODS:
+            raise ValidationError(
+                f"stage {stage.id} has the sampling method {method!r}: there is none of that name",
+                kind="InvalidEnum",
+                context={"stage_id": stage.id, "sampling_method": method},
+                suggestion=f"use {', '.join(SAMPLING_METHODS)}",
+            )
+        if method == "historical_residuals" and windows is None:
+            raise ValidationError(
+                f"stage {stage.id} has the sampling method {method!r}, but there is no inflow history",
+                kind="MissingFile",
+                context={"stage_id": stage.id, "sampling_method": method},
+                suggestion="give scenarios/inflow_history.parquet, or the openings in scenarios/noise_openings.parquet",
+            )

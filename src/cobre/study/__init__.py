@@ -6,11 +6,13 @@ from cobre._lazy import TYPE_CHECKING, lazy_names
 
 if TYPE_CHECKING:
     from cobre.core.case import Case
+    from cobre.io.fitted import FitResult
     from cobre.sddp.events import ProgressEvent
     from cobre.sddp.policy import Policy
     from cobre.sddp.result import TrainingResult, WorkerInfo
     from cobre.study.asynchronous import simulate_async, train_async
     from cobre.study.cases import CaseLoader, configured, load_case, load_with_report, validate
+    from cobre.study.fitting import fit
     from cobre.study.output import POLICY_FOLDER
     from cobre.study.ranks import COLLECTIVE_TIMEOUT_S, on_first_rank
     from cobre.study.results import Results, SimulationResult, load_results, read_results
@@ -24,6 +26,7 @@ __all__ = [
     "POLICY_FOLDER",
     "Case",
     "CaseLoader",
+    "FitResult",
     "Policy",
     "ProgressEvent",
     "Results",
@@ -33,6 +36,7 @@ __all__ = [
     "TrainingResult",
     "WorkerInfo",
     "configured",
+    "fit",
     "idle_workers",
     "load_case",
     "load_results",
@@ -50,11 +54,13 @@ __all__ = [
 
 _HOMES = {
     "cobre.core.case": ("Case",),
+    "cobre.io.fitted": ("FitResult",),
     "cobre.sddp.events": ("ProgressEvent",),
     "cobre.sddp.policy": ("Policy",),
     "cobre.sddp.result": ("TrainingResult", "WorkerInfo"),
     "cobre.study.asynchronous": ("simulate_async", "train_async"),
     "cobre.study.cases": ("CaseLoader", "configured", "load_case", "load_with_report", "validate"),
+    "cobre.study.fitting": ("fit",),
     "cobre.study.output": ("POLICY_FOLDER",),
     "cobre.study.ranks": ("COLLECTIVE_TIMEOUT_S", "on_first_rank"),
     "cobre.study.results": ("Results", "SimulationResult", "load_results", "read_results"),

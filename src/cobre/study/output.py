@@ -20,6 +20,8 @@ from cobre.io.write import (
     write_training,
 )
 from cobre.io.write.dictionaries import write_dictionaries
+from cobre.io.write.stochastic import write_stochastic
+from cobre.sddp.nature import Nature
 from cobre.sddp.result import TrainingResult
 from cobre.study.training_metadata import file_metadata
 
@@ -42,6 +44,10 @@ class RunOutput:
             run = RunRecord.start(case)
             begin(self._folder, run)
             self._run, self._case = run, case
+            if case.config.exports_stochastic:
+                nature = Nature.of(case)
+                tree = nature.tree(None, range(len(nature.stages)))
+                write_stochastic(self._folder, case, nature.of_openings.inflow, tree)
 
     def write(self, result: TrainingResult) -> None:
         """Write all results, then ``_SUCCESS`` unless a signal ended training."""

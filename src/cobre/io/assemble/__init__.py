@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from cobre.core.case import Case
 from cobre.core.tables import Tables
 from cobre.io.assemble.bounds import (
@@ -19,9 +21,10 @@ from cobre.io.assemble.evaporation import build_evaporation_references
 from cobre.io.assemble.fitting import build_fits
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.hydros import build_hydro_costs, build_hydros
+from cobre.io.assemble.inflow_fitting.report import coefficient_report
 from cobre.io.assemble.scenarios import build_initial_state, build_scenarios
 from cobre.io.assemble.settings import build_config
-from cobre.io.assemble.system import build_system
+from cobre.io.assemble.system import build_system, entity_indices
 from cobre.io.read.files import CaseFiles
 
 __all__ = ["assemble"]
@@ -55,4 +58,13 @@ def assemble(files: CaseFiles) -> Case:
         evaporation_references=build_evaporation_references(files, horizon),
         energy=build_energy(files, horizon, hydro),
         folder=str(files.folder.resolve()),
+        fitting_report=_fitting_report(files),
     )
+
+
+def _fitting_report(files: CaseFiles) -> str | None:
+    if files.inflow_fit is None:
+        return None
+    index = entity_indices(files)["hydro"]
+    ids = sorted(index, key=lambda each: index[each])
+    return json.dumps(coefficient_report(files.inflow_fit, ids), indent=2, sort_keys=True) + "\n"

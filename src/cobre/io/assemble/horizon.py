@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cobre.core.horizon import (
     Block,
     Horizon,
@@ -13,6 +15,7 @@ from cobre.core.horizon import (
     discount_factor,
 )
 from cobre.io.read.stages import SeasonDefinitionsRecord, StageRecord, StagesRecord
+from cobre.stochastic.periods import season_year
 
 
 def build_horizon(record: StagesRecord) -> Horizon:
@@ -23,16 +26,18 @@ def build_horizon(record: StagesRecord) -> Horizon:
         if transition.annual_discount_rate_override is not None
     }
     base = record.policy_graph.annual_discount_rate
+    seasons = _build_seasons(record.season_definitions)
+    stages = [
+        _build_stage(stage, rates.get(stage.id, base))
+        for stage in sorted(record.stages, key=lambda stage: stage.id)
+    ]
     return Horizon(
-        stages=tuple(
-            _build_stage(stage, rates.get(stage.id, base))
-            for stage in sorted(record.stages, key=lambda stage: stage.id)
-        ),
+        stages=tuple(replace(stage, season_year=season_year(stage, seasons)) for stage in stages),
         pre_study_stages=tuple(
             PreStudyStage(stage.id, stage.start_date, stage.end_date, stage.season_id)
             for stage in sorted(record.pre_study_stages, key=lambda stage: stage.id)
         ),
-        season_definitions=_build_seasons(record.season_definitions),
+        season_definitions=seasons,
     )
 
 

@@ -16,11 +16,15 @@ from cobre.core.scenarios import (
     CorrelationGroup,
     GivenOpenings,
     GivenScenarios,
+    InflowObservation,
+    InflowRecords,
+    InflowResiduals,
     InflowStatistics,
     LagCoefficients,
     PastInflows,
     Scenarios,
 )
+from cobre.io.assemble.inflow_fitting.records import records_of
 from cobre.io.assemble.system import entity_indices
 from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
@@ -55,6 +59,7 @@ def build_scenarios(files: CaseFiles, horizon: Horizon) -> Scenarios:
         )
         if len(annual)
         else None,
+        residuals=_residuals(files, horizon),
         correlation=None if files.correlation is None else _correlation(files.correlation, horizon, index),
         openings=_openings(tables["noise_openings"], horizon),
         external_inflow=_given(tables["external_inflow"], horizon, "hydro_id", "value_m3s", hydro),
@@ -62,20 +67,51 @@ def build_scenarios(files: CaseFiles, horizon: Horizon) -> Scenarios:
         external_ncs=_given(
             tables["external_ncs"], horizon, "ncs_id", "value", index["non-controllable source"]
         ),
+        history=_history(files),
     )
 
 
 def build_initial_state(files: CaseFiles) -> InitialState:
-    """Stored water (zero where the case is silent) and past inflows in order of hydros."""
+    """Stored water (zero where the case is silent), past inflows and observations in order of hydros."""
     hydro = entity_indices(files)["hydro"]
     storage = np.zeros(len(hydro))
     for entry in files.initial_conditions.storage:
         storage[hydro[entry.hydro_id]] = entry.value_hm3
     past = sorted(files.initial_conditions.past_inflows, key=lambda entry: entry.hydro_id)
+    observed = sorted(
+        files.initial_conditions.recent_observations, key=lambda entry: (entry.hydro_id, entry.start_date)
+    )
     return InitialState(
         storage,
         tuple(PastInflows(hydro[entry.hydro_id], tuple(map(float, entry.values_m3s))) for entry in past),
+        tuple(
+            InflowObservation(hydro[entry.hydro_id], entry.start_date, entry.end_date, float(entry.value_m3s))
+            for entry in observed
+        ),
     )
+
+
+def _residuals(files: CaseFiles, horizon: Horizon) -> InflowResiduals | None:
+    """The distribution of the inflows' noise; a bootstrap takes the history's, which validation has fitted."""
+    kind = "normal" if files.config.estimation is None else files.config.estimation.residuals
+    if kind == "normal":
+        return None
+    if kind != "bootstrap":
+        return InflowResiduals(kind)
+    if files.inflow_fit is None:
+        return None
+    seasons = {stage.season_id for stage in horizon.stages}
+    by_season = {season: files.inflow_fit.residual_years(season) for season in seasons}
+    return InflowResiduals(
+        "bootstrap", {t: by_season[stage.season_id] for t, stage in enumerate(horizon.stages)}
+    )
+
+
+def _history(files: CaseFiles) -> InflowRecords | None:
+    if not len(files.tables["inflow_history"]):
+        return None
+    history, _ = records_of(files)
+    return InflowRecords(history.hydro, history.start_day, history.end_day, history.value_m3s)
 
 
 def _positions(ids: NDArray[Any], index: Mapping[int, int]) -> NDArray[np.int64]:

@@ -25,6 +25,7 @@ from cobre.io.read.config import (
     StoppingRuleRecord,
     TimeLimitRecord,
     TrainingRecord,
+    YearRange,
 )
 
 DEFAULT_SEED = 42
@@ -51,6 +52,7 @@ def build_config(record: ConfigRecord) -> Config:
         _build_simulation(record),
         training.enabled,
         inflow_non_negativity="penalty" if method is None else method.method,
+        exports_stochastic=record.exports is not None and record.exports.stochastic,
         writes_fit_deviations=record.exports is None or record.exports.fpha_deviation_points,
     )
 
@@ -92,10 +94,26 @@ def _build_rule(record: StoppingRuleRecord) -> StoppingRule:
     )
 
 
+def build_sources(record: ConfigRecord) -> dict[str, ScenarioSource]:
+    """Where the trajectories of training and, if the case says so, of simulation take their noise from."""
+    simulation = None if record.simulation is None else record.simulation.scenario_source
+    sources = {"training": _build_source(record.training.scenario_source)}
+    return sources if simulation is None else {**sources, "simulation": _build_source(simulation)}
+
+
 def _build_source(record: ScenarioSourceRecord | None) -> ScenarioSource:
     if record is None:
         return ScenarioSource()
-    return ScenarioSource(record.inflow.scheme, record.load.scheme, record.ncs.scheme, record.seed)
+    years = record.historical_years
+    if isinstance(years, YearRange):
+        years = tuple(range(years.first, years.last + 1))
+    return ScenarioSource(
+        record.inflow.scheme,
+        record.load.scheme,
+        record.ncs.scheme,
+        record.seed,
+        None if years is None else tuple(sorted(set(years))),
+    )
 
 
 def _build_selection(record: CutSelectionRecord | None) -> CutSelection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -71,6 +71,15 @@ class TableFile:
     attribute: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+    alternatives: tuple[TableFile, ...] = ()
+    """Other sets of columns that the file may have instead."""
+
+    def matching(self, names: Sequence[str]) -> TableFile:
+        """This set of columns, or the alternative that a file with columns of these ``names`` has."""
+        for file in (self, *self.alternatives):
+            if {column.name for column in file.columns if not column.is_optional} <= set(names):
+                return file
+        return self
 
     def empty(self) -> Table:
         """The table of a file that is not there."""

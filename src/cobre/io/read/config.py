@@ -58,11 +58,14 @@ class SchemeRecord(ClosedRecord):
     scheme: Literal["in_sample", "out_of_sample", "external", "historical"] = "in_sample"
 
 
+Year = Annotated[int, Field(ge=1, le=9998)]
+
+
 class YearRange(Record):
     """First and last year of history to draw from."""
 
-    first: Annotated[int, Field(alias="from")]
-    last: Annotated[int, Field(alias="to")]
+    first: Annotated[Year, Field(alias="from")]
+    last: Annotated[Year, Field(alias="to")]
 
 
 def _years_form(value: Any) -> str:
@@ -70,12 +73,12 @@ def _years_form(value: Any) -> str:
 
 
 class ScenarioSourceRecord(Record):
-    """Where forward trajectories take their noise from."""
+    """Where trajectories take their noise from."""
 
     seed: Seed | None = None
     historical_years: (
         Annotated[
-            Annotated[tuple[int, ...], Tag("list")] | Annotated[YearRange, Tag("range")],
+            Annotated[tuple[Year, ...], Tag("list")] | Annotated[YearRange, Tag("range")],
             Discriminator(_years_form),
         ]
         | None
@@ -155,10 +158,11 @@ class ModelingRecord(Record):
 class EstimationRecord(Record):
     """How inflow models are fitted to history."""
 
-    max_order: WholeNumber = 6
-    order_selection: Literal["pacf", "pacf_annual"] = "pacf"
+    max_order: Annotated[int, Field(ge=0, le=52)] = 6
+    order_selection: Literal["pacf", "pacf_annual", "aic", "bic", "fixed"] = "pacf"
     min_observations_per_season: WholeNumber = 30
     max_coefficient_magnitude: Positive | None = None
+    residuals: Literal["normal", "lognormal", "lognormal_nonnegative", "bootstrap"] = "normal"
 
 
 class BoundaryRecord(Record):

@@ -36,6 +36,7 @@ from cobre.io.read.system.lines import LinesRecord
 from cobre.io.read.system.non_controllable_sources import NonControllablesRecord
 from cobre.io.read.system.pumping_stations import PumpingStationsRecord
 from cobre.io.read.system.thermals import ThermalsRecord
+from cobre.stochastic.fitting import InflowFit
 
 
 class _Identified(Protocol):
@@ -84,6 +85,8 @@ class CaseFiles:
     load_factors: LoadFactorsFile = field(default_factory=LoadFactorsFile)
     non_controllable_factors: NonControllableFactorsFile = field(default_factory=NonControllableFactorsFile)
     correlation: CorrelationFile | None = None
+    inflow_fit: InflowFit | None = None
+    """What was fitted to the history; its rows are in ``tables`` then, as if they had been read."""
     exchange_factors: ExchangeFactorsFile = field(default_factory=ExchangeFactorsFile)
     generic_constraints: GenericConstraintsFile = field(default_factory=GenericConstraintsFile)
     tables: dict[str, Table] = field(default_factory=dict)
@@ -98,6 +101,15 @@ class CaseFiles:
     """Paths of the files in which two entries have the same id."""
     dropped: dict[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     """List entries that were left out because they are wrong, by path."""
+
+    @property
+    def lacks_fit(self) -> bool:
+        """Whether statistics of inflows were to be fitted and could not be; the reason has been reported."""
+        return (
+            "scenarios/inflow_history.parquet" in self.present
+            and "scenarios/inflow_seasonal_stats.parquet" not in self.present
+            and self.inflow_fit is None
+        )
 
     @cached_property
     def production_model_of(self) -> dict[int, StageRangesRecord | SeasonalRecord]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
+from cobre.core.horizon import SamplingMethod
 from cobre.io.read.documents import Document
 from cobre.io.read.records import Count, Id, IsoDate, NonNegative, Positive, Record, StageId
 
@@ -124,9 +125,7 @@ class StageRecord(Period):
         Discriminator(_risk_form),
     ] = "expectation"
     num_scenarios: Count
-    sampling_method: Literal["saa", "lhs", "qmc_sobol", "qmc_halton", "selective", "historical_residuals"] = (
-        "saa"
-    )
+    sampling_method: SamplingMethod = "saa"
 
 
 class StagesRecord(Record):

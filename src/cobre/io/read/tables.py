@@ -26,6 +26,7 @@ def read_table(folder: Path, file: TableFile, problems: Problems) -> tuple[Table
     arrow = _open(folder / file.path, file.path, problems)
     if arrow is None:
         return file.empty(), False
+    file = file.matching(arrow.column_names)
     known = {column.name for column in file.columns}
     unknown = [name for name in arrow.column_names if name not in known]
     for name in unknown:

@@ -63,6 +63,11 @@ def _table_schema(table: TableFile) -> dict[str, Any]:
             "required": required,
         },
         "x-unique": list(table.key),
+        **(
+            {"x-alternatives": [_table_schema(other) for other in table.alternatives]}
+            if table.alternatives
+            else {}
+        ),
     }
 
 

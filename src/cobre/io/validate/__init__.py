@@ -8,8 +8,10 @@ from typing import Any
 
 from cobre.io.problems import Problems
 from cobre.io.read import CaseFiles, read_case
+from cobre.io.validate.coefficients import complete_ratios
 from cobre.io.validate.dimensions import check_dimensions
 from cobre.io.validate.files import check_files
+from cobre.io.validate.history import complete_from_history
 from cobre.io.validate.references import check_references
 from cobre.io.validate.semantics import check_semantics
 
@@ -25,6 +27,8 @@ def check_case(
     check_files(folder, problems)
     files = read_case(folder, problems, config_overrides)
     check_references(files, problems)
+    complete_ratios(files, problems)
+    complete_from_history(files, problems)
     check_dimensions(files, problems)
     check_semantics(files, problems)
     if files.damaged or files.unusable:

@@ -49,8 +49,16 @@ def _check_order(stages: Sequence[Period], problems: Problems) -> None:
             continue
         place = {"entity": f"stage {second.id}", "field": "start_date", "value": str(second.start_date)}
         text = f"starts on {second.start_date}, while stage {first.id} ends on {first.end_date}"
-        if second.start_date < first.end_date:
-            remedy = "correct the date that is wrong, if one is; stages that overlap are not modelled"
+        if second.start_date < first.end_date and _is_coarser(first, second):
+            problems.warn(
+                "StageMismatch",
+                FILE,
+                f"{text}: the days in between belong to both",
+                "correct the date that is wrong, if one is",
+                **place,
+            )
+        elif second.start_date < first.end_date:
+            remedy = "correct the date that is wrong, if one is; only weeks may reach into a longer stage after them"
             problems.error("StageMismatch", FILE, text, remedy, **place)
         elif second.id == first.id + 1:
             problems.warn(
@@ -60,6 +68,13 @@ def _check_order(stages: Sequence[Period], problems: Problems) -> None:
                 "correct the date that is wrong, if one is",
                 **place,
             )
+
+
+def _is_coarser(first: Period, second: Period) -> bool:
+    """Whether a stage begins a part of the study with longer stages: weeks that reach into the month after them."""
+    lengths = [(stage.end_date - stage.start_date).days for stage in (first, second)]
+    is_other_season = None not in (first.season_id, second.season_id) and first.season_id != second.season_id
+    return is_other_season and lengths[1] >= 2 * lengths[0] and second.end_date > first.end_date
 
 
 def _check_hours(stages: Sequence[StageRecord], problems: Problems) -> None:

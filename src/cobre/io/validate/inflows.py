@@ -1,30 +1,148 @@
-"""Whether the inflow model can be made of what the case says: the last word belongs to the code that makes it."""
+"""Whether noise and inflows can be made of what the case says: the last word belongs to the code that makes them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from cobre.core.case import Case
+from cobre.core.config import ScenarioSource
 from cobre.errors import ValidationError
 from cobre.io.problems import Problems
-from cobre.stochastic.inflows import InflowModel
-from cobre.stochastic.lags import LagTransition
+from cobre.io.validate.naming import listed
+from cobre.stochastic.historical import HistoricalWindows, observed_years
+from cobre.stochastic.inflow_rows import StatisticTable, standardised_coefficients
+from cobre.stochastic.moments import NoiseStatistics
+from cobre.stochastic.process import (
+    InflowProcess,
+    external_classes,
+    external_scenarios,
+    historical_windows,
+    stages_with_openings,
+)
+
+STATISTICS, CONFIG = "scenarios/inflow_seasonal_stats.parquet", "config.json"
 
 
-def check_inflow_model(case: Case, problems: Problems) -> None:
-    """Report why inflows or their lags cannot be modelled, if they cannot."""
-    stages, scenarios = case.horizon.stages, case.scenarios
+def check_inflow_model(
+    case: Case, sources: Mapping[str, ScenarioSource], n_trajectories: Mapping[str, int], problems: Problems
+) -> None:
+    """Report why noise, inflows or lags cannot be modelled, if they cannot.
+
+    ``sources`` are where the trajectories of training and of a simulation take their noise from.
+    """
     try:
-        model = InflowModel.build(
-            stages, len(case.system.hydros), scenarios.inflow, scenarios.lags, scenarios.annual
-        )
-        LagTransition.build(stages, model.n_lags, case.horizon.season_definitions)
+        _check_lag_statistics(case, problems)
+        of_training = external_classes(case.config.training.scenario_source)
+        for phase, source in sources.items():
+            statistics = NoiseStatistics.of(case, of_training | external_classes(source))
+            process = InflowProcess.of(case, statistics)
+            for scenarios in external_scenarios(case, source, statistics, process).values():
+                scenarios.noise(range(scenarios.n_scenarios))
+            if phase == "training":
+                stages_with_openings(case, statistics, process)
+                _check_nonnegative(case, process, problems)
+            if source.inflow == "historical":
+                windows = historical_windows(case, source, process)
+                _check_windows(case, phase, source, windows, n_trajectories[phase], problems)
     except ValidationError as error:
-        stage = error.context.get("stage_id")
-        problems.error(
-            error.kind,
-            error.context.get("file", "scenarios/inflow_seasonal_stats.parquet"),
-            error.message,
-            error.suggestion,
-            entity="" if stage is None else f"stage {stage}",
-            field="season_id" if "season_id" in error.context else "stage_id",
-            value=error.context.get("season_id", stage),
+        _report(error, problems)
+
+
+def _report(error: ValidationError, problems: Problems) -> None:
+    stage = error.context.get("stage_id")
+    field = error.context.get("field", "season_id" if "season_id" in error.context else "stage_id")
+    problems.error(
+        error.kind,
+        error.context.get("file", STATISTICS),
+        error.message,
+        error.suggestion,
+        entity="" if stage is None else f"stage {stage}",
+        field=field,
+        value=error.context.get("season_id", stage),
+    )
+
+
+def _check_nonnegative(case: Case, process: InflowProcess, problems: Problems) -> None:
+    """Lognormal noise cannot keep every inflow from being negative."""
+    residuals, model = case.scenarios.residuals, process.model
+    if residuals is None or residuals.kind != "lognormal_nonnegative":
+        return
+    is_open = ((model.base <= 0.0) | (model.psi < 0.0).any(axis=1)) & (model.sigma > 0.0)
+    for h in np.flatnonzero(is_open.any(axis=0)).tolist():
+        stages = [case.horizon.stages[t].id for t in np.flatnonzero(is_open[:, h]).tolist()]
+        problems.warn(
+            "IncompatibleSettings",
+            CONFIG,
+            f"estimation.residuals = 'lognormal_nonnegative': inflows in stage {listed(stages)} may be negative all "
+            "the same, since a coefficient is negative there or the lags alone give more than the mean",
+            "lower estimation.max_order, or set modeling.inflow_non_negativity.method to truncation",
+            entity=f"hydro {case.system.hydros[h].id}",
+            field="estimation.residuals",
+            value="lognormal_nonnegative",
         )
+
+
+def _check_windows(
+    case: Case,
+    phase: str,
+    source: ScenarioSource,
+    windows: HistoricalWindows,
+    n_trajectories: int,
+    problems: Problems,
+) -> None:
+    dropped = sorted(set(source.historical_years or ()) - set(windows.years))
+    field = f"{phase}.scenario_source.historical_years"
+    if dropped and case.scenarios.history is not None:
+        horizon, n_hydros = case.horizon, len(case.system.hydros)
+        complete = observed_years(
+            case.scenarios.history, n_hydros, horizon.stages, horizon.season_definitions
+        )
+        problems.warn(
+            "CoverageMismatch",
+            CONFIG,
+            f"{phase}: the history has no complete window for the years {listed(dropped)}, which are left out",
+            f"use years of {min(complete)} to {max(complete)}",
+            field=field,
+            value=dropped[:8],
+        )
+    if windows.n_windows < n_trajectories:
+        problems.warn(
+            "CoverageMismatch",
+            CONFIG,
+            f"{phase}: {windows.n_windows} windows of the history serve {n_trajectories} trajectories, so that some "
+            "trajectories are the same",
+            "nothing, if that is meant; more years give more different trajectories",
+            field=field,
+            value=windows.n_windows,
+        )
+
+
+def _check_lag_statistics(case: Case, problems: Problems) -> None:
+    """A coefficient of a lag without deviation counts as 0; mostly a row before the study was forgotten."""
+    horizon, scenarios = case.horizon, case.scenarios
+    table = StatisticTable.of(
+        horizon.stages,
+        len(case.system.hydros),
+        scenarios.inflow,
+        horizon.season_definitions,
+        horizon.pre_study_stages,
+    )
+    phi, _ = standardised_coefficients(table, scenarios.lags)
+    for t, stage in enumerate(horizon.stages):
+        for lag in range(1, phi.shape[1] + 1):
+            is_lost = (phi[t, lag - 1] != 0.0) & (table.at_lag(stage.id, lag)[1] == 0.0)
+            is_lost &= table.of_stage(stage.id)[1] > 0.0
+            if is_lost.any():
+                ids = [case.system.hydros[h].id for h in np.flatnonzero(is_lost).tolist()]
+                problems.warn(
+                    "CoverageMismatch",
+                    STATISTICS,
+                    f"lag {lag} of hydro {listed(ids)} has no deviation: there is no row of stage {stage.id - lag} "
+                    "and no other stage of its season, so that its coefficient counts as 0",
+                    f"add rows with stage_id {stage.id - lag}",
+                    entity=f"stage {stage.id}",
+                    field="stage_id",
+                    value=stage.id - lag,
+                )

@@ -13,12 +13,13 @@ from cobre.io.problems import Problems
 from cobre.io.read.columns import ABSENT
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord
+from cobre.io.validate.history import HISTORY, wants_fit
 from cobre.io.validate.modelled_settings import check_modelled_settings
 from cobre.io.validate.naming import called, listed
+from cobre.io.validate.noise_members import sources_of
 from cobre.io.validate.notes import CANNOT_RUN, Notes
 
 STAGES, HYDROS, INITIAL = "stages.json", "system/hydros.json", "initial_conditions.json"
-UNAVAILABLE_METHODS = ("qmc_sobol", "qmc_halton", "historical_residuals")
 
 
 def check_modelled(files: CaseFiles, problems: Problems) -> None:
@@ -41,7 +42,6 @@ def _check_stages(files: CaseFiles, notes: Notes) -> None:
             "policy_graph.type = 'cyclic' is not modelled yet",
             CANNOT_RUN,
         )
-    has_tree = bool(len(files.tables["noise_openings"]))
     n_lags = len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"])
     for stage in files.stages.stages:
         entity = f"stage {stage.id}"
@@ -54,25 +54,6 @@ def _check_stages(files: CaseFiles, notes: Notes) -> None:
                 "chronological",
                 "block_mode = 'chronological' is not modelled yet",
                 "use parallel, which is the same with one block" if is_alone else CANNOT_RUN,
-                entity,
-            )
-        method = stage.sampling_method
-        if not has_tree and method == "selective":
-            notes.refuse(
-                STAGES,
-                "sampling_method",
-                method,
-                "sampling_method = 'selective' needs a given tree",
-                "give the openings in scenarios/noise_openings.parquet",
-                entity,
-            )
-        elif not has_tree and method in UNAVAILABLE_METHODS:
-            notes.refuse(
-                STAGES,
-                "sampling_method",
-                method,
-                f"sampling_method = {method!r} is not available yet",
-                "sample the openings with another tool and give them in scenarios/noise_openings.parquet",
                 entity,
             )
     _check_state_variables(files, bool(n_lags), notes)
@@ -249,38 +230,33 @@ def _check_initial(files: CaseFiles, notes: Notes) -> None:
                 f"hydro {past.hydro_id}",
             )
     n_lags = len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"])
-    for each in initial.recent_observations:
-        report = notes.refuse if n_lags else notes.warn
-        report(
+    for each in initial.recent_observations if not n_lags else ():
+        notes.warn(
             INITIAL,
             "recent_observations.value_m3s",
             each.value_m3s,
             f"recent_observations = {each.value_m3s:g} m3/s from {each.start_date} to {each.end_date} is not used",
-            CANNOT_RUN if n_lags else "remove recent_observations, which have no effect without lags",
+            "remove recent_observations, which have no effect without lags",
             f"hydro {each.hydro_id}",
         )
 
 
 def _check_history(files: CaseFiles, notes: Notes) -> None:
-    history = "scenarios/inflow_history.parquet"
-    if history not in files.present:
+    if HISTORY not in files.present or wants_fit(files) or _is_drawn_from(files):
         return
-    names = ("scenarios/inflow_seasonal_stats.parquet", "scenarios/inflow_ar_coefficients.parquet")
-    missing = [name for name in names if name not in files.present]
     n_rows = len(files.tables["inflow_history"])
-    if missing:
-        notes.refuse(
-            history,
-            "date",
-            n_rows,
-            f"has {n_rows} rows, but fitting an inflow model to history is not modelled yet",
-            f"fit the model with another tool and give {' and '.join(missing)}",
-        )
-    else:
-        notes.warn(
-            history,
-            "date",
-            n_rows,
-            f"its {n_rows} rows are not used: the inflow model is given",
-            "ignore this, or remove the file",
-        )
+    notes.warn(
+        HISTORY,
+        "value_m3s",
+        n_rows,
+        f"its {n_rows} rows are not used: the inflow model is given",
+        "ignore this, or remove the file",
+    )
+
+
+def _is_drawn_from(files: CaseFiles) -> bool:
+    """Whether trajectories or openings follow the history."""
+    schemes = [source.inflow.scheme for source in sources_of(files).values()]
+    return "historical" in schemes or any(
+        stage.sampling_method == "historical_residuals" for stage in files.stages.stages
+    )

@@ -6,7 +6,6 @@ from cobre.io.read.files import CaseFiles
 from cobre.io.validate.notes import CANNOT_RUN, Notes
 
 CONFIG = "config.json"
-FORWARD_SCHEMES = ("in_sample", "out_of_sample", "external")
 
 
 def check_modelled_settings(files: CaseFiles, notes: Notes) -> None:
@@ -41,31 +40,6 @@ def _check_training(files: CaseFiles, notes: Notes) -> None:
             selection.basis_activity_window,
             "basis_activity_window is not used; it only concerns speed",
             "remove it",
-        )
-    _check_schemes(files, notes)
-
-
-def _check_schemes(files: CaseFiles, notes: Notes) -> None:
-    source = files.config.training.scenario_source
-    if source is None:
-        return
-    for name in ("inflow", "load", "ncs"):
-        scheme = getattr(source, name).scheme
-        if scheme not in FORWARD_SCHEMES:
-            notes.refuse(
-                CONFIG,
-                f"training.scenario_source.{name}.scheme",
-                scheme,
-                f"{name}.scheme = {scheme!r} is not available yet",
-                f"use {', '.join(FORWARD_SCHEMES)}: trajectories differ, the openings and the optimum stay the same",
-            )
-    if source.historical_years is not None:
-        notes.warn(
-            CONFIG,
-            "training.scenario_source.historical_years",
-            str(source.historical_years),
-            "historical_years have no effect without the historical scheme",
-            "remove them",
         )
 
 
@@ -105,11 +79,8 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
                 "checkpointing is not available yet; the policy is saved at the end",
                 "remove it",
             )
-    for name in ("states", "stochastic"):
-        if config.exports is not None and getattr(config.exports, name):
-            notes.warn(
-                CONFIG, f"exports.{name}", True, f"exports.{name} = true is not available yet", "remove it"
-            )
+    if config.exports is not None and config.exports.states:
+        notes.warn(CONFIG, "exports.states", True, "exports.states = true is not available yet", "remove it")
     if config.upper_bound_evaluation is not None:
         notes.warn(
             CONFIG,
@@ -118,11 +89,35 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
             "upper_bound_evaluation is not available yet; the statistical upper bound is computed",
             "remove it",
         )
-    if config.estimation is not None and "scenarios/inflow_history.parquet" not in files.present:
+    _check_estimation(files, notes)
+
+
+def _check_estimation(files: CaseFiles, notes: Notes) -> None:
+    estimation = files.config.estimation
+    if estimation is None:
+        return
+    has_history = "scenarios/inflow_history.parquet" in files.present
+    if estimation.residuals == "bootstrap" and not has_history:
+        notes.refuse(
+            CONFIG,
+            "estimation.residuals",
+            "bootstrap",
+            "estimation.residuals = 'bootstrap': there is no scenarios/inflow_history.parquet to draw from",
+            "add the history, or use normal or lognormal residuals",
+        )
+    if estimation.order_selection == "fixed":
+        notes.warn(
+            CONFIG,
+            "estimation.order_selection",
+            "fixed",
+            "order_selection = 'fixed' means the same as 'pacf'",
+            "use pacf, pacf_annual, aic or bic",
+        )
+    if not has_history and estimation.residuals == "normal":
         notes.warn(
             CONFIG,
             "estimation",
-            str(config.estimation),
+            str(estimation),
             "estimation has no effect: there is no scenarios/inflow_history.parquet",
             "remove it",
         )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Protocol
+
+from cobre.core.wording import listed
+
+__all__ = ["Named", "called", "known", "listed"]
 
 
 class Named(Protocol):
@@ -18,13 +22,6 @@ class Named(Protocol):
 def called(kind: str, entity: Named) -> str:
     """``hydro 3 (ITAIPU)``."""
     return f"{kind} {entity.id} ({entity.name})" if entity.name else f"{kind} {entity.id}"
-
-
-def listed(values: Iterable[object], limit: int = 8) -> str:
-    """Up to ``limit`` values and how many more there are."""
-    every = [str(value) for value in values]
-    text = ", ".join(every[:limit])
-    return f"{text} and {len(every) - limit} more" if len(every) > limit else text
 
 
 def known(ids: Collection[int]) -> str:

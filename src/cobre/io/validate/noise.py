@@ -9,7 +9,10 @@ import numpy as np
 from cobre.io.problems import Problems
 from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
+from cobre.io.validate.external_rows import check_external_rows, stated_by_scenarios
 from cobre.io.validate.naming import called, listed
+from cobre.io.validate.noise_members import CLASSES, members_of
+from cobre.stochastic.fitting.autocorrelation import ANNUAL_SEASONS
 
 
 def check_noise(files: CaseFiles, problems: Problems) -> None:
@@ -19,7 +22,7 @@ def check_noise(files: CaseFiles, problems: Problems) -> None:
     _check_past_inflows(files, problems)
     _check_matrices(files, problems)
     _check_openings(files, problems)
-    _check_external(files, problems)
+    check_external_rows(files, problems)
 
 
 def _pairs(table: Table) -> set[tuple[int, int]]:
@@ -40,8 +43,10 @@ def _check_coverage(files: CaseFiles, problems: Problems) -> None:
         ),
     ):
         table = files.tables[name]
-        have = _pairs(table)
+        have = _pairs(table) | stated_by_scenarios(files, name)
         if table.file.path in files.damaged or (table.file.path not in files.present and not entities):
+            continue
+        if kind == "hydro" and files.lacks_fit:
             continue
         if kind == "bus" and entities and not have:
             problems.warn(
@@ -119,7 +124,7 @@ def _check_stats_row(
     source = "scenarios/inflow_seasonal_stats.parquet"
     hydros, stages = files.known_ids["hydro"], files.known_ids["any stage"]
     is_known = hydros is not None and pair[0] in hydros and stages is not None and pair[1] in stages
-    if pair in stats or source in files.damaged or not is_known:
+    if pair in stats or source in files.damaged or files.lacks_fit or not is_known:
         return
     problems.error(
         "CoverageMismatch",
@@ -141,8 +146,13 @@ def _check_past_inflows(files: CaseFiles, problems: Problems) -> None:
     ):
         if stage_id in study:
             orders[hydro_id] = max(orders[hydro_id], lag)
+    annual = files.tables["inflow_annual"]
+    for hydro_id, stage_id in _pairs(annual):
+        if stage_id in study:
+            orders[hydro_id] = max(orders[hydro_id], ANNUAL_SEASONS)
     given = {entry.hydro_id: len(entry.values_m3s) for entry in files.initial_conditions.past_inflows}
-    wanted = any(stage.state_variables.inflow_lags for stage in files.stages.stages)
+    is_given = len(lags) > 0 and lags.file.path in files.present
+    wanted = is_given and any(stage.state_variables.inflow_lags for stage in files.stages.stages)
     for hydro_id, order in sorted(orders.items()):
         if given.get(hydro_id, 0) >= order or "initial_conditions.json" in files.damaged:
             continue
@@ -189,45 +199,11 @@ def _check_matrices(files: CaseFiles, problems: Problems) -> None:
                 )
 
 
-def _check_external(files: CaseFiles, problems: Problems) -> None:
-    """Where a class takes its noise from a file, every stage has every entity of it in every scenario."""
-    source, load = files.config.training.scenario_source, files.tables["load_stats"]
-    members = {
-        "inflow": {hydro.id for hydro in files.hydros.hydros},
-        "load": set(load["bus_id"][load["std_mw"] > 0.0].tolist()),
-        "ncs": set(files.tables["non_controllable_stats"]["ncs_id"].tolist()),
-    }
-    for name, wanted in members.items():
-        table = files.tables[f"external_{name}"]
-        is_used = source is not None and getattr(source, name).scheme == "external"
-        if not is_used or not len(table) or {"stages.json", table.file.path} & files.damaged:
-            continue
-        ids = table[table.file.key[2]]
-        for stage in sorted(stage.id for stage in files.stages.stages):
-            mine = (table["stage_id"] == stage) & np.isin(ids, sorted(wanted))
-            scenarios = np.unique(table["scenario_id"][mine])
-            expected = len(scenarios) * len(wanted)
-            is_counted = np.array_equal(scenarios, np.arange(len(scenarios)))
-            if len(scenarios) and is_counted and np.count_nonzero(mine) == expected:
-                continue
-            problems.error(
-                "CoverageMismatch",
-                table.file.path,
-                f"has {np.count_nonzero(mine)} values for {len(scenarios)} scenarios of {len(wanted)} entities",
-                "number scenarios from 0 and give every entity once in each",
-                entity=f"stage {stage}",
-                field="scenario_id",
-                value=len(scenarios),
-            )
-
-
 def _check_openings(files: CaseFiles, problems: Problems) -> None:
     table = files.tables["noise_openings"]
     if not len(table) or {"stages.json", table.file.path} & files.damaged:
         return
-    load, sources = files.tables["load_stats"], files.tables["non_controllable_stats"]
-    noisy_buses = len(set(load["bus_id"][load["std_mw"] > 0.0].tolist()))
-    n_entities = len(files.hydros.hydros) + noisy_buses + len(set(sources["ncs_id"].tolist()))
+    n_entities = sum(len(members_of(files, name)) for name in CLASSES)
     highest = int(table["entity_index"].max())
     if highest >= n_entities or int(table["entity_index"].min()) < 0:
         problems.error(

@@ -17,7 +17,7 @@ METHODS = ("spectral", "cholesky")
 def check_randomness(files: CaseFiles, problems: Problems) -> None:
     """Report correlations that are none, and openings without noise."""
     _check_deviations(files, problems)
-    if files.correlation is None:
+    if files.correlation is None or CORRELATION not in files.present:
         return
     if files.correlation.method not in METHODS:
         problems.warn(
@@ -127,6 +127,8 @@ def _check_deviations(files: CaseFiles, problems: Problems) -> None:
     if {stats.file.path, load.file.path, sources.file.path} & files.damaged or len(
         files.tables["noise_openings"]
     ):
+        return
+    if files.lacks_fit:
         return
     noisy = {
         stage

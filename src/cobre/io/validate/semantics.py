@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cobre.io.assemble import assemble
+from cobre.io.assemble.settings import build_sources
 from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.calendar import check_calendar
@@ -11,9 +12,11 @@ from cobre.io.validate.inflows import check_inflow_model
 from cobre.io.validate.limits import check_limits
 from cobre.io.validate.modelled import check_modelled
 from cobre.io.validate.models import check_models
+from cobre.io.validate.observations import check_observations
 from cobre.io.validate.prices import check_prices
 from cobre.io.validate.randomness import check_randomness
 from cobre.io.validate.reservoirs import check_reservoirs
+from cobre.io.validate.sampling import check_sampling
 from cobre.io.validate.settings import check_settings
 from cobre.io.validate.tailraces import check_tailraces
 
@@ -28,6 +31,12 @@ def check_semantics(files: CaseFiles, problems: Problems) -> None:
     check_prices(files, problems)
     check_randomness(files, problems)
     check_settings(files, problems)
+    check_sampling(files, problems)
+    check_observations(files, problems)
     check_modelled(files, problems)
     if not (problems.errors or files.damaged or files.unusable):
-        check_inflow_model(assemble(files), problems)
+        simulation = files.config.simulation
+        n_trajectories = {"training": files.config.training.forward_passes}
+        if simulation is not None:
+            n_trajectories["simulation"] = simulation.num_scenarios
+        check_inflow_model(assemble(files), build_sources(files.config), n_trajectories, problems)

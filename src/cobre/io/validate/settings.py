@@ -12,8 +12,7 @@ def check_settings(files: CaseFiles, problems: Problems) -> None:
     """Report settings without the others that they need."""
     if CONFIG in files.unusable:
         return
-    training = files.config.training
-    selection, source = training.cut_selection, training.scenario_source
+    selection = files.config.training.cut_selection
     if selection is not None and selection.enabled and selection.method is None:
         problems.error(
             "SchemaViolation",
@@ -23,49 +22,7 @@ def check_settings(files: CaseFiles, problems: Problems) -> None:
             field="training.cut_selection.method",
             value=None,
         )
-    if source is not None and source.seed is None:
-        for name in ("inflow", "load", "ncs"):
-            if getattr(source, name).scheme == "out_of_sample":
-                problems.error(
-                    "SchemaViolation",
-                    CONFIG,
-                    f"{name}.scheme is out_of_sample, but there is no seed",
-                    "set training.scenario_source.seed",
-                    field="training.scenario_source.seed",
-                    value=None,
-                )
-                break
-    _check_external(files, problems)
     _check_penalty(files, problems)
-
-
-def _check_external(files: CaseFiles, problems: Problems) -> None:
-    source = files.config.training.scenario_source
-    for name, attribute in (
-        ("inflow", "external_inflow"),
-        ("load", "external_load"),
-        ("ncs", "external_ncs"),
-    ):
-        table = files.tables[attribute]
-        is_wanted = source is not None and getattr(source, name).scheme == "external"
-        if is_wanted and table.file.path not in files.present:
-            problems.error(
-                "MissingFile",
-                table.file.path,
-                f"is missing, but training.scenario_source.{name}.scheme is external",
-                "add the file",
-                field=f"training.scenario_source.{name}.scheme",
-                value="external",
-            )
-        elif not is_wanted and table.file.path in files.present:
-            problems.warn(
-                "IncompatibleSettings",
-                table.file.path,
-                f"is not used: training.scenario_source.{name}.scheme is not external",
-                f"set that scheme to external in {CONFIG}, or remove the file",
-                field=f"training.scenario_source.{name}.scheme",
-                value=None if source is None else getattr(source, name).scheme,
-            )
 
 
 def _check_penalty(files: CaseFiles, problems: Problems) -> None:

@@ -22,7 +22,8 @@ SUCCESS = "_SUCCESS"
 
 POLICY = "policy/policy.cobre"
 TRAINING_SUCCESS = f"training/{SUCCESS}"
-STALE = (SUCCESS, TRAINING_SUCCESS, METADATA, CONVERGENCE, TIMINGS, POLICY)
+OPENINGS = "stochastic/noise_openings.parquet"
+STALE = (SUCCESS, TRAINING_SUCCESS, METADATA, CONVERGENCE, TIMINGS, POLICY, OPENINGS)
 """What an earlier run left and a new one takes away, in this order: first what says that the rest is there."""
 HYDRO_MODELS = "hydro_models"
 STALE_FOLDERS = (

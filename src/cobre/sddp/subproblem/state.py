@@ -52,6 +52,7 @@ class StageMemory:
     """``[lag, hydro]``."""
     source: NDArray[np.int64]
     weight: NDArray[np.float64]
+    """``[lag]``, or ``[lag, hydro]`` where hydros differ."""
 
     @classmethod
     def of(cls, inflow_model: InflowModel, transition: LagTransition | None, stage: int) -> StageMemory:
@@ -126,10 +127,10 @@ def add_outgoing_lags(
     """
     hydros = scope.system.hydros
     outgoing = np.empty_like(columns.incoming_lags)
-    for k, (source, weight) in enumerate(zip(memory.source.tolist(), memory.weight.tolist(), strict=True)):
-        if source >= 0 and weight == 0.0:
+    for k, (source, weight) in enumerate(zip(memory.source.tolist(), memory.weight, strict=True)):
+        if source >= 0 and np.all(weight == 0.0):
             outgoing[k] = columns.incoming_lags[source]
-        elif source < 0 and weight == 1.0:
+        elif source < 0 and np.all(weight == 1.0):
             outgoing[k] = columns.inflow
         else:
             outgoing[k] = lp.add_columns(f"outgoing_inflow_lag{k + 1}", hydros, lower=-INFINITY)

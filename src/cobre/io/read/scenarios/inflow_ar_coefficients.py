@@ -1,4 +1,7 @@
-"""``scenarios/inflow_ar_coefficients.parquet``: standardised autoregressive coefficients of inflows."""
+"""``scenarios/inflow_ar_coefficients.parquet``: standardised autoregressive coefficients of inflows.
+
+Without ``residual_std_ratio`` the noise is derived from the coefficients.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,15 @@ FILE = TableFile(
         id_column("stage_id", "any stage"),
         Column("lag", "int"),
         number("coefficient"),
-        number("residual_std_ratio", 0.0, 1.0, excludes_low=True),
+        Column(
+            "residual_std_ratio",
+            "float",
+            is_nullable=True,
+            is_optional=True,
+            low=0.0,
+            high=1.0,
+            excludes_low=True,
+        ),
     ),
     ("hydro_id", "stage_id", "lag"),
 )

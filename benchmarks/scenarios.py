@@ -1,0 +1,62 @@
+"""How long the noise of a large simulation takes: 2,000 scenarios, 60 stages, 160 plants, in one correlation group."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from functools import partial
+
+import numpy as np
+from record import publish, seconds
+
+from cobre.core.config import ScenarioSource
+from cobre.core.horizon import Stage
+from cobre.core.scenarios import Correlation, CorrelationGroup
+from cobre.stochastic import Correlator, ForwardSampler, NoiseEntities, generate_tree
+from cobre.stochastic.methods import POINT_METHODS
+
+N_SCENARIOS, N_STAGES, N_PLANTS, N_OPENINGS = 2000, 60, 160, 20
+
+
+def months(method: str) -> list[Stage]:
+    """Five years of months."""
+    starts = [dt.date(2024 + m // 12, m % 12 + 1, 1) for m in range(N_STAGES + 1)]
+    return [
+        Stage(t, starts[t], starts[t + 1], (), N_OPENINGS, season_id=t % 12, sampling_method=method)
+        for t in range(N_STAGES)
+    ]
+
+
+def correlation() -> Correlation:
+    """One group with all plants."""
+    matrix = np.corrcoef(np.random.default_rng(0).normal(size=(N_PLANTS, 2 * N_PLANTS)))
+    entities = tuple(("inflow", i) for i in range(N_PLANTS))
+    group = CorrelationGroup("all", entities, tuple(map(tuple, matrix.tolist())))
+    return Correlation({"default": (group,)}, "default")
+
+
+def main() -> None:
+    """Every figure is the noise of all scenarios and stages, correlated if it says so."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    entities = NoiseEntities(N_PLANTS)
+    correlator = Correlator(correlation(), entities)
+    figures: dict[str, float] = {}
+    for method in POINT_METHODS:
+        stages = months(method)
+        tree = generate_tree(42, stages, N_PLANTS)
+        for name, chosen in (("independent", None), ("correlated", correlator)):
+            source = ScenarioSource(inflow="out_of_sample", seed=7)
+            sampler = ForwardSampler(tree, 42, stages, entities, source, N_SCENARIOS, chosen)
+            measure(figures, f"out of sample, {method}, {name}", sampler)
+    measure(figures, "in sample", ForwardSampler(tree, 42, stages, entities, ScenarioSource(), N_SCENARIOS))
+    publish("scenarios", "s", figures)
+
+
+def measure(figures: dict[str, float], name: str, sampler: ForwardSampler) -> None:
+    """Add the time by the clock and that of the processor, on one core."""
+    clock, processor = seconds(partial(sampler.sample, 0, range(N_SCENARIOS)))
+    figures[f"{name}, by the clock"], figures[f"{name}, processor"] = clock, processor
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""``cobre fit``: an inflow model from observed inflows, with the reasons to trust it or not."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from cobre import study
+from cobre.cli.parser import Parser
+from cobre.cli.response import Response, add_output_format, answer
+from cobre.cli.table import open_console, show
+from cobre.io.fitted import DEFAULT_SERIES, FitResult
+from cobre.io.write.fitted import fit_document
+from cobre.stochastic.fitting.diagnostics import FEWEST_SERIES
+
+__all__ = ["main"]
+
+DESCRIPTION = """\
+Fit the inflow model of a case to scenarios/inflow_history.parquet, compare it with the history through synthetic
+series, and say for every plant whether it can be trusted. Settings are those of "estimation" in config.json. Training
+does the same fit by itself; this command shows it and writes it down:
+
+  inflow_seasonal_stats.parquet, inflow_ar_coefficients.parquet, inflow_annual_component.parquet, correlation.json
+                            the fitted model, as scenarios/ of a case takes it
+  fitting_report.json       orders, coefficients, what was lowered and why, verdicts
+  diagnostics/*.parquet     observed against synthetic: seasons, autocorrelation, years (droughts), pairs, residuals
+  plots/*.png               the same as pictures, with --plots
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Fit, write and show."""
+    parser = Parser("cobre fit", DESCRIPTION)
+    parser.add_argument("case", metavar="CASE", help="folder of the case")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="where to write (default: output/stochastic in the case's folder)",
+    )
+    parser.add_argument(
+        "--series",
+        type=_series,
+        default=DEFAULT_SERIES,
+        metavar="N",
+        help=f"synthetic series to compare with: 100 or more, or 0 for none (default: {DEFAULT_SERIES})",
+    )
+    parser.add_argument("--plots", action="store_true", help="draw a picture per plant (needs matplotlib)")
+    add_output_format(parser)
+    options = parser.parse_args(arguments)
+    folder = options.output or Path(options.case) / "output" / "stochastic"
+    found: list[FitResult] = []
+
+    def work() -> Response:
+        result = study.fit(options.case, output=folder, n_series=options.series, plots=options.plots)
+        found.append(result)
+        return Response(
+            data={"case": options.case, "output_directory": str(folder), **fit_document(result)},
+            summary=result.summary,
+            warnings=[problem.to_dict() for problem in result.report.warnings],
+        )
+
+    def display(response: Response) -> None:
+        sys.stderr.writelines(f"warning: {problem}\n" for problem in found[0].report.warnings)
+        _show_plants(found[0])
+        sys.stdout.write(f"{response.summary}\nwritten to {folder}\n")
+
+    return answer("fit", options.output_format, work, display)
+
+
+def _series(text: str) -> int:
+    if not text.isdecimal() or 0 < int(text) < FEWEST_SERIES:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither 0 nor a number of {FEWEST_SERIES} or more")
+    return int(text)
+
+
+def _show_plants(result: FitResult) -> None:
+    from rich.table import Table
+
+    console = open_console()
+    table = Table(box=None, pad_edge=False)
+    for name in ("hydro", "years", "lags by season", "verdict"):
+        table.add_column(name, overflow="fold")
+    counts = result.fit.levels[0].statistics.count
+    for h, hydro in enumerate(result.hydros):
+        verdict = str(result.verdicts[h]) if result.verdicts else ""
+        orders = " ".join(map(str, result.orders[h]))
+        table.add_row(f"{hydro.id} {hydro.name}", str(int(counts[h].max())), orders, verdict)
+    show(console, table)

@@ -1,0 +1,82 @@
+"""What a case gives of an inflow model beside its history, season by season: the first stage of a season speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.core.horizon import Stage
+from cobre.io.assemble.system import entity_indices
+from cobre.io.read.columns import Table
+from cobre.io.read.files import CaseFiles
+from cobre.stochastic.fitting import GivenCoefficients, GivenModel
+from cobre.stochastic.fitting.calendar import Level
+
+__all__ = ["given_coefficients", "given_deviations", "given_models"]
+
+Floats = NDArray[np.float64]
+
+
+def given_models(
+    files: CaseFiles, levels: Sequence[Level], stages: Sequence[Stage], *, has_stats: bool, has_lags: bool
+) -> list[GivenModel]:
+    """A `GivenModel` per level, from the statistics and coefficients that the case has."""
+    return [
+        GivenModel(
+            given_deviations(files, level, stages) if has_stats else None,
+            given_coefficients(files, level, stages) if has_lags else None,
+        )
+        for level in levels
+    ]
+
+
+def given_deviations(files: CaseFiles, level: Level, stages: Sequence[Stage]) -> Floats:
+    """Standard deviations (hydros, seasons), 0 where there is no row."""
+    rows, at = _rows(files.tables["inflow_stats"], files, level, stages)
+    return _filled((len(files.hydros.hydros), level.n_seasons), at, rows["std_m3s"])
+
+
+def given_coefficients(files: CaseFiles, level: Level, stages: Sequence[Stage]) -> GivenCoefficients:
+    """Coefficients, 0 where there is no row; ratios are 1 there."""
+    shape = (len(files.hydros.hydros), level.n_seasons)
+    rows, at = _rows(files.tables["inflow_lags"], files, level, stages)
+    phi = np.zeros((*shape, int(rows["lag"].max(initial=0))))
+    phi[(*at, rows["lag"] - 1)] = rows["coefficient"]
+    ratio = _filled(shape, at, rows["residual_std_ratio"], 1.0)
+    rows, at = _rows(files.tables["inflow_annual"], files, level, stages)
+    annual = ("annual_coefficient", "annual_mean_m3s", "annual_std_m3s")
+    return GivenCoefficients(phi, ratio, *(_filled(shape, at, rows[name]) for name in annual))
+
+
+def _first_stages(level: Level, stages: Sequence[Stage]) -> dict[int, int]:
+    """From the id of the first stage of each season to the season's position."""
+    first: dict[int, int] = {}
+    for stage in reversed(stages):
+        position = level.position(stage.season_id)
+        if position is not None:
+            first[position] = stage.id
+    return {stage_id: position for position, stage_id in first.items()}
+
+
+def _rows(
+    table: Table, files: CaseFiles, level: Level, stages: Sequence[Stage]
+) -> tuple[Table, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The rows of the stages that speak, and their (hydro, season)."""
+    places, hydros = _first_stages(level, stages), entity_indices(files)["hydro"]
+    rows = table.take(np.isin(table["stage_id"], sorted(places)) & np.isin(table["hydro_id"], sorted(hydros)))
+    hydro = np.array([hydros[each] for each in rows["hydro_id"].tolist()], dtype=np.int64)
+    season = np.array([places[each] for each in rows["stage_id"].tolist()], dtype=np.int64)
+    return rows, (hydro, season)
+
+
+def _filled(
+    shape: tuple[int, int],
+    at: tuple[NDArray[np.int64], NDArray[np.int64]],
+    values: Floats,
+    blank: float = 0.0,
+) -> Floats:
+    result = np.full(shape, blank)
+    result[at] = values
+    return result

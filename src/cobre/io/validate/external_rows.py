@@ -1,0 +1,87 @@
+"""Checks of the rows of external scenarios."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cobre.core.scenarios import EntityClass
+from cobre.io.problems import Problems
+from cobre.io.read.files import CaseFiles
+from cobre.io.validate.naming import listed
+from cobre.io.validate.noise_members import CLASSES, KEYS, members_of, sources_of, unused_ids
+
+STATISTICS: dict[str, EntityClass] = {
+    "inflow_stats": "inflow",
+    "load_stats": "load",
+    "non_controllable_stats": "ncs",
+}
+
+
+def check_external_rows(files: CaseFiles, problems: Problems) -> None:
+    """Where a class takes its noise from a file, every stage has every entity of it in every scenario."""
+    if "stages.json" in files.damaged:
+        return
+    used = [name for name in CLASSES if _is_used(files, name) and len(files.tables[f"external_{name}"])]
+    counts = {name: _check_class(files, name, problems) for name in used}
+    for stage in sorted(stage.id for stage in files.stages.stages):
+        different = {name: found[stage] for name, found in counts.items() if found.get(stage)}
+        if len(set(different.values())) > 1:
+            words = " and ".join(f"{n} of {name}" for name, n in different.items())
+            problems.warn(
+                "CoverageMismatch",
+                files.tables[f"external_{next(iter(different))}"].file.path,
+                f"there are {words} scenarios, so that trajectories combine scenarios of different numbers",
+                "give all external classes as many scenarios",
+                entity=f"stage {stage}",
+                field="scenario_id",
+                value=sorted(set(different.values())),
+            )
+
+
+def stated_by_scenarios(files: CaseFiles, statistics: str) -> set[tuple[int, int]]:
+    """Entities and stages that external scenarios give mean and deviation, where statistics do not."""
+    name = STATISTICS[statistics]
+    if not _is_used(files, name):
+        return set()
+    table = files.tables[f"external_{name}"]
+    return set(zip(table[KEYS[name]].tolist(), table["stage_id"].tolist(), strict=True))
+
+
+def _is_used(files: CaseFiles, name: EntityClass) -> bool:
+    return any(getattr(source, name).scheme == "external" for source in sources_of(files).values())
+
+
+def _check_class(files: CaseFiles, name: EntityClass, problems: Problems) -> dict[int, int]:
+    """Report gaps of one class; the number of scenarios by stage."""
+    table = files.tables[f"external_{name}"]
+    if table.file.path in files.damaged:
+        return {}
+    ids, wanted, counts = table[KEYS[name]], members_of(files, name, is_external=True), {}
+    for stage in sorted(stage.id for stage in files.stages.stages):
+        mine = (table["stage_id"] == stage) & np.isin(ids, sorted(wanted))
+        scenarios = np.unique(table["scenario_id"][mine])
+        counts[stage] = len(scenarios)
+        is_counted = np.array_equal(scenarios, np.arange(len(scenarios)))
+        if wanted and not (
+            len(scenarios) and is_counted and np.count_nonzero(mine) == len(scenarios) * len(wanted)
+        ):
+            problems.error(
+                "CoverageMismatch",
+                table.file.path,
+                f"has {np.count_nonzero(mine)} values for {len(scenarios)} scenarios of {len(wanted)} entities",
+                "number scenarios from 0 and give every entity once in each",
+                entity=f"stage {stage}",
+                field="scenario_id",
+                value=len(scenarios),
+            )
+    idle = unused_ids(files, name)
+    if idle:
+        problems.warn(
+            "IncompatibleSettings",
+            table.file.path,
+            f"the scenarios of {KEYS[name]} {listed(idle)} are not used: the given statistics have no deviation",
+            "give a deviation above 0, or remove the statistics to have them taken from the scenarios",
+            field=KEYS[name],
+            value=idle[:8],
+        )
+    return counts

@@ -1,0 +1,250 @@
+"""What a fit says about the history, as findings about the case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from cobre.core.horizon import Stage
+from cobre.io.assemble.inflow_fitting.records import has_windows
+from cobre.io.assemble.system import entity_indices
+from cobre.io.problems import Problems
+from cobre.io.read.config import EstimationRecord
+from cobre.io.read.files import CaseFiles
+from cobre.io.read.system.hydros import HydroRecord
+from cobre.io.validate.naming import called, listed
+from cobre.stochastic.fitting import Finding, InflowFit
+from cobre.stochastic.fitting.quality import check_units
+
+__all__ = [
+    "HISTORY",
+    "check_windows",
+    "report_certain_seasons",
+    "report_findings",
+    "report_given_statistics",
+    "report_merged",
+    "report_units",
+    "report_unused_annual",
+    "report_years",
+]
+
+HISTORY = "scenarios/inflow_history.parquet"
+FEWEST_YEARS = 10
+"""A bootstrap from fewer years repeats itself."""
+SHAPE_FACTOR = 2.0
+
+
+def check_windows(files: CaseFiles, problems: Problems) -> bool:
+    """Report windows that end before they begin or overlap; whether there is none."""
+    table = files.tables["inflow_history"]
+    if not has_windows(table):
+        return True
+    start, end, hydro = table["start_date"], table["end_date"], table["hydro_id"]
+    is_empty = end <= start
+    for row in np.flatnonzero(is_empty).tolist():
+        problems.error(
+            "OutOfRange",
+            HISTORY,
+            f"end_date {end[row]} is not after start_date {start[row]}",
+            "end_date is the first day after the record",
+            entity=table.label(row),
+            field="end_date",
+            value=str(end[row]),
+        )
+    overlaps = (hydro[1:] == hydro[:-1]) & (start[1:] < end[:-1])  # rows are sorted by hydro and start
+    for row in (np.flatnonzero(overlaps) + 1).tolist():
+        problems.error(
+            "DuplicateId",
+            HISTORY,
+            f"begins on {start[row]}, while the record before it lasts until {end[row - 1]}",
+            "let the records of a hydro follow each other",
+            entity=table.label(row),
+            field="start_date",
+            value=str(start[row]),
+        )
+    return not (is_empty.any() or overlaps.any())
+
+
+def report_merged(files: CaseFiles, merged: Sequence[int], problems: Problems) -> None:
+    """Records that share a month with another one; ``merged`` counts them by hydro."""
+    for hydro, count in zip(_by_index(files), merged, strict=True):
+        if count:
+            problems.warn(
+                "DuplicateId",
+                HISTORY,
+                f"{count} records share their month with another one; their mean is used",
+                "keep one record per month, or give start_date and end_date",
+                entity=called("hydro", hydro),
+                field="date",
+                value=count,
+            )
+
+
+def report_findings(files: CaseFiles, fit: InflowFit, problems: Problems, *, has_stats: bool) -> None:
+    """Errors and warnings of the fit. A hydro without history is none where the case has its statistics."""
+    for finding in fit.findings:
+        if not (has_stats and finding.field == "hydro_id"):
+            _report(files, finding, problems)
+
+
+def report_units(files: CaseFiles, fit: InflowFit, problems: Problems) -> None:
+    """Flows that look a thousand times too large or too small."""
+    hydros = _by_index(files)
+    capacity = np.array([float(hydro.generation.max_turbined_m3s) for hydro in hydros])
+    recent = np.full(len(hydros), np.nan)
+    index = entity_indices(files)["hydro"]
+    for past in files.initial_conditions.past_inflows:
+        if past.hydro_id in index and past.values_m3s:
+            recent[index[past.hydro_id]] = sum(past.values_m3s) / len(past.values_m3s)
+    for finding in check_units(fit.levels[0].observations, capacity, recent):
+        _report(files, finding, problems)
+
+
+def report_years(files: CaseFiles, fit: InflowFit, stages: Sequence[Stage], problems: Problems) -> None:
+    """Whether there are years enough, in which all plants have a residual, to draw from."""
+    estimation = files.config.estimation or EstimationRecord()
+    if estimation.residuals != "bootstrap":
+        return
+    counts = {}
+    for season in sorted({stage.season_id for stage in stages if stage.season_id is not None}):
+        counts[season] = len(fit.residual_years(season))
+    few = [season for season, count in counts.items() if count < FEWEST_YEARS]
+    none = [season for season, count in counts.items() if count < 2]
+    if few:
+        report = problems.error if none else problems.warn
+        report(
+            "CoverageMismatch",
+            "config.json",
+            f"estimation.residuals = 'bootstrap', but season {listed(none or few)} has "
+            f"{min(counts.values())} years in which all plants have a residual",
+            "give all plants records of the same years, or use normal or lognormal residuals",
+            field="estimation.residuals",
+            value=min(counts.values()),
+        )
+
+
+def report_given_statistics(files: CaseFiles, fit: InflowFit, problems: Problems) -> None:
+    """Statistics of the case beside which the fitted coefficients make no sense."""
+    stats = files.tables["inflow_stats"]
+    for h, hydro in enumerate(_by_index(files)):
+        mine = stats.take(stats["hydro_id"] == hydro.id)
+        if not any(level.statistics.count[h].any() for level in fit.levels):
+            continue
+        place = {"entity": called("hydro", hydro), "field": "std_m3s"}
+        if not len(mine):
+            problems.error(
+                "CoverageMismatch",
+                stats.file.path,
+                "has an inflow history but no row here",
+                "add its statistics, or remove the file to have them fitted",
+                value=None,
+                **place,
+            )
+            continue
+        given = dict(zip(mine["stage_id"].tolist(), mine["std_m3s"].tolist(), strict=True))
+        still = [s.id for s in files.stages.stages if given.get(s.id) == 0.0 and _order(fit, h, s.season_id)]
+        if still:
+            problems.error(
+                "IncompatibleSettings",
+                stats.file.path,
+                f"std_m3s = 0 in stage {listed(still)}, where lags were fitted to the history",
+                "give the deviation there, or coefficients in scenarios/inflow_ar_coefficients.parquet",
+                value=0.0,
+                **place,
+            )
+        _report_shape(fit, h, given, files, place, problems)
+
+
+def report_certain_seasons(files: CaseFiles, fit: InflowFit, problems: Problems) -> None:
+    """Coefficients of the case in seasons in which the history does not vary."""
+    for h, hydro in enumerate(_by_index(files)):
+        stages = [
+            stage.id
+            for stage in files.stages.stages
+            if _order(fit, h, stage.season_id) and not _deviation(fit, h, stage.season_id)
+        ]
+        if stages:
+            problems.error(
+                "IncompatibleSettings",
+                files.tables["inflow_lags"].file.path,
+                f"has coefficients in stage {listed(stages)}, where all observations of the history are the same",
+                "remove the coefficients there, or give the deviation in scenarios/inflow_seasonal_stats.parquet",
+                entity=called("hydro", hydro),
+                field="coefficient",
+                value=stages,
+            )
+
+
+def _report_shape(
+    fit: InflowFit,
+    h: int,
+    given: dict[int, float],
+    files: CaseFiles,
+    place: dict[str, str],
+    problems: Problems,
+) -> None:
+    """Deviations that rise and fall over the year otherwise than the history's."""
+    stages = sorted(files.stages.stages, key=lambda stage: stage.id)
+    odd = []
+    for before, after in pairwise(stages):
+        fitted = [_deviation(fit, h, stage.season_id) for stage in (before, after)]
+        stated = [given.get(stage.id, 0.0) for stage in (before, after)]
+        if min(*fitted, *stated) > 0.0:
+            ratio = (stated[0] / stated[1]) / (fitted[0] / fitted[1])
+            if max(ratio, 1.0 / ratio) > SHAPE_FACTOR:
+                odd.append(after.id)
+    if odd:
+        problems.warn(
+            "OutOfRange",
+            files.tables["inflow_stats"].file.path,
+            f"the deviation changes towards stage {listed(odd)} by more than {SHAPE_FACTOR:g} times otherwise than "
+            "that of the history, to which the coefficients are fitted",
+            "check that statistics and history are of the same place and period",
+            value=odd,
+            **place,
+        )
+
+
+def report_unused_annual(files: CaseFiles, fit: InflowFit, problems: Problems, *, has_lags: bool) -> None:
+    """An annual component beside coefficients that are fitted."""
+    path = "scenarios/inflow_annual_component.parquet"
+    if path in files.present and not has_lags:
+        problems.warn(
+            "IncompatibleSettings",
+            path,
+            "is not used: coefficients are fitted to the history, the annual term with them if order_selection asks",
+            "remove it, or give scenarios/inflow_ar_coefficients.parquet as well",
+            field="annual_coefficient",
+            value=None,
+        )
+
+
+def _by_index(files: CaseFiles) -> list[HydroRecord]:
+    index = entity_indices(files)["hydro"]
+    return sorted(files.hydros.hydros, key=lambda hydro: index[hydro.id])
+
+
+def _deviation(fit: InflowFit, h: int, season_id: int | None) -> float:
+    found = fit.place(season_id)
+    return float(found[0].statistics.std_m3s[h, found[1]]) if found else 0.0
+
+
+def _order(fit: InflowFit, h: int, season_id: int | None) -> int:
+    found = fit.place(season_id)
+    return int(found[0].orders[h, found[1]]) if found else 0
+
+
+def _report(files: CaseFiles, finding: Finding, problems: Problems) -> None:
+    is_setting = finding.field.startswith("estimation.")
+    report = problems.error if finding.severity == "error" else problems.warn
+    report(
+        finding.kind,
+        "config.json" if is_setting else HISTORY,
+        finding.message,
+        finding.remedy,
+        entity="" if finding.hydro is None else called("hydro", _by_index(files)[finding.hydro]),
+        field=finding.field,
+        value=finding.value,
+    )

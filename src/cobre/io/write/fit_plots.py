@@ -1,0 +1,130 @@
+"""Pictures of a fit: one per plant, observed against synthetic, and one of the correlations between plants."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cobre.core.files import write_atomically
+from cobre.errors import CobreError
+from cobre.io.fitted import FitResult
+from cobre.stochastic.fitting.diagnostics import LevelDiagnostics
+from cobre.stochastic.fitting.measures import SEASON_MEASURES, YEAR_MEASURES
+from cobre.stochastic.fitting.orders import significance_bound
+
+__all__ = ["check_plots", "write_plots"]
+
+FOLDER = "plots"
+TITLES = {
+    "mean": "mean (m³/s)",
+    "deviation": "standard deviation (m³/s)",
+    "skewness": "skewness",
+    "autocorrelation": "correlation with the season before",
+    "longest_drought": "longest drought (periods)",
+    "largest_deficit_hm3": "largest deficit (hm³)",
+    "annual_deviation": "deviation of yearly means (m³/s)",
+}
+OBSERVED, SYNTHETIC = "black", "tab:blue"
+
+
+def check_plots() -> None:
+    """Refuse at once where pictures cannot be drawn."""
+    _figure((1.0, 1.0))
+
+
+def write_plots(folder: Path, result: FitResult) -> list[Path]:
+    """Write ``plots/hydro_ID.png`` for every plant and ``plots/correlation.png``; the paths."""
+    if not result.diagnostics:
+        return []
+    first = result.diagnostics[0]
+    pictures = {
+        f"{FOLDER}/hydro_{hydro.id}.png": _plant(first, h, f"{hydro.name} ({hydro.id}): {result.verdicts[h]}")
+        for h, hydro in enumerate(result.hydros)
+    }
+    if len(result.hydros) > 1:
+        pictures[f"{FOLDER}/correlation.png"] = _pairs(first)
+    for name, data in pictures.items():
+        write_atomically(folder / name, data)
+    return [folder / name for name in pictures]
+
+
+def _plant(each: LevelDiagnostics, h: int, title: str) -> bytes:
+    figure = _figure((13.0, 7.5))
+    figure.suptitle("\n".join(textwrap.wrap(title, 150)), fontsize=10)
+    axes = figure.subplots(2, 4)
+    seasons = np.arange(each.fit.level.n_seasons)
+    labels = [str(season) for season in each.fit.level.season_ids]
+    for m, measure in enumerate(SEASON_MEASURES):
+        axis = axes.flat[m]
+        low, high = each.seasons.low[m, h], each.seasons.high[m, h]
+        axis.fill_between(seasons, low, high, color=SYNTHETIC, alpha=0.25, label="90 % of series")
+        axis.plot(seasons, each.seasons.mean[m, h], color=SYNTHETIC, label="mean of series")
+        axis.plot(seasons, each.seasons.observed[m, h], "o", color=OBSERVED, markersize=4, label="observed")
+        axis.set_title(TITLES[measure], fontsize=9)
+        axis.set_xlabel("season", fontsize=8)
+        if len(labels) <= 12:
+            axis.set_xticks(seasons, labels)
+    axes.flat[0].legend(fontsize=7)
+    for m, measure in enumerate(YEAR_MEASURES):
+        axis, band = axes.flat[4 + m], each.years
+        low, mean, high = band.low[m, h], band.mean[m, h], band.high[m, h]
+        axis.bar([0], [high - low], bottom=[low], width=0.5, color=SYNTHETIC, alpha=0.25)
+        axis.plot([-0.25, 0.25], [mean, mean], color=SYNTHETIC)
+        axis.plot([0], [band.observed[m, h]], "o", color=OBSERVED)
+        axis.set_xlim(-1, 1)
+        axis.set_ylim(0.0, 1.1 * max(high, float(band.observed[m, h])) or 1.0)
+        axis.set_xticks([])
+        axis.set_title(TITLES[measure], fontsize=9)
+    _partial(axes.flat[7], each, h)
+    return _png(figure)
+
+
+def _partial(axis: Any, each: LevelDiagnostics, h: int) -> None:
+    """Partial autocorrelations by lag, a dot per season, beside the bound of significance."""
+    partial = each.fit.partial[h]
+    for lag in range(partial.shape[1]):
+        values = partial[:, lag]
+        axis.plot(np.full(len(values), lag + 1), values, ".", color=OBSERVED, alpha=0.6)
+    bound = float(np.median(significance_bound(each.fit.statistics.count[h])))
+    for sign in (-1.0, 1.0):
+        axis.axhline(sign * bound, color=SYNTHETIC, linestyle="--", linewidth=1)
+    axis.set_ylim(-1.05, 1.05)
+    axis.set_xticks(range(1, partial.shape[1] + 1))
+    axis.set_xlabel("lag", fontsize=8)
+    axis.set_title("partial autocorrelation, a dot per season", fontsize=9)
+
+
+def _pairs(each: LevelDiagnostics) -> bytes:
+    figure = _figure((6.0, 6.0))
+    axis = figure.subplots()
+    above = np.triu_indices(len(each.fit.phi), 1)
+    observed, low, high = (values[above] for values in (each.pairs.observed, each.pairs.low, each.pairs.high))
+    axis.vlines(observed, low, high, color=SYNTHETIC, alpha=0.25, label="90 % of series")
+    axis.plot(observed, each.pairs.mean[above], ".", color=SYNTHETIC, label="mean of series")
+    axis.plot([-1, 1], [-1, 1], color=OBSERVED, linewidth=0.8, label="as observed")
+    axis.set_aspect("equal")
+    axis.set_xlabel("observed")
+    axis.set_ylabel("synthetic")
+    axis.legend(fontsize=7)
+    axis.set_title("correlation between plants, a dot per pair", fontsize=10)
+    return _png(figure)
+
+
+def _figure(size: tuple[float, float]) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise CobreError(
+            "plots need matplotlib, which is not installed", suggestion="pip install 'pycobre[plot]'"
+        ) from error
+    return Figure(figsize=size, layout="constrained")
+
+
+def _png(figure: Any) -> bytes:
+    sink = io.BytesIO()
+    figure.savefig(sink, format="png", dpi=110)
+    return sink.getvalue()

@@ -1,0 +1,99 @@
+"""What ``cobre fit`` leaves behind: the fitted model as files of a case, a report, and diagnostics as tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from cobre.core.files import write_atomically
+from cobre.io.assemble.inflow_fitting.report import hydro_report
+from cobre.io.fitted import FitResult
+from cobre.io.read.columns import Table
+from cobre.io.write.parquet import parquet_bytes
+from cobre.io.write.training import json_bytes
+from cobre.stochastic.fitting.diagnostic_tables import Columns, diagnostic_tables
+
+__all__ = ["fit_document", "write_fit"]
+
+REPORT = "fitting_report.json"
+CORRELATION = "correlation.json"
+DIAGNOSTICS = "diagnostics"
+TABLES = {
+    "inflow_seasonal_stats.parquet": "inflow_stats",
+    "inflow_ar_coefficients.parquet": "inflow_lags",
+    "inflow_annual_component.parquet": "inflow_annual",
+}
+ARROW_TYPES = {"int": pa.int32(), "float": pa.float64(), "date": pa.date32()}
+
+
+def write_fit(folder: Path, result: FitResult) -> list[Path]:
+    """Write everything into ``folder``, each file whole or not at all; the paths.
+
+    The Parquet files and ``correlation.json`` have the form in which ``scenarios/`` of a case takes them.
+    """
+    contents = {
+        name: parquet_bytes(_case_table(result.files.tables[table])) for name, table in TABLES.items()
+    }
+    if result.files.correlation is not None:
+        contents[CORRELATION] = json_bytes(result.files.correlation.model_dump(mode="json"))
+    contents[REPORT] = json_bytes(fit_document(result))
+    if result.diagnostics:
+        tables = diagnostic_tables(result.diagnostics, result.verdicts)
+        for name, columns in tables.items():
+            contents[f"{DIAGNOSTICS}/{name}.parquet"] = parquet_bytes(_with_ids(columns, result))
+    for name, data in contents.items():
+        write_atomically(folder / name, data)
+    return [folder / name for name in contents]
+
+
+def fit_document(result: FitResult) -> dict[str, Any]:
+    """The report: settings, what was found wrong, and per hydro its orders, coefficients and verdict."""
+    options = result.fit.options
+    return {
+        "order_selection": options.order_selection,
+        "max_order": options.max_order,
+        "residuals": result.residuals,
+        "synthetic_series": result.diagnostics[0].n_series if result.diagnostics else 0,
+        "seasons": [season for level in result.fit.levels for season in level.level.season_ids],
+        "warnings": [problem.to_dict() for problem in result.report.warnings],
+        "hydros": {str(hydro.id): _of_hydro(result, h) for h, hydro in enumerate(result.hydros)},
+    }
+
+
+def _of_hydro(result: FitResult, h: int) -> dict[str, Any]:
+    levels = result.fit.levels
+    document: dict[str, Any] = {
+        "name": result.hydros[h].name,
+        **hydro_report(result.fit, h),
+        "orders": [int(order) for level in levels for order in level.orders[h]],
+        "observations": [int(count) for level in levels for count in level.statistics.count[h]],
+        "residual_std_ratio": [float(ratio) for level in levels for ratio in level.ratio[h]],
+        "yearly_memory": [float(level.radius[h]) for level in levels],
+    }
+    if result.verdicts:
+        document |= {"verdict": result.verdicts[h].word, "reasons": list(result.verdicts[h].reasons)}
+    return document
+
+
+def _case_table(table: Table) -> pa.Table:
+    return pa.table(
+        {column.name: pa.array(table[column.name], ARROW_TYPES[column.kind]) for column in table.file.columns}
+    )
+
+
+def _with_ids(columns: Columns, result: FitResult) -> pa.Table:
+    """The table with ids of hydros in the place of indices."""
+    arrays = {}
+    for name, values in columns.items():
+        if name in ("hydro", "other_hydro"):
+            ids = [result.hydros[h].id for h in values]
+            arrays[f"{name}_id"] = pa.array(ids, pa.int32())
+        elif values and isinstance(values[0], str):
+            arrays[name] = pa.array(values, pa.string())
+        elif name in ("season_id", "lag", "order", "observations"):
+            arrays[name] = pa.array(values, pa.int32())
+        else:
+            arrays[name] = pa.array(values, pa.float64())
+    return pa.table(arrays)

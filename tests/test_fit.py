@@ -1,0 +1,190 @@
+"""``cobre.fit``: the model that training would use, written as files that give the same study again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import cobre
+from case_folders import arrow_table
+from cobre.core.digest import digest
+from history_cases import HISTORY, LAGS, STATS, history_case
+from inflow_records import river
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return history_case(tmp_path / "case").write()
+
+
+def test_it_gives_orders_and_a_verdict_per_plant(folder):
+    result = cobre.fit(folder)
+    assert [len(orders) for orders in result.orders] == [12, 12]
+    assert [verdict.word for verdict in result.verdicts] == ["good", "good"]
+    assert result.diagnostics[0].n_series >= 100
+    assert repr(result) == "FitResult(fitted 2 plants: 2 good)"
+    assert not (folder / "output").exists()
+
+
+@pytest.mark.parametrize("selection", ["pacf", "pacf_annual"])
+def test_the_written_files_make_the_study_that_training_would_use(tmp_path, selection):
+    folder = history_case(tmp_path / "case", order_selection=selection).write()
+    fitted = cobre.load_case(folder)
+    cobre.fit(folder, output=tmp_path / "fitted", n_series=0)
+    for name in ("inflow_seasonal_stats.parquet", "inflow_ar_coefficients.parquet", "correlation.json"):
+        shutil.copy(tmp_path / "fitted" / name, folder / "scenarios" / name)
+    shutil.copy(tmp_path / "fitted" / "inflow_annual_component.parquet", folder / "scenarios")
+    assert digest(cobre.load_case(folder).scenarios) == digest(fitted.scenarios)
+
+
+def test_the_report_names_orders_coefficients_and_reductions(folder, tmp_path):
+    result = cobre.fit(folder, output=tmp_path / "fitted", n_series=100)
+    report = json.loads((tmp_path / "fitted" / "fitting_report.json").read_bytes())
+    assert list(report["hydros"]) == ["0", "1"]
+    for h, hydro in enumerate(report["hydros"].values()):
+        assert hydro["selected_order"] == max(result.orders[h]) == max(map(len, hydro["coefficients"]))
+        assert hydro["verdict"] == "good"
+        for event in hydro.get("contribution_reductions", []):
+            assert set(event) == {"season_id", "original_order", "reduced_order", "contributions", "reason"}
+
+
+def test_diagnostics_are_written_as_tables_with_ids_of_hydros(tmp_path):
+    folder = history_case(tmp_path / "case").write()
+    cobre.fit(folder, output=tmp_path / "fitted", n_series=100)
+    tables = {
+        path.stem: pq.read_table(path) for path in (tmp_path / "fitted" / "diagnostics").glob("*.parquet")
+    }
+    assert sorted(tables) == ["autocorrelation", "pairs", "residuals", "seasons", "verdicts", "years"]
+    assert tables["pairs"].to_pylist()[0]["other_hydro_id"] == 1
+    measures = set(tables["years"]["measure"].to_pylist())
+    assert measures == {"longest_drought", "largest_deficit_hm3", "annual_deviation"}
+    assert set(tables["seasons"]["measure"].to_pylist()) == {
+        "mean",
+        "deviation",
+        "skewness",
+        "autocorrelation",
+    }
+    row = tables["seasons"].to_pylist()[0]
+    assert row["low"] <= row["synthetic"] <= row["high"]
+
+
+def test_two_fits_write_the_same_bytes(folder, tmp_path):
+    for name in ("one", "two"):
+        cobre.fit(folder, output=tmp_path / name, n_series=100)
+    one, two = (
+        sorted(path for path in (tmp_path / name).rglob("*") if path.is_file()) for name in ("one", "two")
+    )
+    assert [path.name for path in one] == [path.name for path in two]
+    assert all(first.read_bytes() == second.read_bytes() for first, second in zip(one, two, strict=True))
+
+
+def test_settings_may_be_laid_over_the_case_s(folder):
+    result = cobre.fit(folder, config_overrides={"estimation": {"max_order": 1}}, n_series=0)
+    assert max(map(max, result.orders)) == 1
+    assert not result.verdicts
+
+
+def test_too_few_series_are_refused(folder):
+    with pytest.raises(cobre.CobreError, match="too few"):
+        cobre.fit(folder, n_series=99)
+
+
+def test_a_case_without_history_has_nothing_to_fit(tmp_path):
+    case = history_case(tmp_path / "case")
+    del case.tables[HISTORY]
+    with pytest.raises(cobre.ValidationError, match="nothing to fit"):
+        cobre.fit(case.write())
+
+
+def test_a_case_that_gives_its_model_has_nothing_to_fit(tmp_path):
+    case = history_case(tmp_path / "case")
+    case.tables[STATS] = {"hydro_id": [0], "stage_id": [0], "mean_m3s": [1.0], "std_m3s": [0.1]}
+    case.tables[LAGS] = {
+        "hydro_id": [0], "stage_id": [0], "lag": [1], "coefficient": [0.5], "residual_std_ratio": [0.9]
+    }  # fmt: skip
+    with pytest.raises(cobre.ValidationError, match="gives its inflow model itself"):
+        cobre.fit(case.write())
+
+
+def test_a_wrong_history_is_refused_with_all_its_problems(tmp_path):
+    values = river(60)
+    values[:, 100] = float("nan")
+    with pytest.raises(cobre.ValidationError) as caught:
+        cobre.fit(history_case(tmp_path / "case", values).write())
+    assert len(caught.value.errors) == 2
+
+
+SHARED = Path(__file__).parents[2] / "shared" / "cases-018" / "fit_history"
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="there is no ../shared beside this checkout")
+def test_the_bound_of_a_case_that_was_solved_elsewhere(tmp_path):
+    """Two plants, 41 years: the optimum was found by the public program and by an extensive form."""
+    folder = as_old_case(SHARED, tmp_path / "case")
+    assert cobre.train(folder).final_lower_bound == pytest.approx(13835850.403082138, rel=1e-9)
+
+
+def as_old_case(source: Path, target: Path) -> Path:
+    """A case of today's format, as far as this one goes, in the older format."""
+
+    def read(name):
+        return json.loads((source / name).read_text())
+
+    def write(name, document):
+        (target / name).write_text(json.dumps(document))
+
+    for name in ("system", "scenarios"):
+        (target / name).mkdir(parents=True)
+    config, penalties, stages, initial = map(
+        read, ("config.json", "penalties.json", "stages.json", "initial_conditions.json")
+    )
+    training = config["training"]
+    config["training"] = {
+        "tree_seed": training["tree_seed"],
+        "forward_passes": training["selection"]["forward_passes"],
+        "stopping_rules": training["stopping_rules"],
+    }
+    config.pop("exports")
+    penalties["hydro"]["fpha_turbined_cost"] = penalties["hydro"].pop("turbined_cost")
+    for stage in stages["stages"]:
+        stage["num_scenarios"] = stage.pop("num_openings")
+    records = pq.read_table(source / HISTORY).to_pylist()
+    recent = sorted(records, key=lambda row: row["start_date"], reverse=True)
+    hydros, models = (
+        read("system/hydros.json"),
+        read("system/hydro_production_models.json")["production_models"],
+    )
+    rho = {model["hydro_id"]: model["stage_ranges"][0]["productivity_mw_per_m3s"] for model in models}
+    initial["past_inflows"] = [
+        {"hydro_id": h, "values_m3s": [row["value_m3s"] for row in recent if row["hydro_id"] == h][:3]}
+        for h in rho
+    ]
+    # Turbined water has its price only where production is given by planes.
+    for hydro in hydros["hydros"]:
+        hydro["bus_id"] = hydro.pop("unit_groups")[0]["bus_id"]
+        hydro["generation"]["model"] = "fpha"
+    ranges = [
+        {"start_stage_id": 0, "end_stage_id": None, "model": "fpha", "fpha_config": {"source": "precomputed"}}
+    ]
+    production = [{"hydro_id": h, "selection_mode": "stage_ranges", "stage_ranges": ranges} for h in rho]
+    planes = {
+        "hydro_id": list(rho), "stage_id": [None] * len(rho), "plane_id": [0] * len(rho),
+        "gamma_0": [0.0] * len(rho), "gamma_v": [0.0] * len(rho), "gamma_q": list(rho.values()),
+        "gamma_s": [0.0] * len(rho),
+    }  # fmt: skip
+    pq.write_table(arrow_table(planes), target / "system/fpha_hyperplanes.parquet")
+    write("config.json", config)
+    write("penalties.json", penalties)
+    write("stages.json", stages)
+    write("initial_conditions.json", initial)
+    write("system/hydros.json", hydros)
+    write("system/hydro_production_models.json", {"production_models": production})
+    for name in ("buses", "lines", "thermals"):
+        write(f"system/{name}.json", read(f"system/{name}.json"))
+    for name in ("inflow_history", "load_seasonal_stats", "noise_openings"):
+        shutil.copy(source / f"scenarios/{name}.parquet", target / "scenarios")
+    return target
