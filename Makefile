@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-WORKERS ?= auto
+# One more than processors: tests also wait.
+WORKERS ?= $(shell expr $$(nproc) + 1)
 DRIVERS := core_driver noise_driver shm_driver tcp_driver tcp_fuzz
 CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 # Folders as well as files: a removed file changes only its folder.
@@ -65,7 +66,7 @@ run: setup       ## train and simulate the example study on 4 processes and show
 	  '  $(BIN)/cobre init my_case              a case of your own to change and run' \
 	  'After ". $(BIN)/activate" it is just "cobre"; "pip install ." (or "uv pip install .") puts it into another environment.'
 
-test: ready-for-mpi ## run the whole suite, WORKERS tests at a time (as many as processors)
+test: ready-for-mpi ## run the whole suite, WORKERS tests at a time
 	COBRE_TEST_MPI="$(abspath build/mpi)" $(BIN)/python -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --durations=10
 
 same-bits: ready-for-mpi ## train a case (CASE=folder) on every backend and compare the bits of everything

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from cobre.comm import run
-from matrices import every_value_once
+from matrices import IS_SOAK, every_value_once
 from mpi_ranks import LIBRARIES, launch, write_program
 from sddp.studies import digests, split_cases
 from sddp.trained import digest, trained
 
-GROUPS = [("shm", 2), ("shm", 3), ("shm", 4), ("tcp", 2), ("tcp", 3), ("shm", 9)]
+GROUPS = [("shm", 2), ("tcp", 3), ("shm", 9)]
+if IS_SOAK:
+    GROUPS += [("shm", 3), ("shm", 4), ("tcp", 2)]
 
 
 @pytest.fixture(scope="module")

@@ -119,7 +119,7 @@ def _figure(size: tuple[float, float]) -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise CobreError(
-            "plots need matplotlib, which is not installed", suggestion="pip install 'pycobre[plot]'"
+            "plots need matplotlib, which is not installed", suggestion="pip install 'matplotlib>=3.8'"
         ) from error
     return Figure(figsize=size, layout="constrained")
 
