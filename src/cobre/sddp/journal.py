@@ -65,6 +65,11 @@ class Journal:
         self._last_counters = self._read_counters()
         self._last_times = self._read_times()
 
+    @property
+    def n_iterations(self) -> int:
+        """Iterations of this part of the run."""
+        return len(self._counters)
+
     def begin_iteration(self) -> None:
         """What happened since the last phase belongs to none."""
         self._counters.append(np.zeros((len(PHASES), len(self.models), len(COUNTERS))))
@@ -147,12 +152,13 @@ class TrainingLog:
         values: Floats = self.counters[..., COUNTERS.index(name)]
         return values
 
-    def timing_columns(self, iteration_ms: Sequence[float]) -> Columns:
-        """`cobre.core.training_tables.TIMING`; ``iteration_ms`` are whole iterations."""
+    def timing_columns(self, iteration_ms: Sequence[float], first: int = 1) -> Columns:
+        """`cobre.core.training_tables.TIMING`; ``iteration_ms`` are whole iterations, from number ``first`` on."""
         found: Columns = {}
         for iteration in range(self.n_iterations):
             for rank in range(len(self.times)):
                 row = self._timing_row(rank, iteration, iteration_ms[iteration])
+                row["iteration"] = first + iteration
                 for name, value in row.items():
                     found.setdefault(name, []).append(value)
         return found
@@ -183,13 +189,13 @@ class TrainingLog:
         place = {"iteration": iteration + 1, "rank": rank, "worker_id": None}
         return {**place, **{f"{name}_ms": round(value) for name, value in milliseconds.items()}}
 
-    def solver_columns(self) -> Columns:
+    def solver_columns(self, first: int = 1) -> Columns:
         """`cobre.core.training_tables.SOLVER_ITERATIONS`: a row per iteration, phase and stage with solves."""
         found: Columns = {}
         for iteration, place, stage in np.argwhere(self._counter("solves") > 0).tolist():
             counts = dict(zip(COUNTERS, self.counters[iteration, place, stage].tolist(), strict=True))
             row = {
-                "iteration": iteration + 1,
+                "iteration": first + iteration,
                 "scenario_id": None,
                 "phase": PHASES[place],
                 "stage_id": self.stage_ids[stage],
@@ -202,13 +208,13 @@ class TrainingLog:
                 found.setdefault(name, []).append(value)
         return found
 
-    def retry_columns(self) -> Columns:
+    def retry_columns(self, first: int = 1) -> Columns:
         """`cobre.core.training_tables.RETRY_HISTOGRAM`: only where a solve needed more than one attempt."""
         found: Columns = {name: [] for name in ("iteration", "phase", "stage_id", "retry_level", "count")}
         first = COUNTERS.index(RECOVERED[0])
         recovered = self.counters[..., first:]
         for iteration, place, stage, level in np.argwhere(recovered > 0).tolist():
-            found["iteration"].append(iteration + 1)
+            found["iteration"].append(first + iteration)
             found["phase"].append(PHASES[place])
             found["stage_id"].append(self.stage_ids[stage])
             found["retry_level"].append(level + 2)

@@ -35,7 +35,6 @@ class StageModel:
         problem: StageProblem,
         openings: Floats,
         truncation: Truncation | None,
-        n_passes: int,
         retries: SolverRetries,
     ) -> None:
         template = problem.template
@@ -52,7 +51,7 @@ class StageModel:
             retry_max_attempts=retries.max_attempts,
             retry_time_budget_seconds=retries.time_budget_seconds,
         )
-        self.pool = CutPool(self.layout.state_dimension, n_passes)
+        self.pool = CutPool(self.layout.state_dimension)
         storage = problem.columns.state.storage
         self._storage_limits = (template.column_lower[storage], template.column_upper[storage])
         self.future_cost_floor = float(template.column_lower[template.future_cost_column])

@@ -51,7 +51,7 @@ def open_workspace(comm: GroupMember, case: Case, source: ScenarioSource | None 
     clamps = _truncations(case, nature, problems, openings)
     training = case.config.training
     models = [
-        StageModel(stage, problem, rows, clamp, training.forward_passes, training.retries)
+        StageModel(stage, problem, rows, clamp, training.retries)
         for stage, problem, rows, clamp in zip(nature.stages, problems, openings, clamps, strict=True)
     ]
     return Workspace(

@@ -217,15 +217,22 @@ def _train_rank(comm: GroupMember, parcel: Parcel[Case]) -> TrainingResult | Non
 
 
 def _training_tables(result: TrainingResult) -> list[tuple[TableSchema, dict[str, list[Any]]]]:
-    log = result.log
-    if log is None:
-        return []
-    return [
-        (TIMING, log.timing_columns(result.history["iteration_time_ms"])),
-        (SOLVER_ITERATIONS, log.solver_columns()),
-        (RETRY_HISTOGRAM, log.retry_columns()),
-        (CUT_SELECTION, log.selection_columns()),
-    ]
+    tables: dict[str, tuple[TableSchema, dict[str, list[Any]]]] = {}
+    first = 1
+    for log in result.logs:
+        milliseconds = result.history["iteration_time_ms"][first - 1 :]
+        parts = (
+            (TIMING, log.timing_columns(milliseconds, first)),
+            (SOLVER_ITERATIONS, log.solver_columns(first)),
+            (RETRY_HISTOGRAM, log.retry_columns(first)),
+            (CUT_SELECTION, log.selection_columns()),
+        )
+        for schema, columns in parts:
+            _, found = tables.setdefault(schema.name, (schema, {name: [] for name in schema.column_names}))
+            for name, values in columns.items():
+                found[name].extend(values)
+        first += log.n_iterations
+    return list(tables.values())
 
 
 def write_results(folder: Path, case: Case, result: TrainingResult) -> None:
