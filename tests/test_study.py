@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import datetime as dt
 import json
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,8 @@ import pytest
 import cobre
 from cobre.comm import LocalCommunicator, run
 from cobre.io.example import write_example
+from cobre.io.write import RunRecord
+from cobre.study import read_results
 from sddp.studies import study
 from sddp.test_training import impossible
 from sddp.trained import digest, settings
@@ -102,16 +106,98 @@ def test_what_is_written(folder, alone, tmp_path):
     assert json.loads((tmp_path / "out/training/timings.json").read_text())["solver_solves"] > 0
 
 
-def test_a_failed_run_takes_the_old_mark_away(folder, tmp_path):
+def metadata_in(output):
+    return json.loads((output / "training/metadata.json").read_text())
+
+
+def test_metadata_says_which_run_of_which_case_with_which_settings_it_was(folder, tmp_path):
+    more = {"training": {**LIMIT["training"], "forward_passes": 2}}
+    for name, overrides in (("one", LIMIT), ("same", LIMIT), ("other", more)):
+        cobre.train(folder, config_overrides=overrides, output=tmp_path / name)
+    one, same, other = (metadata_in(tmp_path / name) for name in ("one", "same", "other"))
+    assert len({each["run_id"] for each in (one, same, other)}) == 3
+    assert one["case_digest"] == same["case_digest"] == other["case_digest"]
+    assert one["config_digest"] == same["config_digest"] != other["config_digest"]
+    assert one["case_name"] == "example"
+    assert one["status"] == "complete"
+    assert one["hostname"] == socket.gethostname()
+    assert one["cobre_version"] == cobre.__version__
+    began, ended = (dt.datetime.fromisoformat(one[key]) for key in ("started_at", "completed_at"))
+    assert one["duration_seconds"] == pytest.approx((ended - began).total_seconds(), abs=0.002)
+    assert began.tzinfo is not None
+
+
+def test_the_digest_of_a_case_follows_its_data_and_not_its_folder(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "renamed")
+    shutil.copytree(folder, tmp_path / "changed")
+    path = tmp_path / "changed" / "system" / "thermals.json"
+    document = json.loads(path.read_text())
+    document["thermals"][0]["cost_per_mwh"] += 1.0
+    path.write_text(json.dumps(document))
+    digests = [
+        RunRecord.start(cobre.load_case(each)).case_digest
+        for each in (folder, tmp_path / "renamed", tmp_path / "changed")
+    ]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_a_new_run_takes_the_results_of_the_earlier_one_away_before_it_computes(folder, tmp_path):
     cobre.train(folder, config_overrides=LIMIT, output=tmp_path)
-    assert (tmp_path / "_SUCCESS").exists()
+    (tmp_path / "mine.txt").write_text("no result of a run")
+    first = metadata_in(tmp_path)["run_id"]
+    seen = []
+
+    def look(event):
+        files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+        seen.append((files, metadata_in(tmp_path)))
+
+    cobre.train(folder, config_overrides=LIMIT, output=tmp_path, progress_callback=look)
+    files, metadata = seen[0]
+    assert files == ["mine.txt", "training/metadata.json"]
+    assert metadata["status"] == "running"
+    assert metadata["run_id"] == metadata_in(tmp_path)["run_id"] != first
+    assert "final_lower_bound" not in metadata
+
+
+def test_a_run_that_fails_leaves_its_reason_and_no_results_of_another(folder, tmp_path):
+    cobre.train(folder, config_overrides=LIMIT, output=tmp_path)
 
     def fail(event):
         raise RuntimeError("the caller had enough")
 
     with pytest.raises(RuntimeError, match="had enough"):
         cobre.train(folder, config_overrides=LIMIT, output=tmp_path, progress_callback=fail)
+    assert metadata_in(tmp_path)["failure"] == "the caller had enough"
+    with pytest.raises(cobre.IOError, match="failed and left no results: the caller had enough"):
+        read_results(tmp_path)
     assert not (tmp_path / "_SUCCESS").exists()
+
+
+def test_two_runs_never_write_into_one_folder(folder, tmp_path):
+    refused = []
+
+    def start_another(event):
+        with pytest.raises(cobre.IOError, match="another run is writing") as caught:
+            cobre.train(folder, config_overrides=LIMIT, output=tmp_path)
+        refused.append(caught.value.suggestion)
+        with pytest.raises(cobre.IOError, match="is still at work"):
+            read_results(tmp_path)
+
+    cobre.train(folder, config_overrides=LIMIT, output=tmp_path, progress_callback=start_another)
+    assert refused == ["wait until it has ended, or give this run another output folder"] * 4
+    assert read_results(tmp_path).is_complete
+
+
+def test_a_folder_that_another_machine_took_over_gets_no_results_of_this_run(folder, tmp_path):
+    other = {**RunRecord.start(cobre.load_case(folder)).facts("running"), "hostname": "elsewhere"}
+
+    def take_over(event):
+        (tmp_path / "training/metadata.json").write_text(json.dumps(other))
+
+    with pytest.raises(cobre.IOError, match=f"run {other['run_id']} on elsewhere has taken over"):
+        cobre.train(folder, config_overrides=LIMIT, output=tmp_path, progress_callback=take_over)
+    assert metadata_in(tmp_path) == other
+    assert not (tmp_path / "policy").exists()
 
 
 def test_output_that_cannot_be_written_is_noticed_before_training(folder, tmp_path):

@@ -1,11 +1,14 @@
-// The four collectives as plain methods of CPython's own kind. A small collective takes a tenth of a microsecond,
-// and nanobind's general handling of arguments would be a third of that.
+// The methods of a communicator as plain methods of CPython's own kind. A small collective takes a tenth of a
+// microsecond, and nanobind's general handling of arguments would be a third of that. Unlike nanobind's methods
+// they have a text signature, which help() and inspect.signature() read.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 #include <array>
 #include <exception>
+#include <new>
+#include <type_traits>
 
 #include "bindings/errors.hpp"
 
@@ -15,19 +18,44 @@ namespace cobre::bindings {
 bool sort_arguments(const char* method, std::size_t wanted, const char* const* names, PyObject* const* given,
                     Py_ssize_t positional, PyObject* keywords, PyObject** found);
 
-// `T` has the four methods, taking nanobind handles. Its class must be bound with `slots()`.
+// What help() shows: the words of cobre.comm.protocol, which a test compares.
+namespace docs {
+
+inline constexpr const char* rank = "This process's number, from 0.";
+inline constexpr const char* size = "How many ranks there are.";
+inline constexpr const char* allgatherv =
+    "allgatherv($self, send, recv, counts, displs)\n--\n\n"
+    "Put rank r's ``send`` into ``recv[displs[r] : displs[r] + counts[r]]`` on every rank.\n\n"
+    "Counts and displacements are in elements. ``counts`` agree on all ranks, ``displs`` are this\n"
+    "rank's own. Gaps stay untouched. ``send`` may be exactly this rank's part of ``recv``.";
+inline constexpr const char* allreduce =
+    "allreduce($self, send, recv, op)\n--\n\n"
+    "Put ``op(send_0, …, send_{size-1})`` into ``recv``, folded in rank order on every backend.\n\n"
+    "The same bits on every rank and every backend. ``send`` may be exactly ``recv``.";
+inline constexpr const char* broadcast =
+    "broadcast($self, buf, root)\n--\n\n"
+    "Make every rank's ``buf`` equal to root's. Only root's may be read-only.";
+inline constexpr const char* barrier = "barrier($self)\n--\n\nReturn once every rank has entered.";
+inline constexpr const char* stats =
+    "stats($self)\n--\n\n"
+    "Per operation: ``calls``, ``bytes``, ``wait_s`` and ``move_s`` so far. Answers after `close`, too.";
+inline constexpr const char* close = "close($self)\n--\n\nLeave the group. Local, idempotent, never waits.";
+
+}  // namespace docs
+
+// `T` has the methods, taking nanobind handles; `close` is optional. Its class must be bound with `slots()`.
 template <class T>
 class FastCalls {
 public:
     static PyType_Slot* slots() noexcept {
-        static PyMethodDef methods[] = {{"allgatherv", as_function(&allgatherv), METH_FASTCALL | METH_KEYWORDS,
-                                         "allgatherv($self, send, recv, counts, displs)\n--\n\n"},
-                                        {"allreduce", as_function(&allreduce), METH_FASTCALL | METH_KEYWORDS,
-                                         "allreduce($self, send, recv, op)\n--\n\n"},
-                                        {"broadcast", as_function(&broadcast), METH_FASTCALL | METH_KEYWORDS,
-                                         "broadcast($self, buf, root)\n--\n\n"},
-                                        {"barrier", &barrier, METH_NOARGS, "barrier($self)\n--\n\n"},
-                                        {nullptr, nullptr, 0, nullptr}};
+        static PyMethodDef methods[] = {
+            {"allgatherv", as_function(&allgatherv), METH_FASTCALL | METH_KEYWORDS, docs::allgatherv},
+            {"allreduce", as_function(&allreduce), METH_FASTCALL | METH_KEYWORDS, docs::allreduce},
+            {"broadcast", as_function(&broadcast), METH_FASTCALL | METH_KEYWORDS, docs::broadcast},
+            {"barrier", &barrier, METH_NOARGS, docs::barrier},
+            {"stats", &stats, METH_NOARGS, docs::stats},
+            close_method(),
+            {nullptr, nullptr, 0, nullptr}};
         static PyType_Slot slots[] = {{Py_tp_methods, methods}, {0, nullptr}};
         return slots;
     }
@@ -39,7 +67,14 @@ private:
         return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
     }
 
-    // None, or null with the exception set that `action(instance)` threw.
+    // The entry for `close`, or the end of the table if `T` leaves that to its Python class.
+    static PyMethodDef close_method() noexcept {
+        if constexpr (requires(T& instance) { instance.close(); })
+            return {"close", &close, METH_NOARGS, docs::close};
+        else return {nullptr, nullptr, 0, nullptr};
+    }
+
+    // What `action(instance)` returns, or null with the exception set that it threw.
     template <class Action>
     static PyObject* guarded(PyObject* self, Action&& action) noexcept {
         if (!nanobind::inst_ready(self)) [[unlikely]] {
@@ -47,12 +82,18 @@ private:
             return nullptr;
         }
         try {
-            action(*nanobind::inst_ptr<T>(self));
-            Py_RETURN_NONE;
+            if constexpr (std::is_void_v<std::invoke_result_t<Action, T&>>) {
+                action(*nanobind::inst_ptr<T>(self));
+                Py_RETURN_NONE;
+            } else {
+                return action(*nanobind::inst_ptr<T>(self)).release().ptr();
+            }
         } catch (nanobind::python_error& error) {
             error.restore();
         } catch (const comm::Error& error) {
             set_python_error(error);
+        } catch (const std::bad_alloc&) {
+            PyErr_NoMemory();
         } catch (const std::exception& error) {
             PyErr_SetString(PyExc_RuntimeError, error.what());
         }
@@ -73,6 +114,14 @@ private:
 
     static PyObject* barrier(PyObject* self, PyObject*) noexcept {
         return guarded(self, [](T& instance) { instance.barrier(); });
+    }
+
+    static PyObject* stats(PyObject* self, PyObject*) noexcept {
+        return guarded(self, [](T& instance) { return instance.stats(); });
+    }
+
+    static PyObject* close(PyObject* self, PyObject*) noexcept {
+        return guarded(self, [](T& instance) { instance.close(); });
     }
 
     static PyObject* broadcast(PyObject* self, PyObject* const* given, Py_ssize_t positional,

@@ -14,6 +14,7 @@
 #include "bindings/call_lock.hpp"
 #include "bindings/calls.hpp"
 #include "bindings/comm.hpp"
+#include "bindings/fast_calls.hpp"
 #include "bindings/statistics.hpp"
 #include "comm/error.hpp"
 #include "comm/fold.hpp"
@@ -298,10 +299,11 @@ private:
 }  // namespace
 
 void bind_foreign_transport(nb::module_& m) {
-    nb::class_<ForeignTransport>(m, "ForeignTransport", "Collectives whose bytes a Python library moves.")
+    nb::class_<ForeignTransport>(m, "ForeignTransport", nb::type_slots(FastCalls<ForeignTransport>::slots()),
+                                 "Collectives whose bytes a Python library moves.")
         .def(nb::init<int, int>(), "rank"_a, "size"_a)
-        .def_prop_ro("rank", &ForeignTransport::rank)
-        .def_prop_ro("size", &ForeignTransport::size)
+        .def_prop_ro("rank", &ForeignTransport::rank, docs::rank)
+        .def_prop_ro("size", &ForeignTransport::size, docs::size)
         .def_prop_ro("is_open", &ForeignTransport::is_open, "Neither closed nor inherited by a forked child.")
         .def("attach", &ForeignTransport::attach, "calls"_a, "largest_bytes"_a, "slab_bytes"_a, "only_thread"_a,
              "is_serialised"_a,
@@ -311,12 +313,6 @@ void bind_foreign_transport(nb::module_& m) {
              "Take over the library's calls, and the subclass's own for what is out of the ordinary.")
         .def("detach", &ForeignTransport::detach)
         .def("set_before", &ForeignTransport::set_before, "before"_a.none())
-        .def("allgatherv", &ForeignTransport::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(),
-             "displs"_a.none())
-        .def("allreduce", &ForeignTransport::allreduce, "send"_a.none(), "recv"_a.none(), "op"_a.none())
-        .def("broadcast", &ForeignTransport::broadcast, "buf"_a.none(), "root"_a.none())
-        .def("barrier", &ForeignTransport::barrier)
-        .def("stats", &ForeignTransport::stats, nb::sig("def stats(self) -> dict[str, dict[str, float]]"))
         .def("begin_call", &ForeignTransport::begin_call, "operation"_a, "Wait for this thread's turn.")
         .def("try_begin_call", &ForeignTransport::try_begin_call, "Take the turn if nobody has it.")
         .def("end_call", &ForeignTransport::end_call)

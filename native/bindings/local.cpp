@@ -6,6 +6,7 @@
 #include "bindings/call_lock.hpp"
 #include "bindings/calls.hpp"
 #include "bindings/comm.hpp"
+#include "bindings/fast_calls.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/statistics.hpp"
 
@@ -74,17 +75,13 @@ private:
 }  // namespace
 
 void bind_local(nb::module_& m) {
-    nb::class_<Local>(m, "LocalCommunicator", "Collectives of the one rank there is.")
+    nb::class_<Local>(m, "LocalCommunicator", nb::type_slots(FastCalls<Local>::slots()),
+                      "Collectives of the one rank there is.")
         .def(nb::init<std::size_t>(), "release_gil_bytes"_a)
-        .def_prop_ro("rank", [](const Local&) { return 0; })
-        .def_prop_ro("size", [](const Local&) { return 1; })
-        .def("allgatherv", &Local::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(),
-             "displs"_a.none())
-        .def("allreduce", &Local::allreduce, "send"_a.none(), "recv"_a.none(), "op"_a.none())
-        .def("broadcast", &Local::broadcast, "buf"_a.none(), "root"_a.none())
-        .def("barrier", &Local::barrier)
-        .def("stats", &Local::stats, nb::sig("def stats(self) -> dict[str, dict[str, float]]"))
-        .def("close", &Local::close)
+        .def_prop_ro(
+            "rank", [](const Local&) { return 0; }, docs::rank)
+        .def_prop_ro(
+            "size", [](const Local&) { return 1; }, docs::size)
         .def("require_usable", &Local::require_usable, "operation"_a,
              "Raise InvalidCommunicator after close() and in a forked child.");
 }

@@ -211,15 +211,14 @@ void bind_shm(nb::module_& m) {
              "chunk_bytes"_a, "ring_bytes"_a, "inline_bytes"_a, "slice_bytes"_a, "vm_read_bytes"_a,
              "available_bytes"_a, "limited_by"_a)
         .def("__init__", &construct_split, "parent"_a, "available_bytes"_a, "limited_by"_a)
-        .def_prop_ro("rank", &Shm::rank)
-        .def_prop_ro("size", &Shm::size)
+        .def_prop_ro("rank", &Shm::rank, docs::rank)
+        .def_prop_ro("size", &Shm::size, docs::size)
         .def("create_region", &Shm::create_region, "count"_a, "dtype"_a, "available_bytes"_a, "limited_by"_a,
              "Collective: memory that all ranks have mapped.")
         .def("fence", &Shm::fence, "memory"_a, "Collective: all writes to that region are visible afterwards.")
-        .def("stats", &Shm::stats, nb::sig("def stats(self) -> dict[str, dict[str, float]]"))
-        .def("close", &Shm::close)
         .def("require_usable", &Shm::require_usable, "operation"_a,
              "Raise InvalidCommunicator after close() and in a forked child.");
+    m.attr("MOST_SHM_RANKS") = shm::largest_group;
     m.def(
         "creator_of_segment",
         [](const std::string& name) {

@@ -13,6 +13,7 @@
 #include "bindings/calls.hpp"
 #include "bindings/calls_under_way.hpp"
 #include "bindings/comm.hpp"
+#include "bindings/fast_calls.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/statistics.hpp"
 #include "tcp/communicator.hpp"
@@ -136,7 +137,8 @@ private:
 }  // namespace
 
 void bind_tcp(nb::module_& m) {
-    nb::class_<Tcp>(m, "TcpCommunicator", "Collectives over a star of TCP connections around rank 0.")
+    nb::class_<Tcp>(m, "TcpCommunicator", nb::type_slots(FastCalls<Tcp>::slots()),
+                    "Collectives over a star of TCP connections around rank 0.")
         .def(nb::init<int, int, double, std::size_t, std::size_t, int>(), "rank"_a, "size"_a, "timeout"_a,
              "piece_bytes"_a, "window_bytes"_a, "keepalive_s"_a)
         .def("listen", &Tcp::listen, "host"_a, "port"_a, "secret"_a, "timeout"_a,
@@ -146,18 +148,11 @@ void bind_tcp(nb::module_& m) {
         .def("gather", &Tcp::gather, "Rank 0: wait until all are there.")
         .def("join", &Tcp::join, "host"_a, "port"_a, "secret"_a, "timeout"_a, "Other ranks: find rank 0.")
         .def("visitors", &Tcp::visitors, "Who was turned away and why, and how many more there were.")
-        .def_prop_ro("rank", &Tcp::rank)
-        .def_prop_ro("size", &Tcp::size)
-        .def("allgatherv", &Tcp::allgatherv, "send"_a.none(), "recv"_a.none(), "counts"_a.none(),
-             "displs"_a.none())
-        .def("allreduce", &Tcp::allreduce, "send"_a.none(), "recv"_a.none(), "op"_a.none())
-        .def("broadcast", &Tcp::broadcast, "buf"_a.none(), "root"_a.none())
-        .def("barrier", &Tcp::barrier)
+        .def_prop_ro("rank", &Tcp::rank, docs::rank)
+        .def_prop_ro("size", &Tcp::size, docs::size)
         .def("split", &Tcp::split, "Wait until all ranks split.")
         .def("agree_on_region", &Tcp::agree_on_region, "count"_a, "dtype"_a, "can"_a,
              "The lowest rank that cannot have a region of so many elements, or -1.")
-        .def("stats", &Tcp::stats, nb::sig("def stats(self) -> dict[str, dict[str, float]]"))
-        .def("close", &Tcp::close)
         .def("require_usable", &Tcp::require_usable, "operation"_a,
              "Raise InvalidCommunicator after close() and in a forked child.");
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         WorkerError,
     )
     from cobre.study import (
+        Case,
         CaseLoader,
         Policy,
         ProgressEvent,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BackendError",
+    "Case",
     "CaseLoader",
     "CobreError",
     "CommError",
@@ -66,6 +68,7 @@ __all__ = [
 
 _SUBMODULES = ("comm", "errors")
 _STUDY = (
+    "Case",
     "CaseLoader",
     "Policy",
     "ProgressEvent",

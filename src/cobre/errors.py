@@ -79,6 +79,8 @@ class CobreError(Exception):
 
     kind: str = "IncompatibleSettings"
     exit_status: int = 4
+    is_shared: bool = False
+    """Whether every rank of a group raises this very error together, so that none is left waiting."""
 
     def __init__(
         self,

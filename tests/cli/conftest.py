@@ -27,10 +27,11 @@ def environ(sockets_path):
 def cobre(environ):
     """Run ``cobre ARGUMENTS`` to its end; stdout and stderr apart."""
 
-    def run(*arguments, stdin="", check=None, **variables):
+    def run(*arguments, stdin="", check=None, cwd=None, **variables):
         done = subprocess.run(
             [sys.executable, "-m", "cobre", *map(str, arguments)],
             env={**environ, **variables},
+            cwd=cwd,
             input=stdin,
             capture_output=True,
             text=True,

@@ -103,8 +103,8 @@ def test_json_is_one_document_on_stdout(tmp_path):
     assert document["data"]["simulation"] is None
     assert document["data"]["training"]["termination_reason"] == "iteration_limit"
     assert set(document["data"]["training"]) == {
-        "iterations", "final_lower_bound", "final_upper_bound", "final_gap", "termination_reason", "total_cuts",
-        "wall_time_ms",
+        "iterations", "final_lower_bound", "final_upper_bound", "final_gap", "gap_estimate", "termination_reason",
+        "total_cuts", "wall_time_ms",
     }  # fmt: skip
 
 
@@ -278,16 +278,24 @@ def test_a_signal_keeps_the_policy_of_the_finished_iterations(tmp_path, number, 
 
 
 @pytest.mark.waits
-def test_a_killed_run_never_looks_finished(tmp_path):
+@pytest.mark.parametrize("command", ["summary", "report"])
+def test_a_killed_run_never_shows_the_numbers_of_the_run_before(tmp_path, command):
     case = case_in(tmp_path)
     assert cobre("run", case).returncode == 0
+    assert cobre(command, case).returncode == 0
     settings(case, iterations=100_000)
     with subprocess.Popen(
         [sys.executable, "-m", "cobre", "run", str(case)], stdout=subprocess.PIPE
     ) as process:
         process.stdout.readline()
+        still = cobre(command, case)
         process.kill()
         process.wait(DEADLINE_S)
+    after = cobre(command, case)
+    assert (still.returncode, still.stdout) == (after.returncode, after.stdout) == (2, "")
+    assert "is still at work" in still.stderr
+    assert "was killed before it ended and left no results" in after.stderr
+    assert "fix: run the case case again" in after.stderr
     assert not (case / "output" / "_SUCCESS").exists()
 
 
@@ -367,7 +375,7 @@ def test_a_terminal_shows_one_line_that_changes_in_place(tmp_path):
     assert status == 0, text
     assert "\x1b[2K" in text, "no line was rewritten"
     assert re.search(r"iteration \d+/8", text)
-    assert "to go" in text
+    assert re.search(r", about [\d.]+ s to go", text)
 
 
 def test_launched_ranks_write_plain_lines_even_where_the_launcher_gives_them_a_terminal(tmp_path):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cobre.comm.memory import available_memory
+from cobre.comm.memory import MemoryKills, available_memory, memory_kills
 
 GIB = 1 << 30
 
@@ -82,3 +82,22 @@ def test_max_means_no_limit(machine):
 
 def test_nothing_readable_means_the_allocator_decides(tmp_path):
     assert available_memory(tmp_path).bytes > 1 << 50
+
+
+def test_kills_for_lack_of_memory_are_counted_in_every_enclosing_group_and_on_the_machine(machine):
+    _write(machine, proc__self__cgroup="0::/a/b\n", proc__vmstat="nr_free_pages 9\noom_kill 7\n")
+    for group, count in (("a", 3), ("a__b", 2)):
+        path = f"sys__fs__cgroup__{group}__memory_DOT_events"
+        _write(machine, **{path: f"low 0\nhigh 0\nmax 4\noom 5\noom_kill {count}\noom_group_kill 0\n"})
+    assert memory_kills(machine) == MemoryKills(in_group=5, on_machine=7)
+
+
+def test_kills_in_a_v1_group_are_counted(machine):
+    _write(machine, proc__self__cgroup="12:cpu,cpuacct:/x\n5:memory:/job\n")
+    path = "sys__fs__cgroup__memory__job__memory_DOT_oom_control"
+    _write(machine, **{path: "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"})
+    assert memory_kills(machine) == MemoryKills(in_group=1, on_machine=None)
+
+
+def test_a_kernel_that_does_not_count_kills_is_not_taken_for_none(machine):
+    assert memory_kills(machine) == MemoryKills(None, None)

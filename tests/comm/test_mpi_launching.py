@@ -111,6 +111,6 @@ def test_without_mpi4py_there_is_nothing_to_start(monkeypatch):
     from cobre.comm.backend import Unavailable
     from cobre.comm.backends import mpi
 
-    monkeypatch.setattr(mpi, "_unavailable", lambda: Unavailable("no mpi4py", "pip install 'pycobre[mpi]'"))
+    monkeypatch.setattr(mpi, "_unavailable", lambda: Unavailable("no mpi4py", "pip install mpi4py"))
     with pytest.raises(BackendNotAvailable, match="no mpi4py"):
         mpi.BACKEND.rank_commands(["prog"], 2)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import mmap
 import os
 import time
+from pathlib import Path
 
 import pytest
 
-from cobre.comm.backends.mpi.leftovers import find_leftovers
+import mpi_ranks
+from cobre.comm.backends.mpi.leftovers import find_leftovers, own_segments, remove_own_segments
 from cobre.comm.doctor import find_leftovers as find_all
 
 pytestmark = pytest.mark.timeout(60)
@@ -46,9 +48,79 @@ def test_what_a_process_has_mapped_is_in_use(segment, tmp_path):
     assert [found.is_in_use for found in find_leftovers(tmp_path)] == [False]
 
 
-def test_what_is_new_may_belong_to_ranks_that_are_just_starting(segment, tmp_path):
+def test_what_was_made_just_now_may_belong_to_ranks_that_are_starting(segment, tmp_path):
+    segment("mpich_shm_1_0", age_s=0.0)
+    [found] = find_leftovers(tmp_path)
+    assert found.is_in_use
+    assert "runs" not in found.owner
+
+
+def test_what_nobody_has_mapped_seconds_after_it_was_made_is_of_no_running_job(segment, tmp_path):
     segment("mpich_shm_1_0", age_s=5.0)
-    assert [found.is_in_use for found in find_leftovers(tmp_path)] == [True]
+    [found] = find_leftovers(tmp_path)
+    assert (found.is_in_use, found.owner) == (False, "of an MPI job that was killed or aborted")
+
+
+def test_only_what_this_process_has_mapped_is_its_own(segment, tmp_path):
+    mine, other = segment("mpich_shm_1_0"), segment("mpich_shm_2_0")
+    foreign = segment("something_else")
+    assert own_segments(tmp_path) == []
+    with (
+        mine.open("r+b") as file,
+        foreign.open("r+b") as stranger,
+        mmap.mmap(file.fileno(), 4096),
+        mmap.mmap(stranger.fileno(), 4096),
+    ):
+        assert own_segments(tmp_path) == [str(mine)]
+        remove_own_segments(tmp_path)
+    assert sorted(tmp_path.iterdir()) == [other, foreign]
+
+
+@pytest.mark.parametrize("library", mpi_ranks.LIBRARIES)
+@pytest.mark.parametrize("fate", ["raise ValueError('ill')", "os.kill(os.getpid(), 9)"])
+def test_a_job_that_a_rank_ends_leaves_nothing_in_shared_memory(tmp_path, library, fate):
+    program = mpi_ranks.write_program(
+        tmp_path,
+        f"""
+        from cobre.comm.backends.mpi.leftovers import own_segments
+        comm = create_communicator()
+        region = comm.create_shared_region(1000)
+        say("segments", *own_segments())
+        comm.barrier()
+        if comm.rank == 1:
+            {fate}
+        comm.barrier()
+        """,
+    )
+    done = mpi_ranks.launch(library, 2, program)
+    assert done.returncode, done.stdout
+    assert left_of_segments(done.stdout) == []
+
+
+def test_a_rank_that_raises_under_a_bare_mpiexec_leaves_nothing_either(tmp_path):
+    program = mpi_ranks.write_program(
+        tmp_path,
+        """
+        from cobre.comm.backends.mpi.leftovers import own_segments
+        comm = create_communicator()
+        say("segments", *own_segments())
+        comm.barrier()
+        if comm.rank == 1:
+            raise ValueError("ill")
+        comm.barrier()
+        """,
+    )
+    python = mpi_ranks.python_of("mpich")
+    done = mpi_ranks.run(Path(python).parent / "mpiexec", "-n", 2, python, program)
+    assert "aborting the job" in done.stdout
+    assert left_of_segments(done.stdout) == []
+
+
+def left_of_segments(output):
+    """Of the segments that ranks named, those that are still there."""
+    named = {path for line in output.splitlines() if line.startswith("segments") for path in line.split()[1:]}
+    assert named, output
+    return [path for path in named if Path(path).exists()]
 
 
 def test_the_doctor_asks_for_them(segment, tmp_path, monkeypatch):

@@ -3,8 +3,10 @@ from __future__ import annotations
 import importlib.metadata
 import logging
 import os
+import re
 import sys
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +14,7 @@ import cobre.comm as comm
 from cobre.comm import selection
 from cobre.comm.backend import Backend, Detection, RankCommand, Unavailable
 from cobre.comm.backends import local, mpi, shm, tcp
-from cobre.comm.backends.mpi import LAUNCHER_VARIABLES
+from cobre.comm.backends.mpi import LAUNCH_VARIABLES
 
 
 class Ring(comm.LocalCommunicator):
@@ -191,17 +193,86 @@ class TestAuto:
         monkeypatch.setattr(mpi, "_is_loadable", lambda: True)
         return selection._detect(environ).name
 
-    @pytest.mark.parametrize("variable", LAUNCHER_VARIABLES)
+    @pytest.mark.parametrize("variable", [name for names in LAUNCH_VARIABLES for name in names[:2] if name])
     def test_a_launcher_s_variable_means_mpi(self, monkeypatch, variable):
         assert self.detect(monkeypatch, **{variable: "0"}) == "mpi"
 
-    def test_without_an_mpi_to_load_slurm_alone_does_not_break_a_plain_run(self, monkeypatch):
-        monkeypatch.setattr(mpi, "_unavailable", lambda: Unavailable("no mpi4py", "pip install pycobre[mpi]"))
-        assert selection._detect({"SLURM_PROCID": "0"}).name == "local"
+    def test_a_batch_script_of_slurm_is_no_launcher(self, monkeypatch):
+        """It has SLURM_PROCID and SLURM_NTASKS, and is one process: without an MPI to load it runs alone."""
+        script = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_JOB_ID": "7"}
+        monkeypatch.setattr(mpi, "_unavailable", lambda: Unavailable("no mpi4py", "pip install mpi4py"))
+        assert selection._detect(script).name == "local"
+        assert selection._detect({**script, "SLURM_STEP_NUM_TASKS": "1"}).name == "local"
         monkeypatch.setattr(mpi, "_unavailable", lambda: None)
         monkeypatch.setattr(mpi, "_is_loadable", lambda: False)  # mpi4py without a library
-        assert selection._detect({"SLURM_PROCID": "0"}).name == "local"
-        assert selection._detect({"SLURM_PROCID": "0", "PMI_RANK": "0"}).name == "mpi"
+        assert selection._detect(script).name == "local"
+        assert selection._detect({**script, "PMI_RANK": "0"}).name == "mpi"
+
+    def test_a_step_of_several_tasks_means_mpi_even_where_no_library_can_be_loaded(self, monkeypatch):
+        """Opening it then says why it cannot be loaded; going on alone would do the work once per task."""
+        monkeypatch.setattr(mpi, "_unavailable", lambda: None)
+        monkeypatch.setattr(mpi, "_is_loadable", lambda: False)
+        assert selection._detect({"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "4"}).name == "mpi"
+
+    @pytest.mark.parametrize(
+        ("environ", "says"),
+        [
+            ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "3"}, "3 ranks (OMPI_COMM_WORLD_SIZE=3)"),
+            ({"PMI_RANK": "0", "PMI_SIZE": "2"}, "2 ranks (PMI_SIZE=2)"),
+            ({"PMIX_RANK": "0", "PMIX_NAMESPACE": "x"}, "ranks (PMIX_RANK=0)"),
+            (
+                {"SLURM_PROCID": "0", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "4", "SLURM_NTASKS": "4"},
+                "4 ranks (SLURM_STEP_NUM_TASKS=4)",
+            ),
+        ],
+        ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+    )
+    def test_announced_ranks_without_mpi4py_are_an_error_with_the_remedy(self, monkeypatch, environ, says):
+        monkeypatch.setattr(
+            mpi, "_unavailable", lambda: Unavailable("mpi4py is not installed", "pip install mpi4py")
+        )
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        for backend in (None, "auto"):
+            with pytest.raises(comm.BackendNotAvailable) as caught:
+                comm.create_communicator(backend)
+            assert says in caught.value.message
+            assert caught.value.requested == "mpi"
+            assert "pip install mpi4py" in caught.value.suggestion
+            assert "COBRE_COMM_BACKEND=local" in caught.value.suggestion
+        monkeypatch.setenv("COBRE_COMM_BACKEND", "local")
+        comm.create_communicator().close()
+
+    @pytest.mark.parametrize(
+        "environ",
+        [
+            {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1", "PMIX_RANK": "0"},
+            {"PMI_RANK": "0", "PMI_SIZE": "1"},
+        ],
+    )
+    def test_one_announced_rank_without_mpi4py_is_alone(self, monkeypatch, environ):
+        monkeypatch.setattr(mpi, "_unavailable", lambda: Unavailable("no mpi4py", "pip install mpi4py"))
+        assert selection._detect(environ).name == "local"
+
+    def test_tcp_variables_serve_where_srun_starts_ranks_and_there_is_no_mpi(self, monkeypatch):
+        monkeypatch.setattr(mpi, "_unavailable", lambda: Unavailable("no mpi4py", "pip install mpi4py"))
+        step = {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "4"}
+        assert selection._detect({**step, "COBRE_TCP_COORDINATOR": "h"}).name == "tcp"
+
+    def test_only_the_records_know_the_variables_that_announce_them(self):
+        """Whoever else names one keeps a list that somebody forgets to change."""
+        names = {
+            name
+            for record in selection.all_backends()
+            for variables in record.launch_variables
+            for name in (*variables[:2], record.timeout_variable)
+            if name
+        }
+        assert {"COBRE_SHM_RANK", "COBRE_TCP_TIMEOUT_SECS", "PMI_RANK"} <= names
+        source = Path(selection.__file__).parent.parent
+        elsewhere = [path for path in source.rglob("*.py") if "backends" not in path.parts]
+        keepers = {path.name for path in elsewhere if any(name in path.read_text() for name in names)}
+        assert keepers <= {"config.py", "launched.py"}  # what the variables mean, and an example in prose
 
     def test_mpi_comes_before_tcp_before_shm(self, monkeypatch):
         shm_set = {"COBRE_SHM_NAME": "/x"}
@@ -262,6 +333,7 @@ class TestThirdParties:
             comm.create_communicator().close()
             assert comm.available_backends()[-1] == "local"
         assert "ring" in caplog.text
+        assert len(caplog.messages) == len(caplog.text.splitlines()) == 2  # one line each time, no traceback
         with pytest.raises(comm.BackendNotAvailable) as caught:
             comm.create_communicator("ring", RingConfig())
         assert caught.value.__cause__ is not None
@@ -351,3 +423,16 @@ def test_the_environment_is_untouched():
     before = dict(os.environ)
     comm.create_communicator().close()
     assert dict(os.environ) == before
+
+
+def test_remedies_name_only_what_can_be_installed():
+    """Cobre itself is on no index: a remedy names the dependency, or the folder of a clone."""
+    root = Path(__file__).parent.parent.parent
+    texts = [*(root / "src").rglob("*.py"), *(root / "docs").rglob("*.md"), root / "README.md"]
+    named = [
+        line.strip()
+        for path in texts
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(r"\b(pip|uv|pipx) (tool )?(install|add)\b.*\bpycobre\b", line)
+    ]
+    assert named == []

@@ -15,11 +15,12 @@ def write_horizon(draft: Draft) -> None:
     draft.n_openings = (
         [1, 2, 2, 2] if n_stages == 4 else [draft.choice(n) for n in ([1, 2, 3], [2, 3], [2, 3])]
     )
-    draft.hours = [
-        [round(draft.uniform(60, 300), 1) for _ in range(draft.choice([2, 3]) if draft.has("blocks") else 1)]
+    shares = [
+        [draft.uniform(60, 300) for _ in range(draft.choice([2, 3]) if draft.has("blocks") else 1)]
         for _ in range(n_stages)
     ]
     draft.first_month = draft.choice([0, 5, 10])
+    draft.hours = [fitting_hours(shares[t], **_dates(draft, t)) for t in range(n_stages)]
     draft.n_lags = 2 if draft.has("par2") else 1 if draft.has("par1") else 0
     has_seasons = draft.has("seasons", "par1", "par2", "evap", "prod_seasonal")
     stages: Row = {
@@ -35,6 +36,12 @@ def write_horizon(draft: Draft) -> None:
             for lag in range(1, draft.n_lags + 1)
         ]
     draft.document("stages.json", stages)
+
+
+def fitting_hours(shares: list[float], start_date: str, end_date: str) -> list[float]:
+    """The hours between two dates, divided in proportion to ``shares``."""
+    hours = 24 * (dt.date.fromisoformat(end_date) - dt.date.fromisoformat(start_date)).days
+    return [round(hours * share / sum(shares), 1) for share in shares]
 
 
 def _dates(draft: Draft, t: int) -> Row:

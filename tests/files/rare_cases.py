@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from files.generator import write_case
+from files.horizon_files import fitting_hours
 
 Change = Callable[[Path], None]
 STATISTICS = "scenarios/inflow_seasonal_stats.parquet"
@@ -86,6 +87,11 @@ def parts_of_months(stages: dict) -> None:
     for stage in stages["stages"]:
         stage["start_date"], stage["end_date"] = dates[stage["id"] : stage["id"] + 2]
         stage["season_id"] = int(stage["start_date"][5:7]) - 1
+        hours = fitting_hours(
+            [block["hours"] for block in stage["blocks"]], stage["start_date"], stage["end_date"]
+        )
+        for block, fitting in zip(stage["blocks"], hours, strict=True):
+            block["hours"] = fitting
 
 
 def equal_openings(stages: dict) -> None:

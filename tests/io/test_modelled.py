@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 import pytest
 
@@ -147,6 +149,40 @@ def test_what_changes_the_optimum_is_refused(case, change, file, field, value):
     assert spelling.lower() in str(errors[0]).lower()
 
 
+OTHER_STUDY = re.compile(
+    r"\b(remove|use (parallel|finite_horizon|saa)|start (it|the study)|close the plant|leave)\b"
+)
+
+
+@pytest.mark.parametrize(("change", "file", "field", "value"), REFUSED, ids=_ids(REFUSED))
+def test_no_refusal_advises_what_would_be_another_study(case, change, file, field, value):
+    change(case)
+    (error,) = validate(case.write()).errors
+    assert not OTHER_STUDY.search(error.remedy)
+
+
+@pytest.mark.parametrize(
+    ("change", "remedy"),
+    [
+        (
+            both(history, without_lags),
+            "fit the model with another tool and give scenarios/inflow_ar_coefficients.parquet",
+        ),
+        (
+            put(STAGES, "stages", 4, "end_date", "2026-06-02"),
+            "correct the date that is wrong, if one is; stages that overlap are not modelled",
+        ),
+        (
+            table("constraints/thermal_bounds.parquet", block_id=[None, 1]),
+            "write the limit as a generic constraint on thermal_generation(1) with a bound in that block",
+        ),
+    ],
+)
+def test_a_refusal_names_the_way_that_keeps_the_study(case, change, remedy):
+    change(case)
+    assert validate(case.write()).errors[0].remedy == remedy
+
+
 @pytest.mark.parametrize(("change", "file", "field", "value"), WARNED, ids=_ids(WARNED))
 def test_the_rest_is_a_warning(case, change, file, field, value):
     change(case)
@@ -231,7 +267,7 @@ def test_a_study_without_any_load_is_pointed_out(case, is_there):
 
 
 def test_days_between_stages_are_pointed_out(case):
-    case.documents[STAGES]["stages"][3]["end_date"] = "2026-04-29"
+    case.documents[STAGES]["stages"][3]["end_date"] = "2026-04-30"
     (warning,) = validate(case.write()).warnings
     assert (warning.entity, warning.field) == ("stage 4", "start_date")
 

@@ -271,19 +271,6 @@ def test_every_table_of_the_full_case_is_of_the_format():
     assert set(full_tables()) | set(ROWS) == {table.path for table in TABLES}
 
 
-def test_files_that_no_reader_knows_are_named(case):
-    case.documents["system/hydro.json"] = {}
-    (warning,) = validate(case.write()).warnings
-    assert warning.file == "system/hydro.json"
-    assert warning.remedy == "rename it to system/hydros.json if that is meant"
-
-
-def test_a_required_file_under_a_near_name_is_pointed_out(case):
-    case.documents["system/thermal.json"] = case.documents.pop("system/thermals.json")
-    (error,) = [e for e in validate(case.write()).errors if e.kind == "MissingFile"]
-    assert error.remedy == "rename system/thermal.json to system/thermals.json"
-
-
 def test_a_folder_in_place_of_a_file_is_an_error(case):
     (case.path / "scenarios/correlation.json").mkdir(parents=True)
     del case.documents["scenarios/correlation.json"]

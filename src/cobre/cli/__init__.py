@@ -5,12 +5,18 @@ A new command is a module with ``main(arguments) -> exit status`` and one line i
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["COMMANDS", "Command", "main"]
+if TYPE_CHECKING:
+    from cobre.errors import CobreError
+
+__all__ = ["COMMANDS", "Command", "main", "show_error"]
 
 
 class Command(NamedTuple):
@@ -22,7 +28,8 @@ class Command(NamedTuple):
 
 COMMANDS: Mapping[str, Command] = {
     "init": Command("cobre.cli.init", "write an example case to start from"),
-    "run": Command("cobre.cli.run", "train the policy of a case, on one process or many"),
+    "run": Command("cobre.cli.run", "train and simulate a case, on one process or many"),
+    "simulate": Command("cobre.cli.simulate", "simulate a trained policy and write what every plant does"),
     "validate": Command("cobre.cli.validate", "check a case and say everything that is wrong with it"),
     "summary": Command("cobre.cli.summary", "show the outcome of a run again"),
     "report": Command("cobre.cli.report", "print everything a run recorded as JSON"),
@@ -35,12 +42,20 @@ COMMANDS: Mapping[str, Command] = {
 
 USAGE_STATUS = 4
 INTERRUPTED_STATUS = 130
+INTERRUPTED = "cobre: interrupted\n"
 BROKEN_PIPE_STATUS = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; the exit status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        sys.stderr.write(INTERRUPTED)
+        return INTERRUPTED_STATUS
+
+
+def _dispatch(given: list[str]) -> int:
     if not given or given[0] in ("-h", "--help", "help"):
         sys.stdout.write(_overview())
         return 0 if given else USAGE_STATUS
@@ -51,7 +66,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"cobre: there is no command {name!r}\n  fix: choose from {known}; see cobre --help\n"
         )
         return USAGE_STATUS
-    return _run(import_module(COMMANDS[name].module).main, given[1:])
+    with _interruptible_imports():
+        command = import_module(COMMANDS[name].module).main
+    return _run(command, given[1:])
+
+
+@contextmanager
+def _interruptible_imports() -> Iterator[None]:
+    """Inside the block Ctrl-C ends the process with one line.
+
+    Libraries that are being imported turn a KeyboardInterrupt into errors of their own, and there is nothing to clean
+    up yet. Where Ctrl-C means something else already (ignored, or not the main thread) it stays so.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler or not _is_main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, _end_at_once)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _is_main_thread() -> bool:
+    import threading
+
+    return threading.current_thread() is threading.main_thread()
+
+
+def _end_at_once(number: int, frame: object) -> None:
+    os.write(2, INTERRUPTED.encode())
+    os._exit(INTERRUPTED_STATUS)
 
 
 def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:
@@ -63,28 +109,37 @@ def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> i
     try:
         return command(arguments)
     except CobreError as error:
-        notes = "".join(f"  {note}\n" for note in getattr(error, "__notes__", ()))
-        sys.stderr.write(f"{notes}cobre: {error}\n")
+        show_error(error)
         return error.exit_status
     except BrokenPipeError:
         _discard_stdout()
         return BROKEN_PIPE_STATUS
-    except KeyboardInterrupt:
-        return INTERRUPTED_STATUS
     except Exception as error:
         # Status 1, which the interpreter would end with, blames the case. The hook also tells the launcher and MPI.
         sys.excepthook(type(error), error, error.__traceback__)
         return USAGE_STATUS
 
 
+def show_error(error: CobreError) -> None:
+    """Print what went wrong and what to do, and tell a launcher that listens."""
+    from cobre.cli.wrapping import width_of, wrap_lines
+    from cobre.comm.report import report_error
+
+    notes = "".join(f"  {note}\n" for note in getattr(error, "__notes__", ()))
+    sys.stderr.write(notes + wrap_lines(f"cobre: {error}", width_of(sys.stderr)) + "\n")
+    report_error(error)
+
+
 def _discard_stdout() -> None:
     """Whoever read our output has gone; the interpreter must not complain when it flushes at exit."""
-    import os
-
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _overview() -> str:
+    from cobre.cli.wrapping import reflow, width_of
+
     width = max(map(len, COMMANDS))
     rows = "".join(f"  {name:<{width}}  {command.summary}\n" for name, command in COMMANDS.items())
-    return f"usage: cobre COMMAND …\n\n{rows}\ncobre COMMAND --help explains each.\n"
+    page = f"usage: cobre COMMAND …\n\n{rows}\ncobre COMMAND --help explains each.\n"
+    columns = width_of(sys.stdout)
+    return page if columns is None else reflow(page, columns)

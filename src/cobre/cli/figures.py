@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["duration", "money", "percent"]
+__all__ = ["ROUNDING", "duration", "money", "percent"]
 
 
 def money(value: float) -> str:
@@ -14,13 +14,17 @@ def money(value: float) -> str:
     return f"{value:,.2f}" if abs(value) < 1e15 else f"{value:.6e}"
 
 
-def percent(share: float) -> str:
-    """Two decimals, or powers of ten where that shows nothing.
+ROUNDING = 1e-9
+"""Relative difference that is rounding noise of the solver: nothing to show anybody."""
 
-    >>> percent(0.0312), percent(0.0), percent(-3e-9)
-    ('3.12%', '0.00%', '-3e-07%')
+
+def percent(share: float) -> str:
+    """Two decimals, or powers of ten where that shows nothing; rounding noise is 0.
+
+    >>> percent(0.0312), percent(3e-16), percent(-3e-8)
+    ('3.12%', '0.00%', '-3e-06%')
     """
-    value = 100.0 * share
+    value = 0.0 if abs(share) <= ROUNDING else 100.0 * share
     return f"{value:.2f}%" if value == 0.0 or abs(value) >= 0.005 else f"{value:.0e}%"
 
 

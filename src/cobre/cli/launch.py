@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cobre.cli.parser import Parser, positive_float, positive_int
 from cobre.comm.backend import Nodes
+from cobre.comm.launch.kills import signal_name
 from cobre.comm.launch.launcher import Ending, Request, launch
 from cobre.comm.launch.output import Console, LogFiles, Nowhere, Output, Several, is_coloured
 from cobre.comm.launch.verdict import RankResult
@@ -101,7 +102,7 @@ def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> N
     who = culprit.who if culprit.rank is None else f"{culprit.who} of {options.size}"
     if culprit.alike:
         who += f" (or {' or '.join(map(str, culprit.alike))}, gone at the same time)"
-    how = f"signal {-culprit.exit_code}" if culprit.exit_code < 0 else f"exit status {culprit.exit_code}"
+    how = signal_name(culprit.exit_code) if culprit.exit_code < 0 else f"exit status {culprit.exit_code}"
     words = _last_words(culprit)
     if ending.asked_to_end:
         _say(f"cobre launch: ended by {ending.asked_to_end[0].name}\n")
@@ -114,6 +115,8 @@ def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> N
         _say(f"cobre launch: {who} failed first, with {how}{colon}\n{''.join(words)}")
     else:
         _say(f"cobre launch: {who} failed with {how}\n")
+    if ending.explanation is not None and not ending.asked_to_end:
+        _say(f"  likely: {ending.explanation.reason}\n  fix: {ending.explanation.remedy}\n")
 
 
 def _only_tells(culprit: RankResult) -> bool:

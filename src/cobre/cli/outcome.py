@@ -7,10 +7,25 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from cobre import study
-from cobre.cli.figures import duration, money, percent
+from cobre.cli.figures import duration, money
+from cobre.cli.gap import gap_sentence
+from cobre.cli.planner_page import show_simulation
+from cobre.cli.sparkline import sparkline
+from cobre.cli.wrapping import width_of, wrap_lines
+from cobre.sddp.gap import GapEstimate
 from cobre.sddp.result import TrainingResult
+from cobre.study import RunResult, SimulationResult
 
-__all__ = ["REASONS", "show_outcome", "show_record", "training_document"]
+__all__ = [
+    "REASONS",
+    "comparable_bound",
+    "run_summary",
+    "show_record",
+    "show_run",
+    "simulation_document",
+    "simulation_summary",
+    "training_document",
+]
 
 REASONS = {
     "iteration_limit": "the iteration limit was reached",
@@ -24,12 +39,12 @@ FIELDS = (
     "final_lower_bound",
     "final_upper_bound",
     "final_gap",
+    "gap_estimate",
     "termination_reason",
     "total_cuts",
     "wall_time_ms",
 )
-BLOCKS = " ▁▂▃▄▅▆▇█"
-TREND_WIDTH = 40
+LABEL_WIDTH = 13
 
 
 def training_document(result: TrainingResult) -> dict[str, Any]:
@@ -38,10 +53,60 @@ def training_document(result: TrainingResult) -> dict[str, Any]:
     return {field: metadata[field] for field in FIELDS}
 
 
-def show_outcome(stream: TextIO, result: TrainingResult, output: Path, *, is_plain: bool = False) -> None:
+def simulation_document(result: SimulationResult) -> dict[str, Any]:
+    """The ``simulation`` part of the JSON answer of ``cobre run`` and ``cobre simulate``."""
+    return {
+        "scenarios": result.scenarios,
+        "output_files": len(result.output_files),
+        "wall_time_ms": result.wall_time_ms,
+        "statistics": result.metadata["statistics"],
+    }
+
+
+def run_summary(result: RunResult) -> str:
+    """One sentence about a run."""
+    parts = []
+    if result.training is not None:
+        training = result.training
+        parts.append(
+            f"{training.iterations} iterations, lower bound {training.final_lower_bound:.10g}, "
+            f"ended by {training.termination_reason}"
+        )
+    if result.simulation is not None:
+        parts.append(simulation_summary(result.simulation))
+    return "; ".join(parts)
+
+
+def simulation_summary(result: SimulationResult) -> str:
+    """One sentence about a simulation."""
+    if result.stop_signal is not None:
+        return "the simulation was stopped before its end"
+    return f"{result.scenarios} scenarios, mean cost {result.mean_cost:.10g}"
+
+
+def show_run(stream: TextIO, result: RunResult, output: Path, *, is_plain: bool = False) -> None:
     """The result of a run that just ended."""
-    record = {**study.metadata_of(result), "timings": result.timings}
-    show_record(stream, record, result.history, output, is_plain=is_plain)
+    training, simulation = result.training, result.simulation
+    if training is not None:
+        record = {**study.metadata_of(training), "timings": training.timings}
+        show_record(stream, record, training.history, output, is_plain=is_plain)
+    if simulation is None:
+        return
+    if training is not None:
+        stream.write("\n")
+    if simulation.stop_signal is not None:
+        stream.write("the simulation was stopped before its end: its tables are not complete\n")
+        return
+    bound = None if training is None else comparable_bound(study.metadata_of(training))
+    show_simulation(stream, simulation, bound, is_plain=is_plain)
+
+
+def comparable_bound(metadata: Mapping[str, Any]) -> float | None:
+    """The lower bound of a training run, if it bounds the expected cost of simulated scenarios."""
+    facts = metadata.get("gap_estimate")
+    if facts is None or facts["status"] in ("risk_adjusted", "other_scenarios"):
+        return None
+    return float(metadata["final_lower_bound"])
 
 
 def show_record(
@@ -57,23 +122,23 @@ def show_record(
     from rich.text import Text
 
     console = Console(file=stream, highlight=False, force_terminal=False if is_plain else None)
+    width = None if is_plain else width_of(stream)
     for label, text in _rows(record, history, output):
-        console.print(Text.assemble((f"{label:<13}", "dim"), text), soft_wrap=True)
+        label = f"{label:<{LABEL_WIDTH}}"
+        line = wrap_lines(f"{label}{text}", width, hanging=LABEL_WIDTH)
+        console.print(Text.assemble((label, "dim"), line[LABEL_WIDTH:]), soft_wrap=True)
 
 
 def _rows(
     record: Mapping[str, Any], history: Mapping[str, Sequence[float]], output: Path
 ) -> list[tuple[str, str]]:
     n = record["iterations"]
-    half_width = history["ci_95"][-1]
-    spread = f" ± {money(half_width)} (95 %)" if half_width else ""
     workers = record["workers"]
     on = f" on {len(workers)} workers over {workers[0]['backend']}" if workers else ""
     rows = [
         ("lower bound", money(record["final_lower_bound"])),
-        ("upper bound", money(record["final_upper_bound"]) + spread),
-        ("gap", percent(record["final_gap"])),
-        ("trend", f"{_trend(history['lower_bound'])} of the lower bound"),
+        *_cost_rows(record.get("gap_estimate")),
+        ("trend", f"{sparkline(history['lower_bound'])} of the lower bound"),
         ("iterations", f"{n}: {REASONS[record['termination_reason']]}"),
         ("cuts", f"{record['total_cuts']:,}"),
         ("time", f"{duration(record['wall_time_ms'] / 1000)}{on}{_time_split(record['timings'])}"),
@@ -82,15 +147,19 @@ def _rows(
     return rows if len(history["lower_bound"]) > 1 else [row for row in rows if row[0] != "trend"]
 
 
-def _trend(values: Sequence[float]) -> str:
-    """A row of blocks, the taller the higher."""
-    low, high = min(values), max(values)
-    count = min(len(values), TREND_WIDTH)
-    picked = [values[i * (len(values) - 1) // max(1, count - 1)] for i in range(count)]
-    top = len(BLOCKS) - 1
-    return "".join(
-        BLOCKS[1 + round((top - 1) * (v - low) / (high - low))] if high > low else BLOCKS[1] for v in picked
-    )
+def _cost_rows(facts: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """The mean cost of the last trajectories, which is an upper bound if it can be compared, and the gap."""
+    if facts is None:  # results of an earlier version
+        return []
+    estimate = GapEstimate(**facts)
+    mean = money(estimate.mean_cost)
+    is_bound = estimate.status in ("within", "not_yet")
+    if estimate.trajectories == 1:
+        mean += " (the study has one trajectory)" if is_bound else " (one trajectory)"
+    else:
+        last = f" of the last {estimate.iterations} iterations" if estimate.iterations > 1 else ""
+        mean += f" ± {money(estimate.half_width)} (95 %, {estimate.trajectories} trajectories{last})"
+    return [("upper bound" if is_bound else "mean cost", mean), ("gap", gap_sentence(estimate))]
 
 
 def _time_split(timings: Mapping[str, float]) -> str:

@@ -6,19 +6,27 @@ import argparse
 from typing import NoReturn
 
 from cobre.cli import USAGE_STATUS
+from cobre.cli.wrapping import reflow
 
 __all__ = ["Parser", "positive_float", "positive_int"]
 
 
+class _Page(argparse.HelpFormatter):
+    """Breaks long lines of the texts between words; rows and listings in them stay what they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return reflow(text, width)
+
+
 class Parser(argparse.ArgumentParser):
-    """Keeps the line breaks of its texts, accepts no abbreviations, and says where help is."""
+    """Fits its texts to the screen, accepts no abbreviations, and says where help is."""
 
     def __init__(self, prog: str, description: str, epilog: str = "") -> None:
         super().__init__(
             prog=prog,
             description=description,
             epilog=epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Page,
             allow_abbrev=False,
         )
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TextIO
 
-
 from cobre.cli.figures import money
 from cobre.cli.sparkline import sparkline
+from cobre.cli.wrapping import width_of, wrap_lines
 from cobre.study import SimulationResult
 
 __all__ = ["show_simulation"]
@@ -32,8 +32,12 @@ def show_simulation(
     from rich.text import Text
 
     console = Console(file=stream, highlight=False, force_terminal=False if is_plain else None)
+    width = None if is_plain else width_of(stream)
     for label, text in page(result, lower_bound):
-        console.print(Text.assemble((f"{label:<{LABEL}}", "dim"), text), soft_wrap=True)
+        line = (
+            wrap_lines(f"{label:<{LABEL}}{text}", width, hanging=LABEL) if label else f"{'':<{LABEL}}{text}"
+        )
+        console.print(Text.assemble((line[:LABEL], "dim"), line[LABEL:]), soft_wrap=True)
 
 
 def page(result: SimulationResult, lower_bound: float | None = None) -> list[tuple[str, str]]:
@@ -81,7 +85,9 @@ def _energy_lines(result: SimulationResult) -> list[tuple[str, str]]:
     if total["curtailment_mwh"] > 0.05:
         lines.append(("curtailment", f"{total['curtailment_mwh']:,.1f} MWh on average"))
     if load:
-        parts = [f"{name} {100.0 * total[column] / load:.1f} %" for name, column in SOURCES if total[column] > 0.0]
+        parts = [
+            f"{name} {100.0 * total[column] / load:.1f} %" for name, column in SOURCES if total[column] > 0.0
+        ]
         lines.append(("supply", f"{', '.join(parts)} of {load:,.0f} MWh"))
     return lines
 
@@ -109,7 +115,9 @@ def _storage_lines(result: SimulationResult) -> list[tuple[str, str]]:
         largest[row["hydro_id"]] = max(largest.get(row["hydro_id"], 0.0), row["p95"])
         names[row["hydro_id"]] = row["hydro_name"]
     shown = sorted((plant for plant in largest if largest[plant] > 0.0), key=lambda plant: -largest[plant])
-    lines = [("storage", "at the end of each stage in hm3: quantile, last stage, and all stages from 0 to the top")]
+    lines = [
+        ("storage", "at the end of each stage in hm3: quantile, last stage, and all stages from 0 to the top")
+    ]
     for plant in shown[:MAX_ENTITIES]:
         for place, quantile in enumerate(("p95", "p50", "p5")):
             values = [row[quantile] for row in rows if row["hydro_id"] == plant]
@@ -122,12 +130,16 @@ def _storage_lines(result: SimulationResult) -> list[tuple[str, str]]:
 
 def _name(name: str, width: int = 14) -> str:
     shown = "".join(character if character.isprintable() else "?" for character in name)
-    return shown if len(shown) == width else f"{shown:<{width}}" if len(shown) < width else f"{shown[: width - 1]}…"
+    return (
+        shown
+        if len(shown) == width
+        else f"{shown:<{width}}"
+        if len(shown) < width
+        else f"{shown[: width - 1]}…"
+    )
 
 
 def _more(count: int, what: str, table: str) -> list[tuple[str, str]]:
     if count <= MAX_ENTITIES:
         return []
     return [("", f"and {count - MAX_ENTITIES} more {what}: see the table {table}")]
-
-

@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, TextIO
 
-from cobre.cli.figures import duration, money, percent
+from cobre.cli.figures import duration, money
+from cobre.cli.gap import gap_column
+from cobre.cli.remaining import RemainingTime
+from cobre.cli.wrapping import width_of
 from cobre.sddp.events import ProgressEvent
 
 __all__ = ["Progress", "SilentProgress", "open_progress"]
 
+FULL_WIDTH = 78
+"""Columns of a plain line; on a narrower terminal the upper bound is left out."""
 LINE_INTERVAL_S = 0.5
 """Plain lines come no more often than this, beside the first: a log of a long run stays readable."""
 
@@ -35,17 +40,20 @@ class LineProgress:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._is_narrow = (width_of(stream) or FULL_WIDTH) < FULL_WIDTH
         self._last_line_at = float("-inf")
         self._pending: ProgressEvent | None = None
+        self._phase: str | None = None
 
     def advance(self, event: ProgressEvent) -> None:
         """Print a line, unless one was printed just now; then it waits for `close`."""
         if event.worker_id != 0:
             return
-        if self._last_line_at == float("-inf"):
-            self._stream.write(
-                f"{'iteration':>9}  {'lower bound':>20}  {'upper bound':>20}  {'gap':>8}  time\n"
-            )
+        if self._phase != event.phase:
+            self.close()
+            self._phase, self._last_line_at = event.phase, float("-inf")
+        if self._last_line_at == float("-inf") and event.phase == "training":
+            self._write("iteration", "lower bound", "upper bound", "gap", "time")
         now = time.monotonic()
         if now - self._last_line_at < LINE_INTERVAL_S:
             self._pending = event
@@ -60,15 +68,21 @@ class LineProgress:
 
     def _print(self, event: ProgressEvent) -> None:
         self._pending = None
-        self._stream.write(
-            f"{event.iteration:>9}  {money(event.lower_bound):>20}  {money(event.upper_bound):>20}  "
-            f"{percent(event.gap):>8}  {duration(event.wall_time_ms / 1000)}\n"
-        )
+        elapsed = duration(event.wall_time_ms / 1000)
+        if event.lower_bound is None or event.upper_bound is None:
+            self._stream.write(f"simulated {_scenarios(event)}  {elapsed}\n")
+        else:
+            lower, upper = money(event.lower_bound), money(event.upper_bound)
+            self._write(str(event.iteration), lower, upper, gap_column(event.gap_estimate), elapsed)
         self._stream.flush()
+
+    def _write(self, iteration: str, lower: str, upper: str, gap: str, elapsed: str) -> None:
+        middle = "" if self._is_narrow else f"{upper:>20}  "
+        self._stream.write(f"{iteration:>9}  {lower:>20}  {middle}{gap:>8}  {elapsed}\n")
 
 
 class LiveProgress:
-    """One line that changes in place: iteration, bounds, gap, time and what is left."""
+    """One line that changes in place: iteration, bounds, gap, time and what is left, as many as fit."""
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console
@@ -76,9 +90,11 @@ class LiveProgress:
         from rich.text import Text
 
         self._text = Text
+        self._console = Console(file=stream, highlight=False)
+        self._remaining = RemainingTime()
         self._live = Live(
             Text("starting …", style="dim"),
-            console=Console(file=stream, highlight=False),
+            console=self._console,
             refresh_per_second=8,
             transient=True,
         )
@@ -87,17 +103,31 @@ class LiveProgress:
         """Draw the newest state."""
         if event.worker_id != 0:
             return
-        limit = _iteration_limit(event)
-        line = self._text(no_wrap=True, overflow="ellipsis")
-        line.append(f"iteration {event.iteration}" + (f"/{limit}" if limit else ""), style="bold")
-        line.append(f"  lower {money(event.lower_bound)}")
-        line.append(f"  gap {percent(event.gap)}", style="cyan")
-        line.append(f"  {duration(event.wall_time_ms / 1000)}")
-        if limit:
-            left_s = event.wall_time_ms / 1000 / event.iteration * (limit - event.iteration)
-            line.append(f", at most {duration(left_s)} to go")
-        line.append(f"  upper {money(event.upper_bound)}")
+        if event.iteration_time_ms is not None:
+            self._remaining.learn(event.iteration_time_ms / 1000)
+        line = self._text(no_wrap=True)
+        for part, style in self._parts(event):
+            if len(line) + len(part) <= self._console.width:
+                line.append(part, style=style)
         self._live.update(line)
+
+    def _parts(self, event: ProgressEvent) -> list[tuple[str, str]]:
+        """What there is to say and its style, the most important first."""
+        elapsed = f"  {duration(event.wall_time_ms / 1000)}"
+        if event.iteration is None or event.lower_bound is None or event.upper_bound is None:
+            left = event.wall_time_ms * (event.scenarios_total / max(1, event.scenarios_complete) - 1.0)
+            to_go = f", about {duration(left / 1000)} to go"
+            return [(f"simulated {_scenarios(event)}", "bold"), (elapsed, ""), (to_go, "")]
+        limit, gap = _iteration_limit(event), gap_column(event.gap_estimate)
+        parts = [(f"iteration {event.iteration}" + (f"/{limit}" if limit else ""), "bold")]
+        parts.append((f"  lower {money(event.lower_bound)}", ""))
+        if gap != "-":
+            parts.append((f"  gap {gap}", "cyan"))
+        parts.append((elapsed, ""))
+        if limit:
+            parts.append((f", about {duration(self._remaining.until(limit))} to go", ""))
+        parts.append((f"  upper {money(event.upper_bound)}", ""))
+        return parts
 
     def __enter__(self) -> LiveProgress:
         self._live.start()
@@ -109,9 +139,13 @@ class LiveProgress:
 
 def _iteration_limit(event: ProgressEvent) -> int:
     """How many iterations there will be at most; 0 if nobody knows."""
-    return (
-        event.iteration * event.scenarios_total // event.scenarios_complete if event.scenarios_complete else 0
-    )
+    if event.iteration is None or not event.scenarios_complete:
+        return 0
+    return event.iteration * event.scenarios_total // event.scenarios_complete
+
+
+def _scenarios(event: ProgressEvent) -> str:
+    return f"{event.scenarios_complete:,} of {event.scenarios_total:,} scenarios"
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import cobre
+from cobre.comm.report import report_error
 from cobre.errors import CobreError
 
 __all__ = ["Response", "add_output_format", "answer"]
@@ -50,6 +51,7 @@ def answer(
     try:
         response = work()
     except CobreError as error:
+        report_error(error)
         response = Response(summary=error.message, exit_code=error.exit_status, errors=[error.to_dict()])
     document = {
         "$schema": SCHEMA,

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cobre import study
-from cobre.cli.outcome import show_record
+from cobre.cli.outcome import comparable_bound, show_record, simulation_document, simulation_summary
 from cobre.cli.parser import Parser
+from cobre.cli.planner_page import show_simulation
 from cobre.cli.response import Response, add_output_format, answer
-from cobre.io.results import TrainingRecord
+from cobre.study import Results
 
 __all__ = ["main"]
 
 DESCRIPTION = """\
-Show the outcome of a finished run: bounds, gap, how it ended and where the time went. Give the folder of the results or
-that of the case.
+Show the outcome of a finished run: bounds, gap, how it ended and where the time went; and of its simulation: cost,
+risk, supply, prices and storage. Give the folder of the results or that of the case.
 """
 
 
@@ -26,23 +27,51 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("folder", metavar="DIR", help="folder of results, or of a case that was run")
     add_output_format(parser)
     options = parser.parse_args(arguments)
-    found: list[TrainingRecord] = []
+    found: list[Results] = []
 
     def work() -> Response:
-        record = study.read_results(Path(options.folder))
-        found.append(record)
-        ending = "" if record.is_complete else "; it did not end by itself"
-        bound = record.metadata["final_lower_bound"]
+        results = study.load_results(Path(options.folder))
+        found.append(results)
+        training, simulation = results.training, results.simulation
         return Response(
-            {"output_directory": str(record.folder), "training": record.metadata, "simulation": None},
-            f"{record.metadata['iterations']} iterations, lower bound {bound:.10g}{ending}",
+            {
+                "output_directory": str(results.folder),
+                "training": None if training is None else training.metadata,
+                "simulation": None if simulation is None else simulation_document(simulation),
+            },
+            _sentence(results),
         )
 
     def show(response: Response) -> None:
-        record = found[0]
-        outcome = {**record.metadata, "timings": record.timings}
-        show_record(sys.stdout, outcome, record.convergence.to_pydict(), record.folder)
-        if not record.is_complete:
-            sys.stdout.write("this run was stopped before its end: there is no _SUCCESS\n")
+        _show(found[0])
 
     return answer("summary", options.output_format, work, show)
+
+
+def _sentence(results: Results) -> str:
+    parts = []
+    if results.training is not None:
+        metadata = results.training.metadata
+        ending = "" if results.training.is_complete else "; it did not end by itself"
+        bound = metadata["final_lower_bound"]
+        parts.append(f"{metadata['iterations']} iterations, lower bound {bound:.10g}{ending}")
+    if results.simulation is not None:
+        parts.append(simulation_summary(results.simulation))
+    return "; ".join(parts)
+
+
+def _show(results: Results) -> None:
+    training, simulation = results.training, results.simulation
+    if training is not None:
+        outcome = {**training.metadata, "timings": training.timings}
+        show_record(sys.stdout, outcome, training.convergence.to_pydict(), training.folder)
+        if not training.is_complete:
+            sys.stdout.write("this run was stopped before its end: there is no _SUCCESS\n")
+    if simulation is None:
+        return
+    if training is not None:
+        sys.stdout.write("\n")
+    if not simulation.is_complete:
+        sys.stdout.write("the simulation was stopped before its end: its tables are not complete\n")
+        return
+    show_simulation(sys.stdout, simulation, None if training is None else comparable_bound(training.metadata))

@@ -12,14 +12,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
+from cobre.comm.launched import LaunchedGroup, LaunchVariables, read_launched_group
 from cobre.comm.partition import contiguous_block
 from cobre.comm.protocol import GroupMember
-from cobre.errors import BackendNotAvailable
+from cobre.errors import BackendNotAvailable, InitializationFailed
 
 __all__ = [
     "Backend",
     "Detection",
     "Finding",
+    "LaunchVariables",
+    "LaunchedGroup",
     "Leftover",
     "Nodes",
     "RankCommand",
@@ -149,8 +152,15 @@ class Backend:
     option_commands: Callable[[Sequence[str], int, Sequence[str]], list[RankCommand]] | None = None
     """As ``rank_commands``, with options for the starter that it uses (``mpiexec``); ``None`` if it uses none."""
 
-    rank_variables: tuple[str, ...] = ()
-    """Of a backend with a starter of its own: where a rank finds its number, the first that is set."""
+    launch_variables: tuple[LaunchVariables, ...] = ()
+    """Where its ranks find their number and how many they are; the first that is set counts. They announce the
+    backend: nothing else may list them."""
+
+    timeout_variable: str = ""
+    """Where its ranks read how many seconds a collective waits for the others; empty if they read none."""
+
+    most_ranks: int | None = None
+    """The largest group it can make, or ``None`` without such a limit."""
 
     node_commands: Callable[[Sequence[str], Nodes], list[RankCommand]] | None = None
     """This machine's ranks of a launch over several machines; ``None`` if it stays on one."""
@@ -163,3 +173,28 @@ class Backend:
 
     diagnose: Callable[[], list[Finding]] = list
     """What ``cobre doctor`` should say about it beyond ``unavailable``."""
+
+    @property
+    def has_starter(self) -> bool:
+        """Whether one command of its own starts all ranks, as ``mpiexec`` does."""
+        return self.option_commands is not None
+
+    def launched_group(self, environ: Mapping[str, str]) -> LaunchedGroup | None:
+        """The group of this backend that a launcher announces to this process, or ``None``."""
+        return read_launched_group(self.launch_variables, environ)
+
+    def with_timeout(self, environ: Mapping[str, str], seconds: float | None) -> dict[str, str]:
+        """``environ`` with so much time for a collective, unless it says how much itself."""
+        if seconds is None or not self.timeout_variable or environ.get(self.timeout_variable):
+            return dict(environ)
+        return {**environ, self.timeout_variable: str(seconds)}
+
+    def require_size(self, size: int) -> None:
+        """Refuse more ranks than a group of this backend can have, before anything is started."""
+        if self.most_ranks is not None and size > self.most_ranks:
+            raise InitializationFailed(
+                self.name,
+                ValueError(f"size={size}"),
+                f"{size} ranks are more than a group of the {self.name} backend can have: {self.most_ranks}",
+                suggestion=f"start {self.most_ranks} ranks or fewer, or choose another backend",
+            )

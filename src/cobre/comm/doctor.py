@@ -7,14 +7,26 @@ import platform
 import resource
 import socket
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TypeVar
 
-from cobre.comm.backend import Finding, Leftover
+from cobre.comm.backend import Backend, Detection, Finding, Leftover, Unavailable
 from cobre.comm.config import DEFAULT_PORT
 from cobre.comm.launch.threads import cpu_quota, usable_cpus
 from cobre.comm.memory import NO_LIMIT, available_memory
-from cobre.comm.selection import all_backends
+from cobre.comm.plugins import Trouble
+from cobre.comm.selection import (
+    BACKENDS,
+    BackendKind,
+    all_backends,
+    chosen_in,
+    detection_of,
+    not_askable,
+    not_joinable,
+    refusal_of,
+)
 
 __all__ = ["examine", "find_leftovers"]
 
@@ -24,25 +36,65 @@ FEWEST_PROCESSES = 256
 SCARCE_MEMORY = 256 << 20
 MIB = 1 << 20
 
+_BROKEN: Unavailable | None = Unavailable("its record cannot be asked", "")
+T = TypeVar("T")
+
 
 def examine() -> list[Finding]:
     """Everything there is to say, in the order in which a person would ask."""
+    survey = _Survey()
     parts: tuple[Callable[[], Iterator[Finding]], ...] = (
         _versions,
         _cpus,
         _memory,
         _kernel,
         _ports,
-        _backends,
-        _environment,
-        _leftovers,
+        lambda: _backends(survey),
+        lambda: _environment(survey),
+        lambda: _leftovers(survey),
     )
-    return [finding for part in parts for finding in part()]
+    findings = [finding for part in parts for finding in part()]
+    return [*findings, *survey.problems()]
 
 
 def find_leftovers() -> list[Leftover]:
     """What runs of any backend left on this machine, or are using just now."""
-    return [leftover for record in all_backends() for leftover in record.leftovers()]
+    return _Survey().leftovers()
+
+
+class _Survey:
+    """The backends, asked one by one; a third party's that is broken becomes one problem, however often it is asked."""
+
+    def __init__(self) -> None:
+        self._troubles: dict[str, Trouble] = {}
+        self.records = list(all_backends(self._hear))
+
+    def ask(self, record: Backend, question: Callable[[], T], otherwise: T) -> T:
+        """What the record answers, or ``otherwise`` if a third party's raises."""
+        try:
+            return question()
+        except (Exception, SystemExit) as error:
+            if record.name in BACKENDS:
+                raise
+            self._hear(not_askable(record, error))
+            return otherwise
+
+    def leftovers(self) -> list[Leftover]:
+        """Of all backends."""
+        return [left for record in self.records for left in self.ask_all(record, record.leftovers)]
+
+    def ask_all(self, record: Backend, question: Callable[[], list[T]]) -> list[T]:
+        """The list that the record answers; none from a third party's that raises, or whose answer is no list."""
+        nothing: list[T] = []
+        return self.ask(record, lambda: list(question()), nothing)
+
+    def problems(self) -> Iterator[Finding]:
+        """What is wrong with the records themselves."""
+        for trouble in self._troubles.values():
+            yield Finding("problem", trouble.name, trouble.text, trouble.remedy)
+
+    def _hear(self, trouble: Trouble) -> None:
+        self._troubles.setdefault(trouble.name, trouble)
 
 
 def _versions() -> Iterator[Finding]:
@@ -132,35 +184,51 @@ def _ports() -> Iterator[Finding]:
                 yield Finding("ok", "ports", f"{what}, is free" if port else f"{what} can be had")
 
 
-def _backends() -> Iterator[Finding]:
-    for record in all_backends():
-        refusal = record.unavailable()
+def _backends(survey: _Survey) -> Iterator[Finding]:
+    for record in survey.records:
+        refusal = survey.ask(record, partial(refusal_of, record), _BROKEN)
         if refusal is None:
             yield Finding("ok", record.name, "available")
-        else:
+        elif refusal is not _BROKEN:
             yield Finding("note", record.name, f"not available: {refusal.reason}", refusal.remedy)
-        yield from record.diagnose()
+        yield from survey.ask_all(record, record.diagnose)
 
 
-def _environment() -> Iterator[Finding]:
-    for record in all_backends():
-        missing = record.detect(os.environ).missing
+def _environment(survey: _Survey) -> Iterator[Finding]:
+    for record in survey.records:
+        missing = survey.ask(record, partial(detection_of, record, os.environ), Detection(fits=False)).missing
         if missing:
             text = f"the environment half describes {record.name}: {', '.join(missing)} not set"
             remedy = f"set {', '.join(missing)}, or unset every COBRE_{record.name.upper()}_* variable"
             yield Finding("problem", "environment", text, remedy)
-    wanted = os.environ.get("COBRE_COMM_BACKEND", "")
-    known = {record.name for record in all_backends()} | {"auto", ""}
-    if wanted.strip().lower() not in known:
-        remedy = f"choose one of {', '.join(sorted(known - {''}))}, or unset it"
+    yield from _launcher(survey)
+    wanted = chosen_in(os.environ)
+    known = {record.name for record in survey.records} | {BackendKind.AUTO.value}
+    if wanted not in known:
+        remedy = f"choose one of {', '.join(sorted(known))}, or unset it"
         yield Finding("problem", "environment", f"COBRE_COMM_BACKEND={wanted} is no backend", remedy)
     ours = sorted(name for name in os.environ if name.startswith("COBRE_") and "SECRET" not in name)
     if ours:
         yield Finding("ok", "environment", ", ".join(f"{name}={os.environ[name]}" for name in ours))
 
 
-def _leftovers() -> Iterator[Finding]:
-    found = find_leftovers()
+def _launcher(survey: _Survey) -> Iterator[Finding]:
+    """Whether this process was started as a rank, and whether ranks that start here can find each other."""
+    if chosen_in(os.environ) != BackendKind.AUTO:
+        return
+    for record in survey.records:
+        group = record.launched_group(os.environ)
+        if group is None or not group.has_several_ranks:
+            continue
+        refusal = survey.ask(record, partial(refusal_of, record), _BROKEN)
+        if refusal is None:
+            yield Finding("ok", "environment", f"a launcher started {group.described}, for {record.name}")
+        else:
+            yield Finding("problem", "environment", *not_joinable(record, group, refusal))
+
+
+def _leftovers(survey: _Survey) -> Iterator[Finding]:
+    found = survey.leftovers()
     for leftover in found:
         text = f"{leftover.path}, {leftover.bytes / MIB:.1f} MiB, {leftover.owner}"
         if leftover.is_in_use:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cobre.comm.launch.group import Group
+from cobre.comm.launch.kills import Explanation, signal_name
 from cobre.comm.launch.process import RankProcess
 from cobre.comm.launch.verdict import first_failure, result_of
 from cobre.comm.report import Tag
@@ -50,8 +51,9 @@ def raise_failure(group: Group, asked_to_end: Sequence[signal.Signals]) -> None:
     culprit = first_failure([result_of(rank, group.started_at) for rank in group.ranks])
     if culprit is None:
         return
-    if len(asked_to_end) > 1 and culprit.exit_code == -signal.SIGKILL:
-        # We killed it because the user would not wait: no failure of the rank.
+    was_killed = len(asked_to_end) > 1 and culprit.exit_code == -signal.SIGKILL  # the user would not wait
+    if was_killed or any(culprit.exit_code == -number for number in asked_to_end):
+        # What it was asked to do is no failure of the rank.
         raise KeyboardInterrupt if asked_to_end[-1] == signal.SIGINT else SystemExit(128 + asked_to_end[-1])
     if culprit.was_ended or (culprit.failure is not None and culprit.failure.is_consequence):
         for rank in group.ranks:  # what the others tell of may be one that left too early, and in good order
@@ -63,13 +65,21 @@ def raise_failure(group: Group, asked_to_end: Sequence[signal.Signals]) -> None:
     for data in rank.inbox.take(Tag.EXCEPTION):
         inner = _load_exception(data)
     if inner is None:
-        error = WorkerError(number, culprit.exit_code, None)
+        error = _without_exception(number, culprit.exit_code, group.signals.explain(culprit.exit_code))
         for line in culprit.output.splitlines()[-KEPT_LINES:]:
             error.add_note(line)
         raise error
     if culprit.failure is not None:
         inner.add_note(f"\nOn rank {number}:\n{culprit.failure.traceback.rstrip()}")
     raise WorkerError(number, culprit.exit_code, inner) from inner
+
+
+def _without_exception(rank: int, exit_code: int, explanation: Explanation | None) -> WorkerError:
+    """For a worker that ended without telling why."""
+    if explanation is None:
+        return WorkerError(rank, exit_code, None)
+    message = f"rank {rank} failed: {signal_name(exit_code)}: {explanation.reason}"
+    return WorkerError(rank, exit_code, None, message, suggestion=explanation.remedy)
 
 
 def result(rank: RankProcess) -> Any:

@@ -7,9 +7,9 @@ on every backend; what holds when ranks die or disagree has tests of its own, be
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -25,7 +25,10 @@ __all__ = [
     "ReduceOp",
     "SharedMemoryProvider",
     "SharedRegion",
+    "documented_by",
 ]
+
+C = TypeVar("C", bound=type)
 
 # What collectives carry: see `Communicator`. At run time Python 3.11 has no name for "any buffer".
 if TYPE_CHECKING:
@@ -174,3 +177,24 @@ class SharedMemoryProvider(Protocol):
 @runtime_checkable
 class GroupMember(Communicator, SharedMemoryProvider, Protocol):
     """What every backend hands out: a communicator that provides regions as well."""
+
+
+def documented_by(contract: type) -> Callable[[C], C]:
+    """Class decorator: members without a docstring get that of the contract, so that ``help()`` shows it.
+
+    >>> @documented_by(Communicator)
+    ... class Mine:
+    ...     def barrier(self) -> None:
+    ...         pass
+    >>> Mine.barrier.__doc__
+    'Return once every rank has entered.'
+    """
+
+    def decorate(cls: C) -> C:
+        for name, member in vars(cls).items():
+            promise = getattr(contract, name, None)
+            if promise is not None and not name.startswith("_") and not member.__doc__:
+                member.__doc__ = promise.__doc__
+        return cls
+
+    return decorate

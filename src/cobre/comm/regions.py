@@ -10,6 +10,7 @@ import numpy as np
 
 from cobre._native.comm import require_carried
 from cobre.comm.memory import available_memory
+from cobre.comm.protocol import SharedRegion, documented_by
 from cobre.errors import AllocationFailed, InvalidCommunicator
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def closed_region() -> InvalidCommunicator:
     )
 
 
+@documented_by(SharedRegion)
 class HeapRegion:
     """A region in this process's own memory. Every rank is leader, and `fence` never waits."""
 

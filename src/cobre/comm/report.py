@@ -11,11 +11,12 @@ import contextlib
 import fcntl
 import json
 import os
+import signal
 import struct
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from types import TracebackType
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from cobre.comm.selection import REPORT_VARIABLE as VARIABLE
 from cobre.errors import CollectiveFailed, InitializationFailed
 
 __all__ = [
+    "HELD_SIGNALS",
     "VARIABLE",
     "Failure",
     "Inbox",
@@ -32,9 +34,15 @@ __all__ = [
     "Tag",
     "above_standard",
     "failure_of",
+    "report_error",
     "report_exit",
     "report_failures",
+    "report_leaves",
 ]
+
+HELD_SIGNALS = (signal.SIGINT,)
+"""Blocked in a worker of `cobre.comm.run` until it can report what they do: an interrupt while Python starts would
+print a traceback of the interpreter's own."""
 
 HEADER = struct.Struct("!BQ")
 READ_BYTES = 1 << 20
@@ -49,6 +57,8 @@ class Tag(IntEnum):
     EVENT = 4
     END = 5
     """The interpreter ended in order: nothing killed it."""
+    LEAVES = 6
+    """Files that this rank, or a library of its, leaves if it is killed."""
 
 
 class Message(NamedTuple):
@@ -123,6 +133,12 @@ class Inbox:
         """The last failure that was reported, if any."""
         told = [message.payload for message in self.messages if message.tag == Tag.FAILURE]
         return Failure.from_bytes(told[-1]) if told else None
+
+    @property
+    def leaves(self) -> list[str]:
+        """Files that are to be removed once all ranks have ended."""
+        told = [message.payload for message in self.messages if message.tag == Tag.LEAVES]
+        return [path for payload in told for path in json.loads(payload)]
 
     @property
     def has_ended_in_order(self) -> bool:
@@ -226,6 +242,18 @@ def report_failures() -> None:
     sys.excepthook = hook
     # Before the backend is opened, and so called after whatever that registers: it may still end the process.
     atexit.register(outbox.send, Tag.END, b"")
+
+
+def report_error(error: BaseException) -> None:
+    """Tell the launcher, if it listens, what ends this rank: for a program that shows the message, not a traceback."""
+    for outbox in _outboxes:
+        outbox.send(Tag.FAILURE, failure_of(error)._replace(traceback=f"cobre: {error}\n").to_bytes())
+
+
+def report_leaves(find: Callable[[], Sequence[str]]) -> None:
+    """Tell the launcher, if it listens, which files to remove should this rank be killed."""
+    for outbox in _outboxes:
+        outbox.send(Tag.LEAVES, json.dumps(list(find())).encode())
 
 
 def report_exit(status: int) -> None:

@@ -5,15 +5,15 @@ Backends are named by module, not imported: a plain run never loads what it does
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import StrEnum
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cobre.comm.backend import Backend, Detection, Unavailable, refuse
+from cobre.comm.backend import Backend, Detection, LaunchedGroup, Unavailable, refuse
+from cobre.comm.plugins import ENTRY_POINT_GROUP, Tell, Trouble, find_plugins, load_plugin, one_line, warn
 from cobre.comm.protocol import GroupMember
 from cobre.errors import (
     BackendError,
@@ -32,8 +32,15 @@ __all__ = [
     "BackendKind",
     "all_backends",
     "available_backends",
+    "chosen_in",
     "create_communicator",
+    "detection_of",
     "get_backend",
+    "launched_group",
+    "not_askable",
+    "not_joinable",
+    "refusal_of",
+    "require_joinable",
 ]
 
 VARIABLE = "COBRE_COMM_BACKEND"
@@ -42,8 +49,6 @@ DEFAULT_FOR_MANY = "shm"
 
 REPORT_VARIABLE = "COBRE_LAUNCH_REPORT"
 """Set by our launcher: it wants to know which exception ends a rank."""
-ENTRY_POINT_GROUP = "cobre.comm.backends"
-
 BACKENDS: Mapping[str, str] = {
     "mpi": "cobre.comm.backends.mpi",
     "tcp": "cobre.comm.backends.tcp",
@@ -52,10 +57,7 @@ BACKENDS: Mapping[str, str] = {
 }
 """Name to module, in order of priority; third parties come before ``local``, which always fits."""
 
-_BROKEN: Unavailable | None = Unavailable(
-    "its record cannot be asked", "repair or uninstall the package that provides it"
-)
-_log = logging.getLogger("cobre.comm")
+_BROKEN = Unavailable("its record cannot be asked", "repair or uninstall the package that provides it")
 _T = TypeVar("_T")
 
 
@@ -69,20 +71,62 @@ class BackendKind(StrEnum):
     LOCAL = "local"
 
 
-def create_communicator(backend: str | None = None, config: Any = None) -> GroupMember:
+_RESERVED = (*BACKENDS, BackendKind.AUTO)
+
+
+def create_communicator(
+    backend: str | None = None, config: Any = None, *, collective_timeout: float | None = None
+) -> GroupMember:
     """The communicator that the arguments ask for, or else the environment.
 
     Without arguments ``COBRE_COMM_BACKEND`` and the backend's own variables decide. A ``config`` alone
     selects its backend. With arguments no variable is read, except that ``"auto"`` looks around by nature.
+    ``collective_timeout`` is how many seconds a collective waits for other ranks where the environment decides
+    and does not say.
     """
     if backend is None and config is None:
-        return _from_environment(_normal(os.environ.get(VARIABLE, "")) or BackendKind.AUTO)
+        return _from_environment(chosen_in(os.environ), collective_timeout)
     name = BackendKind.AUTO if backend is None else _normal(backend)
     if name == BackendKind.AUTO:
-        return _from_environment(name) if config is None else _open(_owner_of(config), config)
+        if config is None:
+            return _from_environment(name, collective_timeout)
+        return _open(_owner_of(config), config)
     chosen = get_backend(name)
     _require_matching(chosen, config)
     return _open(chosen, config)
+
+
+def chosen_in(environ: Mapping[str, str]) -> str:
+    """The name in ``COBRE_COMM_BACKEND``; ``auto`` if there is none."""
+    return _normal(environ.get(VARIABLE, "")) or BackendKind.AUTO
+
+
+def launched_group(environ: Mapping[str, str]) -> tuple[Backend, LaunchedGroup] | None:
+    """The group of several ranks that some launcher announces to this process, and its backend; or ``None``."""
+    for record in all_backends():
+        group = record.launched_group(environ)
+        if group is not None and group.has_several_ranks:
+            return record, group
+    return None
+
+
+def require_joinable(record: Backend, group: LaunchedGroup) -> None:
+    """Raise `BackendNotAvailable` if this process was started as a rank of a backend that cannot run here.
+
+    Going on alone would do the whole work once per rank, all into the same files.
+    """
+    refusal = _refusal(record)
+    if refusal is not None:
+        reason, remedy = not_joinable(record, group, refusal)
+        raise BackendNotAvailable(record.name, available_backends(), reason, suggestion=remedy)
+
+
+def not_joinable(record: Backend, group: LaunchedGroup, refusal: Unavailable) -> Unavailable:
+    """What to say of a rank whose backend cannot run here."""
+    return Unavailable(
+        f"a launcher started {group.described}, but this one cannot join them over {record.name}: {refusal.reason}",
+        f"{refusal.remedy}; or start the ranks with cobre launch; or set {VARIABLE}=local if each is to run alone",
+    )
 
 
 def available_backends() -> list[str]:
@@ -95,19 +139,18 @@ def get_backend(name: str) -> Backend:
     wanted = _normal(name)
     if wanted in BACKENDS:
         return _builtin(wanted)
-    points = _third_parties()
+    points = find_plugins(_RESERVED, warn)
     if wanted not in points:
+        names = _names(points)
         # Here one has to be named: auto is for those who look into the environment first.
-        suggestion = f"choose {', '.join(_names())}" if wanted == BackendKind.AUTO else ""
-        raise InvalidBackend(str(name), _names(), suggestion=suggestion)
+        suggestion = f"choose {', '.join(names)}" if wanted == BackendKind.AUTO else ""
+        raise InvalidBackend(str(name), names, suggestion=suggestion)
     try:
-        return _load(points[wanted])
+        return load_plugin(points[wanted])
     except (Exception, SystemExit) as error:  # a stranger's import may raise anything; say whose it was
+        trouble = _not_loadable(points[wanted], error)
         raise BackendNotAvailable(
-            wanted,
-            available_backends(),
-            f"the {wanted} backend ({points[wanted].value}) cannot be loaded: {error}",
-            suggestion=f"repair or uninstall the package that provides {wanted!r}",
+            wanted, available_backends(), trouble.text, suggestion=trouble.remedy
         ) from error
 
 
@@ -115,21 +158,33 @@ def _normal(name: str) -> str:
     return str(name).strip().lower()
 
 
-def _names() -> list[str]:
+def _names(points: Collection[str]) -> list[str]:
     names = [name for name in BACKENDS if name != BackendKind.LOCAL]
-    return [*names, *_third_parties(), BackendKind.LOCAL.value]
+    return [*names, *points, BackendKind.LOCAL.value]
 
 
-def all_backends() -> Iterator[Backend]:
-    """Every record that loads, available or not, in order of priority."""
-    for name in _names():
+def all_backends(tell: Tell = warn) -> Iterator[Backend]:
+    """Every record that loads, available or not, in order of priority; ``tell`` hears of those that do not."""
+    points = find_plugins(_RESERVED, tell)
+    for name in _names(points):
         if name in BACKENDS:
             yield _builtin(name)
             continue
         try:
-            yield _load(_third_parties()[name])
-        except (Exception, SystemExit):  # a broken package must not break a run that does not ask for it
-            _log.warning("the backend %r cannot be loaded and is passed over", name, exc_info=True)
+            record = load_plugin(points[name])
+        except (
+            Exception,
+            SystemExit,
+        ) as error:  # a broken package must not break a run that does not ask for it
+            tell(_not_loadable(points[name], error))
+        else:
+            yield record
+
+
+def _not_loadable(point: EntryPoint, error: BaseException) -> Trouble:
+    name = point.name.lower()
+    text = f"the backend {name!r} ({point.value}) cannot be loaded: {one_line(error)}"
+    return Trouble(name, text, f"repair or uninstall the package that provides {name!r}")
 
 
 def _builtin(name: str) -> Backend:
@@ -137,73 +192,51 @@ def _builtin(name: str) -> Backend:
     return record
 
 
-def _third_parties() -> dict[str, EntryPoint]:
-    from importlib.metadata import entry_points  # slow to import, and not needed for a built-in by name
-
-    found: dict[str, EntryPoint] = {}
-    try:
-        points = entry_points(group=ENTRY_POINT_GROUP)
-    except Exception:  # one damaged package, of anybody, makes Python's own search fail
-        _log.warning("installed packages cannot be searched for backends", exc_info=True)
-        return found
-    for point in points:
-        name = point.name.lower()
-        if name in BACKENDS or name == BackendKind.AUTO:
-            _log.warning("%s may not take the built-in name %r and is passed over", point.value, name)
-        elif found.setdefault(name, point).value != point.value:
-            _log.warning(
-                "%s and %s are both named %r; the first is used", found[name].value, point.value, name
-            )
-    return found
-
-
-def _load(point: EntryPoint) -> Backend:
-    record = point.load()
-    if not isinstance(record, Backend):
-        raise TypeError(f"{point.value} is a {type(record).__name__}, not a cobre.comm.backend.Backend")
-    if record.name != point.name.lower():
-        raise ValueError(f"{point.value} calls itself {record.name!r} but is registered as {point.name!r}")
-    if record.config_type is not None and not isinstance(record.config_type, type):
-        raise TypeError(f"config_type of {point.value} is {record.config_type!r}, not a class")
-    return record
-
-
 def _asked(record: Backend, question: Callable[[], _T], otherwise: _T) -> _T:
     """A record's answer; a stranger's that raises is passed over, one of ours is a bug to see."""
     try:
         return question()
-    except (Exception, SystemExit):
+    except (Exception, SystemExit) as error:
         if record.name in BACKENDS:
             raise
-        _log.warning("the backend %r cannot be asked and is passed over", record.name, exc_info=True)
+        warn(not_askable(record, error))
         return otherwise
 
 
-def _refusal(record: Backend) -> Unavailable | None:
-    """Why a backend cannot run here, or ``None``."""
-
-    def ask() -> Unavailable | None:
-        refusal = record.unavailable()
-        if refusal is not None and not isinstance(refusal, Unavailable):
-            raise TypeError(
-                f"unavailable() of {record.name!r} returned a {type(refusal).__name__}, not an Unavailable"
-            )
-        return refusal
-
-    return _asked(record, ask, _BROKEN)
+def not_askable(record: Backend, error: BaseException) -> Trouble:
+    """What to say of a record whose function raised."""
+    text = f"the backend {record.name!r} cannot be asked and is passed over: {one_line(error)}"
+    return Trouble(record.name, text, _BROKEN.remedy)
 
 
-def _detection(record: Backend, environ: Mapping[str, str]) -> Detection:
+def refusal_of(record: Backend) -> Unavailable | None:
+    """Why a backend cannot run here, or ``None``; an answer that is neither is a `TypeError`."""
+    refusal = record.unavailable()
+    if refusal is not None and not isinstance(refusal, Unavailable):
+        raise TypeError(
+            f"unavailable() of {record.name!r} returned a {type(refusal).__name__}, not an Unavailable"
+        )
+    return refusal
+
+
+def detection_of(record: Backend, environ: Mapping[str, str]) -> Detection:
+    """What a backend says about an environment; an answer that is none is a `TypeError`."""
     detection = record.detect(environ)
     if not isinstance(detection, Detection):
         raise TypeError(f"detect() of {record.name!r} returned a {type(detection).__name__}, not a Detection")
     return detection
 
 
+def _refusal(record: Backend) -> Unavailable | None:
+    broken: Unavailable | None = _BROKEN
+    return _asked(record, partial(refusal_of, record), broken)
+
+
 def _detect(environ: Mapping[str, str]) -> Backend:
     """The first backend that the environment means."""
+    lacking: list[tuple[Backend, LaunchedGroup]] = []
     for record in all_backends():
-        detection = _asked(record, partial(_detection, record, environ), Detection(fits=False))
+        detection = _asked(record, partial(detection_of, record, environ), Detection(fits=False))
         if detection.missing:
             raise MissingConfiguration(
                 record.name,
@@ -212,15 +245,21 @@ def _detect(environ: Mapping[str, str]) -> Backend:
                 suggestion=f"set {', '.join(detection.missing)}, or unset every COBRE_{record.name.upper()}_* "
                 "variable to run on one rank",
             )
-        if detection.fits:
+        if detection.fits and record.name != BackendKind.LOCAL:
             return record
-    raise AssertionError("local always fits")
+        group = record.launched_group(environ)
+        if group is not None and group.has_several_ranks:
+            lacking.append((record, group))
+    for record, group in lacking:
+        require_joinable(record, group)
+    return _builtin(BackendKind.LOCAL)
 
 
-def _from_environment(name: str) -> GroupMember:
+def _from_environment(name: str, collective_timeout: float | None) -> GroupMember:
     chosen = _detect(os.environ) if name == BackendKind.AUTO else get_backend(name)
     _require_available(chosen)
-    return _open(chosen, _started(chosen, lambda: chosen.configure(os.environ)))
+    environ = chosen.with_timeout(os.environ, collective_timeout)
+    return _open(chosen, _started(chosen, lambda: chosen.configure(environ)))
 
 
 def _owner_of(config: Any) -> Backend:

@@ -15,7 +15,7 @@ from typing import Any
 import cloudpickle
 
 from cobre.comm.events import receiving
-from cobre.comm.report import Outbox, Tag, failure_of
+from cobre.comm.report import HELD_SIGNALS, Outbox, Tag, failure_of
 from cobre.comm.selection import create_communicator
 from cobre.errors import CobreError
 
@@ -81,6 +81,7 @@ def main() -> int:
     if outbox is None or len(sys.argv) != 2:
         raise CobreError("this is no command for people", suggestion="call cobre.comm.run from Python")
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_SIGNALS)
         function, args, kwargs, wants_events = load_task(int(sys.argv[1]))
 
         def send_event(event: Any) -> None:

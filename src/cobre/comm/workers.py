@@ -22,7 +22,7 @@ from cobre.comm.launch.output import Console
 from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
 from cobre.comm.outcomes import KEPT_LINES, OnEvent, deliver, raise_failure, result
-from cobre.comm.report import above_standard
+from cobre.comm.report import HELD_SIGNALS, above_standard
 from cobre.comm.selection import DEFAULT_FOR_MANY, BackendKind, available_backends, get_backend
 from cobre.comm.trace import merging
 from cobre.errors import CobreError, WorkerError
@@ -47,6 +47,7 @@ def run(
     on_event: OnEvent | None = None,
     start_method: str = "fresh",
     environment: Mapping[str, str] | None = None,
+    collective_timeout: float | None = None,
     relay_signals: bool = False,
 ) -> list[Any]:
     """Call ``fn(comm, *args, **kwargs)`` on ``num_workers`` ranks and return their results in rank order.
@@ -57,8 +58,9 @@ def run(
 
     ``on_event(rank, event)`` is called here, in the calling thread, for whatever ranks `emit`; events of one rank keep
     their order. ``auto`` takes shm, or what the environment asks for. ``environment`` adds variables to those that
-    workers inherit. With ``relay_signals`` an interrupt or a request to end goes to the workers alone, which may finish
-    and return; a second one kills them. It needs the main thread, and otherwise changes nothing.
+    workers inherit, and ``collective_timeout`` is how many seconds a collective waits for other workers where no
+    variable says so. With ``relay_signals`` an interrupt or a request to end goes to the workers alone, which may
+    finish and return; a second one kills them. It needs the main thread, and otherwise changes nothing.
 
     The first failure ends the others and is raised as `WorkerError`, with what the rank raised as ``inner`` and as
     cause. No process, segment or port outlives this call, even if this process is killed.
@@ -80,11 +82,12 @@ def run(
     refusal = record.unavailable()
     if refusal is not None:
         refuse(record.name, refusal)
+    record.require_size(size)
     if size == 1:
         return [_run_here(record, fn, args, kwargs, on_event)]
     with _task(fn, args, kwargs, on_event is not None) as descriptor:
         commands = _commands(record, size, descriptor)
-        environ = {**os.environ, **(environment or {})}
+        environ = record.with_timeout({**os.environ, **(environment or {})}, collective_timeout)
         relays = relay_signals and threading.current_thread() is threading.main_thread()
         return _run_in_processes(record, commands, descriptor, timeout, on_event, environ, relays)
 
@@ -107,7 +110,7 @@ def _choose(backend: str, size: int) -> Backend:
     if size == 1:
         return get_backend(BackendKind.LOCAL)
     records = [get_backend(name) for name in available_backends() if name != BackendKind.LOCAL]
-    startable = [record for record in records if record.option_commands is None]
+    startable = [record for record in records if not record.has_starter]
     asked_for = [record for record in startable if record.detect(os.environ).fits]
     default = [record for record in startable if record.name == DEFAULT_FOR_MANY]
     for record in (*asked_for, *default, *startable):
@@ -199,7 +202,7 @@ def _run_in_processes(
     ):
         group.on_report = lambda rank: deliver(rank, on_event)
         try:
-            group.start(record.name, variables, pass_fds=(descriptor,))
+            group.start(record.name, variables, pass_fds=(descriptor,), held=HELD_SIGNALS)
             if relay is not None:
                 relay.all_started()
             is_done = group.wait(deadline)

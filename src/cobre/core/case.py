@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from cobre.core.config import Config
 from cobre.core.entities import System
 from cobre.core.horizon import Horizon
+from cobre.core.representation import counted
 from cobre.core.scenarios import PastInflows, Scenarios
 from cobre.core.tables import Tables
 
@@ -36,3 +37,7 @@ class Case:
     config: Config
     folder: str | None = field(default=None, compare=False)
     """Where it was read from, if it was; no part of what the study is."""
+
+    def __repr__(self) -> str:
+        stages = counted(self.horizon.n_stages, "stage")
+        return f"<Case {self.name!r} of {stages}: {self.system.described()}>"

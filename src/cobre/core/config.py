@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from cobre.core.representation import changed_fields
+
 Scheme = Literal["in_sample", "out_of_sample", "external", "historical"]
 NonNegativity = Literal["none", "penalty", "truncation", "truncation_with_penalty"]
 
@@ -62,6 +64,8 @@ class CutSelection:
     activity_tolerance: float = 0.0
     max_active_per_stage: int | None = None
 
+    __repr__ = changed_fields
+
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSource:
@@ -72,6 +76,8 @@ class ScenarioSource:
     ncs: Scheme = "in_sample"
     seed: int | None = None
 
+    __repr__ = changed_fields
+
 
 @dataclass(frozen=True, slots=True)
 class SolverRetries:
@@ -79,6 +85,8 @@ class SolverRetries:
 
     max_attempts: int = 5
     time_budget_seconds: float = 30.0
+
+    __repr__ = changed_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,8 @@ class TrainingConfig:
     scenario_source: ScenarioSource = field(default_factory=ScenarioSource)
     cut_selection: CutSelection = field(default_factory=CutSelection)
     retries: SolverRetries = field(default_factory=SolverRetries)
+
+    __repr__ = changed_fields
 
 
 Layout = Literal["by_scenario", "by_table"]
@@ -120,3 +130,5 @@ class Config:
     simulation: SimulationConfig = field(default_factory=SimulationConfig)
     is_training_enabled: bool = True
     inflow_non_negativity: NonNegativity = "penalty"
+
+    __repr__ = changed_fields

@@ -6,9 +6,11 @@ stage (bounds, costs, productivities) is in :mod:`cobre.core.tables`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Literal, Protocol
+
+from cobre.core.representation import counted
 
 ProductionModel = Literal["constant_productivity", "linearized_head", "fpha"]
 
@@ -151,6 +153,16 @@ class System:
     pumping_stations: tuple[PumpingStation, ...] = ()
     contracts: tuple[EnergyContract, ...] = ()
     generic_constraints: tuple[GenericConstraint, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<System of {self.described()}>"
+
+    def described(self) -> str:
+        """How many of each kind there are, those left out of which there are none."""
+        kinds = {field.name: getattr(self, field.name) for field in fields(self)}
+        nouns = {"buses": "bus", "non_controllables": "non-controllable source"}
+        singular = {kind: nouns.get(kind, kind.removesuffix("s").replace("_", " ")) for kind in kinds}
+        return ", ".join(counted(len(found), singular[kind]) for kind, found in kinds.items() if found)
 
     @cached_property
     def upstream_of(self) -> tuple[tuple[int, ...], ...]:

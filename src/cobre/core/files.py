@@ -13,7 +13,9 @@ from pathlib import Path
 from cobre.errors import IOError
 
 
-def write_atomically(path: Path, data: bytes | Iterable[bytes | memoryview], *, is_synced: bool = True) -> None:
+def write_atomically(
+    path: Path, data: bytes | Iterable[bytes | memoryview], *, is_synced: bool = True
+) -> None:
     """Make ``path`` hold exactly ``data``: readers see the old file or the new one, never half of it.
 
     ``data`` may come in pieces. Without ``is_synced`` a crash of the machine may lose it; whoever writes many files calls `sync_files` at the end.

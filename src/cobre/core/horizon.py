@@ -11,6 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.representation import counted
+
 HM3_PER_M3S_HOUR = 0.0036
 """One cubic metre per second during one hour, in cubic hectometres."""
 
@@ -74,7 +76,7 @@ class PreStudyStage:
 
 @dataclass(frozen=True)
 class Stage:
-    """One decision period. ``end_date`` is exclusive; block hours need not add up to the calendar."""
+    """One decision period. ``end_date`` is exclusive; block hours may differ a little from the dates."""
 
     id: int
     start_date: dt.date
@@ -112,6 +114,12 @@ class Horizon:
     stages: tuple[Stage, ...]
     pre_study_stages: tuple[PreStudyStage, ...] = ()
     season_definitions: SeasonDefinitions | None = None
+
+    def __repr__(self) -> str:
+        if not self.stages:
+            return "<Horizon without stages>"
+        dates = f"{self.stages[0].start_date} to {self.stages[-1].end_date}"
+        return f"<Horizon of {counted(self.n_stages, 'stage')}, {dates}>"
 
     @property
     def n_stages(self) -> int:

@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.representation import named_parts
+
 EntityClass = Literal["inflow", "load", "ncs"]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -104,3 +106,5 @@ class Scenarios:
     external_inflow: GivenScenarios | None = None
     external_load: GivenScenarios | None = None
     external_ncs: GivenScenarios | None = None
+
+    __repr__ = named_parts

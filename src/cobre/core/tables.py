@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.representation import named_parts
+
 FloatTable = NDArray[np.float64]
 
 
@@ -175,3 +177,5 @@ class Tables:
     contract: ContractTables
     constraint: ConstraintTables
     operation: OperationTables = field(default_factory=OperationTables)
+
+    __repr__ = named_parts

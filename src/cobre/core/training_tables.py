@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cobre.core.outputs import Column, identifier, number, table
+from cobre.core.outputs import Column, ColumnType, identifier, number, table
 
 
-def _count(name: str, description: str, *, type: str = "u32", is_nullable: bool = False) -> Column:
-    return Column(name, type, "", description, is_nullable)  # type: ignore[arg-type]
+def _count(name: str, description: str, *, kind: ColumnType = "u32", is_nullable: bool = False) -> Column:
+    return Column(name, kind, "", description, is_nullable)
 
 
 def _ms(name: str, description: str) -> Column:
@@ -27,14 +27,14 @@ CONVERGENCE = table(
             "100 (upper - lower) / max(1, |lower|); null if the bound is not positive",
             is_nullable=True,
         ),
-        _count("cuts_added", "new cuts of all stages", type="i32"),
-        _count("cuts_removed", "cuts that selection took out", type="i32"),
-        _count("cuts_active", "cuts in the stage problems after selection", type="i64"),
+        _count("cuts_added", "new cuts of all stages", kind="i32"),
+        _count("cuts_removed", "cuts that selection took out", kind="i32"),
+        _count("cuts_active", "cuts in the stage problems after selection", kind="i64"),
         _ms("time_forward", "forward pass"),
         _ms("time_backward", "backward pass"),
         _ms("time_total", "iteration"),
-        _count("forward_passes", "trajectories of the iteration", type="i32"),
-        _count("lp_solves", "linear programs solved by all ranks", type="i64"),
+        _count("forward_passes", "trajectories of the iteration", kind="i32"),
+        _count("lp_solves", "linear programs solved by all ranks", kind="i64"),
         number("mean_rows_in_lp", "", "rows of a stage problem with its cuts, averaged over the solves"),
         number("upper_bound_mean", "$", "the same as upper_bound"),
         number("ci_95", "$", "half-width of the 95 % interval of upper_bound"),
@@ -86,7 +86,7 @@ SOLVER_ITERATIONS = table(
         _count("retry_attempts", "attempts beyond the first"),
         _count("basis_offered", "chains of solves that began from a given basis"),
         _count("basis_consistency_failures", "bases that the solver refused"),
-        _count("simplex_iterations", "of the simplex method", type="u64"),
+        _count("simplex_iterations", "of the simplex method", kind="u64"),
         number("solve_time_ms", "ms", "inside the solver"),
         number("load_model_time_ms", "ms", "adding and removing cut rows"),
         number("set_bounds_time_ms", "ms", "setting right-hand sides, bounds and costs"),
@@ -101,7 +101,7 @@ RETRY_HISTOGRAM = table(
         Column("phase", "str", "", "forward, backward, lower_bound or simulation"),
         identifier("stage_id", "id of the stage; null for all stages", is_nullable=True),
         _count("retry_level", "the attempt that succeeded, from 2"),
-        _count("count", "solves that succeeded at this attempt", type="u64"),
+        _count("count", "solves that succeeded at this attempt", kind="u64"),
     ),
 )
 
@@ -110,13 +110,13 @@ CUT_SELECTION = table(
     (
         identifier("iteration", "counted from 1"),
         identifier("stage_id", "id of the stage"),
-        _count("cuts_populated", "cuts ever made", type="i32"),
-        _count("cuts_active_before", "in the stage problem before selection", type="i32"),
-        _count("cuts_deactivated", "taken out", type="i32"),
-        _count("cuts_reactivated", "put back", type="i32"),
-        _count("cuts_active_after", "in the stage problem after selection", type="i32"),
+        _count("cuts_populated", "cuts ever made", kind="i32"),
+        _count("cuts_active_before", "in the stage problem before selection", kind="i32"),
+        _count("cuts_deactivated", "taken out", kind="i32"),
+        _count("cuts_reactivated", "put back", kind="i32"),
+        _count("cuts_active_after", "in the stage problem after selection", kind="i32"),
         number("selection_time_ms", "ms", "on the first rank"),
-        _count("budget_evicted", "taken out by the cap", type="i32", is_nullable=True),
-        _count("active_after_budget", "in the stage problem after the cap", type="i32", is_nullable=True),
+        _count("budget_evicted", "taken out by the cap", kind="i32", is_nullable=True),
+        _count("active_after_budget", "in the stage problem after the cap", kind="i32", is_nullable=True),
     ),
 )

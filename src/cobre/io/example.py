@@ -103,6 +103,7 @@ def example_documents() -> dict[str, Any]:
                     {"type": "bound_stalling", "iterations": 10, "tolerance": 1e-3},
                 ],
             },
+            "simulation": {"enabled": True, "num_scenarios": 200},
             "modeling": {"inflow_non_negativity": {"method": "penalty"}},
         },
         "penalties.json": _penalties(),

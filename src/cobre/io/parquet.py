@@ -17,6 +17,9 @@ __all__ = ["read_parquet"]
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """The whole table, or some of its columns; OSError if the file cannot be read, `pa.ArrowException` if it is no Parquet file."""
+    """The whole table, or some of its columns.
+
+    OSError if the file cannot be read, `pa.ArrowException` if it is no Parquet file.
+    """
     with pq.ParquetFile(pa.BufferReader(path.read_bytes())) as file:
         return file.read(columns=columns, use_threads=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pyarrow as pa
 
 from cobre.errors import IOError, ValidationError
 from cobre.io.parquet import read_parquet
-from cobre.io.write.folder import SUCCESS
+from cobre.io.write.folder import SIMULATION, TRAINING_SUCCESS, is_claimed
 from cobre.io.write.training import CONVERGENCE, METADATA, TIMINGS
 
 __all__ = ["TrainingRecord", "find_results", "read_training"]
@@ -34,21 +36,38 @@ class TrainingRecord:
 def find_results(path: Path) -> Path:
     """The folder of results that ``path`` means: itself, or ``output`` in the folder of a case."""
     for folder in (path, path / CASE_OUTPUT):
-        if (folder / METADATA).exists():
+        if (folder / METADATA).exists() or (folder / SIMULATION / "metadata.json").exists():
             return folder
     what = "holds no results of a run" if path.is_dir() else "is not a folder"
     raise IOError(str(path), f"{path} {what}", suggestion=f"train first: cobre run {path}")
 
 
 def read_training(folder: Path) -> TrainingRecord:
-    """The record of the run in ``folder``."""
+    """The record of the run in ``folder``; an error that says how far it came if it left no results."""
+    metadata = _json(folder / METADATA)
+    if metadata.get("status") in ("running", "failed"):
+        raise _unfinished(folder, metadata)
     return TrainingRecord(
         folder,
-        _json(folder / METADATA),
+        metadata,
         _json(folder / TIMINGS),
         _table(folder / CONVERGENCE),
-        (folder / SUCCESS).exists(),
+        (folder / TRAINING_SUCCESS).exists(),
     )
+
+
+def _unfinished(folder: Path, metadata: Mapping[str, Any]) -> IOError:
+    run = f"run {metadata['run_id']} in {folder}, started {metadata['started_at']} on {metadata['hostname']},"
+    suggestion = f"run the case {metadata['case_name']} again"
+    if metadata["status"] == "failed":
+        text = f"{run} failed and left no results: {metadata['failure']}"
+    elif is_claimed(folder):
+        text, suggestion = f"{run} is still at work", "wait until it has ended"
+    elif metadata["hostname"] == socket.gethostname():
+        text = f"{run} was killed before it ended and left no results"
+    else:
+        text = f"{run} has left no results yet: it is still at work there, or it was killed"
+    return IOError(str(folder), text, suggestion=suggestion)
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -81,7 +81,9 @@ def newest_checkpoint(folder: Path) -> FoundCheckpoint:
             suggestion="start again without --resume",
         )
     raise IOError(
-        str(folder), f"there is no checkpoint in {folder}", suggestion="start without --resume: nothing was saved"
+        str(folder),
+        f"there is no checkpoint in {folder}",
+        suggestion="start without --resume: nothing was saved",
     )
 
 
@@ -151,9 +153,7 @@ def restore(
     """Put cuts and bases of ``state`` into the stages of this rank."""
     first, n = contiguous_block(n_passes, comm.rank, comm.size)
     for model, saved, bases in zip(models, state.pools, state.forward_bases, strict=True):
-        model.pool.restore(
-            saved.rows, saved.active, saved.last_active, saved.active_count, saved.made_in
-        )
+        model.pool.restore(saved.rows, saved.active, saved.last_active, saved.active_count, saved.made_in)
         model.solver.set_cuts(saved.rows[:, 0], saved.rows[:, 1:], saved.active)
         model.bases = np.ascontiguousarray(bases[first : first + n]) if n else None
     start, count = contiguous_block(models[0].n_openings, comm.rank, comm.size)

@@ -79,7 +79,9 @@ def _with_digest(body: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryv
     yield digest.digest()
 
 
-def decode(data: bytes, magic: bytes, versions: range, path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def decode(
+    data: bytes, magic: bytes, versions: range, path: Path
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What `encode` was given, or `ValidationError` for anything that it did not write."""
     if len(data) < PREFIX.size or data[:8] != magic:
         raise ValidationError(

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from cobre.sddp.gap import GapEstimate
+
 
 @dataclass(frozen=True, slots=True)
 class ProgressEvent:
@@ -21,10 +23,12 @@ class ProgressEvent:
     """Since the phase began, on the first worker."""
     iteration_time_ms: float | None
     scenarios_complete: int
-    """Trajectories that this worker has run so far."""
+    """Trajectories that this worker has run so far; in a simulation those of all workers."""
     scenarios_total: int
-    """Trajectories that this worker will run; in training if the iteration limit ends it, 0 without a limit."""
+    """Trajectories that there will be; in training if the iteration limit ends it, 0 without a limit."""
     worker_id: int
+    gap_estimate: GapEstimate | None = None
+    """What the trajectories of the last iterations say about the gap; ``gap`` is that of this iteration alone."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -86,7 +86,7 @@ def open_forecast(comm: GroupMember, nature: Nature) -> tuple[list[Floats], Fore
         raise CobreError(
             f"the opening tree of {layout.size} numbers ({layout.size / 2**27:.1f} GiB) does not fit in memory",
             context={"numbers": layout.size},
-            suggestion="reduce num_scenarios in stages.json, or take a machine with more memory",
+            suggestion="take a machine with more memory; num_scenarios in stages.json decides how much is needed",
         ) from None
     openings = _shared_openings(comm, nature, tree, mine)
     if schemes == {"in_sample"}:

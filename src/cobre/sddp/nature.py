@@ -150,7 +150,7 @@ class Nature:
                 f"scenario_source.{name} is external, but the case has no scenarios/{file}.parquet",
                 kind="MissingFile",
                 context={"field": f"scenario_source.{name}"},
-                suggestion="add the file, or use in_sample or out_of_sample",
+                suggestion="add the file",
             )
         position = np.full(max([*members, *given.entity.tolist()], default=-1) + 1, -1)
         position[members] = np.arange(len(members))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from cobre.sddp.gap import GapEstimate
 from cobre.sddp.journal import TrainingLog
 from cobre.sddp.policy import Policy
 from cobre.sddp.statistics import CostStatistics
@@ -62,6 +63,8 @@ class TrainingResult:
     """The signal that asked for a graceful stop, if one did."""
     timings: dict[str, float] = field(default_factory=dict, repr=False)
     """Where this rank's time went, in milliseconds: `cobre.sddp.timing.time_split`."""
+    gap_estimate: GapEstimate | None = None
+    """What the trajectories of the last iterations say about the gap; ``final_gap`` is that of the last one alone."""
     simulated_cost: CostStatistics | None = None
     """Of the last simulation that the stopping rule ``simulation`` made, if it made one."""
     logs: list[TrainingLog] = field(default_factory=list, repr=False, compare=False)
@@ -74,6 +77,12 @@ class TrainingResult:
         from cobre.core.training_tables import CONVERGENCE
 
         return arrow_table(CONVERGENCE, self.history)
+
+    def __repr__(self) -> str:
+        return (
+            f"<TrainingResult of {self.iterations} iterations ({self.termination_reason}): "
+            f"lower bound {self.final_lower_bound:,.2f}, {self.total_cuts} cuts>"
+        )
 
 
 def convergence_columns(

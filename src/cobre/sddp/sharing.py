@@ -50,6 +50,8 @@ def share_failure(comm: GroupMember, failure: CobreError | None) -> None:
     if int(first[0]) == comm.size:
         return
     root = int(first[0])
+    if failure is not None:
+        failure.is_shared = True
     data = pickle.dumps(failure) if comm.rank == root else b""
     error: CobreError = pickle.loads(_broadcast_bytes(comm, data, root))  # noqa: S301 - a rank of this group wrote it
     raise error

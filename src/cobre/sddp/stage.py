@@ -147,7 +147,7 @@ class StageModel:
             str(outcome.status),
             f"stage {self.stage.id}, iteration {iteration}, {where}: the linear program is {outcome.status} after "
             f"{outcome.attempts} attempts; {written}{likely}",
-            suggestion="loosen one of the limits named above, or give it a penalty instead"
+            suggestion="correct the data of the limits named above, which cannot hold together"
             if likely
             else "look at bounds and costs of that stage; any LP solver opens the file",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -54,15 +54,16 @@ def statistics_of(costs: Iterable[float]) -> CostStatistics:
     """Statistics of ``costs``, added in order; deviation and half-width of a single one are 0."""
     values = [float(cost) for cost in costs]
     n = len(values)
-    mean = _sum_in_order(values) / n
+    mean = sum_in_order(values) / n
     if n == 1:
         return CostStatistics(mean, 0.0, 0.0)
-    squares = _sum_in_order([(value - mean) * (value - mean) for value in values])
+    squares = sum_in_order([(value - mean) * (value - mean) for value in values])
     std = math.sqrt(squares / (n - 1))
     return CostStatistics(mean, std, 1.96 * std / math.sqrt(n))
 
 
-def _sum_in_order(values: list[float]) -> float:
+def sum_in_order(values: Sequence[float]) -> float:
+    """The sum, added one number after the other."""
     total = 0.0
     for value in values:  # not `sum`: newer Pythons compensate its rounding
         total += value

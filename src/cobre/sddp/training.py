@@ -17,6 +17,7 @@ from cobre.sddp.checkpoint import TrainingState
 from cobre.sddp.checkpointing import CheckpointPlan, Saver, gather_bases, pool_state, restore
 from cobre.sddp.events import OnProgress, ProgressEvent
 from cobre.sddp.forward import Trajectories, forward_pass
+from cobre.sddp.gap import GapEstimate, comparison_of, estimate_gap
 from cobre.sddp.identity import identity_of
 from cobre.sddp.interruption import StopRequest
 from cobre.sddp.journal import Journal, SelectionRecord, TrainingLog
@@ -69,6 +70,7 @@ class _Training:
         self.stop = stop
         self.on_progress = on_progress
         self.settings = case.config.training
+        self.comparison = comparison_of(case)
         self.work: Workspace = open_workspace(comm, case)
         self.journal = Journal(comm, self.work.models)
         self.bound = LowerBound(comm, self.work.models[0], self.work.initial_state)
@@ -97,7 +99,10 @@ class _Training:
             self.check.restore(start.simulated_by_stage, start.simulated_cost)
 
     def run(self) -> TrainingResult:
-        if self.records and (reason := self._reason(self.records[-1].wall_time_ms / 1000.0, False)) is not None:
+        if (
+            self.records
+            and (reason := self._reason(self.records[-1].wall_time_ms / 1000.0, False)) is not None
+        ):
             return self._result(reason, None)
         for iteration in count(len(self.records) + 1):
             began = time.perf_counter()
@@ -279,6 +284,7 @@ class _Training:
                 scenarios_complete=n_mine * iteration,
                 scenarios_total=n_mine * limit,
                 worker_id=self.comm.rank,
+                gap_estimate=self._estimate_gap(),
             )
         )
 
@@ -288,6 +294,15 @@ class _Training:
         if self.comm.rank == 0:
             mine = [model.bases[0] for model in self.work.models if model.bases is not None]
         return share(self.comm, mine)
+
+    def _estimate_gap(self) -> GapEstimate:
+        return estimate_gap(
+            self.lower_bounds[-1],
+            [record.upper_bound for record in self.records],
+            [record.upper_bound_std for record in self.records],
+            self.settings.forward_passes,
+            self.comparison,
+        )
 
     def _result(self, reason: TerminationReason, signal: int | None) -> TrainingResult:
         work, last = self.work, self.records[-1]
@@ -316,4 +331,5 @@ class _Training:
             timings=timings,
             logs=logs,
             simulated_cost=None if self.check is None else self.check.cost,
+            gap_estimate=self._estimate_gap(),
         )

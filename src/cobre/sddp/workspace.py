@@ -93,7 +93,7 @@ def _check(case: Case) -> None:
             f"the study has {case.horizon.n_stages} stage; a policy is about the stages after the first",
             kind="StageMismatch",
             context={"file": "stages.json", "stages": case.horizon.n_stages},
-            suggestion="give the study two stages or more",
+            suggestion="none in the case: this version plans studies of two stages or more",
         )
 
 

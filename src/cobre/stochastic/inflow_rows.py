@@ -177,5 +177,5 @@ class _Rows:
     def check_statistics(self, table: StatisticTable, in_study: NDArray[np.bool_]) -> None:
         places = np.where(in_study, self.stage_id - table.first_id, 0)
         missing = in_study & ~table.has_row[places, self.hydro] if len(places) else in_study
-        fix = "add a row to inflow_seasonal_stats, or remove this one"
+        fix = "add a row to inflow_seasonal_stats"
         self.refuse(missing, "there are no statistics", fix, "MissingReference")

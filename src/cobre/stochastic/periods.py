@@ -111,7 +111,7 @@ def _spilled_days(stages: Sequence[Stage], periods: Sequence[_Period], t: int) -
         raise _refused(
             stages[t + 1],
             f"follows a stage of {this[0]:%B %Y}, so that no stage stands for a month between them",
-            "let every month of the study be the season of a stage",
+            "give the stage of every month the season of that month",
         )
     return max(0, (stages[t].end_date - following[0]).days)
 
@@ -126,7 +126,7 @@ def _check_lengths(stages: Sequence[Stage], seasons: SeasonDefinitions) -> None:
             raise _refused(
                 stage,
                 f"has a season of {now} days after one of {before} days, and the inflow model has lags",
-                "use seasons of about one length, or an inflow model without lags",
+                "none in the case: lags over seasons of different lengths are not modelled yet",
             )
 
 

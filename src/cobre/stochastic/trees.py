@@ -194,7 +194,7 @@ def _checked_places(given: GivenOpenings, stages: Sequence[Stage], layout: TreeL
             f"{len(missing)} of {layout.size} values are missing",
             kind="CoverageMismatch",
             context={"file": _FILE, "stage_id": stages[stage].id, "missing": len(missing)},
-            suggestion="give every stage, opening and entity once, or remove the file to have the tree generated",
+            suggestion="give every stage, opening and entity once",
         )
     return places
 
@@ -216,5 +216,7 @@ def _check_stages(stages: Sequence[Stage]) -> None:
             f"stage {stage.id} has the sampling method {method!r}: {reason or 'there is none of that name'}",
             kind="IncompatibleSettings" if reason else "InvalidEnum",
             context={"stage_id": stage.id, "sampling_method": method},
-            suggestion=f"use {' or '.join(SAMPLING_METHODS)}, or give the tree in scenarios/noise_openings.parquet",
+            suggestion="give the openings in scenarios/noise_openings.parquet"
+            if reason
+            else f"use {' or '.join(SAMPLING_METHODS)}",
         )

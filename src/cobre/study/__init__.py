@@ -2,50 +2,44 @@
 
 from __future__ import annotations
 
+from cobre.core.case import Case
 from cobre.sddp.events import ProgressEvent
 from cobre.sddp.policy import Policy
 from cobre.sddp.result import TrainingResult, WorkerInfo
 from cobre.study.asynchronous import simulate_async, train_async
-from cobre.study.results import Results, SimulationResult, load_results
+from cobre.study.cases import CaseLoader, configured, idle_workers, load_case, load_with_report, validate
+from cobre.study.output import POLICY_FOLDER, metadata_of
+from cobre.study.ranks import COLLECTIVE_TIMEOUT_S, on_first_rank
+from cobre.study.results import Results, SimulationResult, load_results, read_results
+from cobre.study.running import RunPlan, RunResult, run_case
 from cobre.study.simulation import simulate
-from cobre.study.training import (
-    COLLECTIVE_TIMEOUT_S,
-    POLICY_FOLDER,
-    TIMEOUT_VARIABLES,
-    CaseLoader,
-    configured,
-    load_case,
-    load_with_report,
-    metadata_of,
-    on_first_rank,
-    read_results,
-    train,
-    validate,
-    write_results,
-)
+from cobre.study.training import train
 
 __all__ = [
     "COLLECTIVE_TIMEOUT_S",
     "POLICY_FOLDER",
-    "TIMEOUT_VARIABLES",
+    "Case",
     "CaseLoader",
     "Policy",
     "ProgressEvent",
     "Results",
+    "RunPlan",
+    "RunResult",
     "SimulationResult",
     "TrainingResult",
     "WorkerInfo",
     "configured",
+    "idle_workers",
     "load_case",
     "load_results",
     "load_with_report",
     "metadata_of",
     "on_first_rank",
     "read_results",
+    "run_case",
     "simulate",
     "simulate_async",
     "train",
     "train_async",
     "validate",
-    "write_results",
 ]

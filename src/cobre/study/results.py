@@ -27,8 +27,8 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 class SimulationResult:
     """Simulated scenarios: statistics, and tables that are read when they are asked for.
 
-    ``result.hydros``, ``.thermals``, ``.buses``, ``.exchanges``, ``.costs``, … are `pyarrow.Table` with the names of the
-    entities beside their ids; pandas and polars take them as they are. ``result.tables`` lists them.
+    ``result.hydros``, ``.thermals``, ``.buses``, ``.exchanges``, ``.costs``, … are `pyarrow.Table` with the names of
+    the entities beside their ids; pandas and polars take them as they are. ``result.tables`` lists them.
     """
 
     def __init__(
@@ -79,6 +79,11 @@ class SimulationResult:
     def scenarios(self) -> int:
         """How many were simulated."""
         return int(self.metadata["scenarios"]["completed"])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all scenarios were simulated."""
+        return self.metadata["statistics"] is not None
 
     @property
     def statistics(self) -> dict[str, Any]:
@@ -139,9 +144,10 @@ class SimulationResult:
     ) -> pa.Table:
         """Mean and quantiles over scenarios of ``column``, one row per combination of ``by``.
 
-        ``by`` names entities and times: ``("hydro", "stage")``, ``("bus", "stage", "block")``. Blocks that are not named are
-        added up (money, energy, water) or averaged by their hours (power, flow, prices), entities that are not named are
-        added up. ``table`` is found by the column's name if only one table has it.
+        ``by`` names entities and times: ``("hydro", "stage")``, ``("bus", "stage", "block")``, ``("bus", "season")``.
+        Blocks and stages that are not named are added up (money, energy, water) or averaged by their hours (power,
+        flow, prices, storage); entities that are not named are added up. ``table`` is found by the column's name if
+        only one table has it.
         """
         return quantile_table(self._kept(), column, by, shares, table)
 
@@ -168,6 +174,11 @@ class SimulationResult:
                 suggestion="pass output=, a folder that all ranks can write to",
             )
         return self._files
+
+
+def read_results(path: str | PathLike[str]) -> TrainingRecord:
+    """What training left in a folder of results, or in ``output`` of a case's folder."""
+    return read_training(find_results(Path(path)))
 
 
 @dataclass(frozen=True)

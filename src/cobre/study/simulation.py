@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike
@@ -16,7 +17,8 @@ from cobre.core.case import Case
 from cobre.core.files import sync_files
 from cobre.errors import CobreError, ValidationError
 from cobre.io.write.dictionaries import write_dictionaries
-from cobre.io.write.simulation import ScenarioFiles, begin_simulation
+from cobre.io.write.folder import claim, clear_simulation
+from cobre.io.write.simulation import ScenarioFiles
 from cobre.io.write.simulation_by_table import TableFiles, join_parts, remove_parts
 from cobre.io.write.simulation_end import finish_simulation, write_summaries
 from cobre.sddp.events import OnProgress
@@ -25,17 +27,18 @@ from cobre.sddp.sharing import share, share_failure
 from cobre.sddp.simulation import SimulationOutcome
 from cobre.sddp.simulation import simulate as simulate_on
 from cobre.sddp.simulation.tables import tables_of
-from cobre.study.results import SimulationResult
-from cobre.study.run_facts import RunClock
-from cobre.study.training import (
-    POLICY_FOLDER,
+from cobre.study.cases import configured
+from cobre.study.output import POLICY_FOLDER
+from cobre.study.ranks import (
     Parcel,
     check_workers,
-    configured,
+    is_here,
     on_first_rank,
     refuse_workers_beside,
     run_workers,
 )
+from cobre.study.results import SimulationResult
+from cobre.study.run_facts import RunClock
 
 MAX_SCENARIOS = 2**31 - 1
 
@@ -64,11 +67,12 @@ def simulate(
     """Run scenarios of ``case`` under ``policy`` and return their tables and statistics.
 
     ``policy`` is a policy, or the folder of one; by default the one in ``output/policy`` of the case's folder.
-    ``scenarios`` is by default ``simulation.num_scenarios`` of ``config.json``. Workers, backend and ``comm`` mean the same as
-    for `train`, and every table has the same bits on any of them.
+    ``scenarios`` is by default ``simulation.num_scenarios`` of ``config.json``. Workers, backend and ``comm`` mean the
+    same as for `train`, and every table has the same bits on any of them.
 
-    Tables go into the folder ``simulation`` of ``output``. Without ``output`` they go into a temporary folder that lives
-    as long as the result; with ``comm`` there is then no place that all ranks share, and only statistics are kept.
+    Tables go into the folder ``simulation`` of ``output``. Without ``output`` they go into a temporary folder that
+    lives as long as the result; with ``comm`` there is then no place that all ranks share, and only statistics are
+    kept.
 
     SIGINT or SIGTERM ends the simulation after the scenarios that run; the result then has no statistics and the
     folder no ``_SUCCESS``.
@@ -78,36 +82,36 @@ def simulate(
     else:
         check_workers(num_workers, backend)
     is_temporary = output is None and comm is None
+    target = None if output is None else Path(output)
+    if is_temporary:
+        target = Path(tempfile.mkdtemp(prefix="cobre_simulation_"))
 
-    def prepare(folder: Path | None) -> _Order:
+    def prepare() -> _Order:
         study = configured(case, config_overrides)
-        order = _Order(study, _policy(study, policy), _count(study, scenarios), folder)
-        if folder is not None:
-            begin_simulation(folder)
+        order = _Order(study, _policy(study, policy), _count(study, scenarios), target)
+        if order.folder is not None:
+            resources.enter_context(claim(order.folder))
+            clear_simulation(order.folder)
         return order
 
-    if is_temporary:
-        folder = Path(tempfile.mkdtemp(prefix="cobre_simulation_"))
-        try:
-            outcome = _simulate_here_or_apart(prepare(folder), num_workers, backend, progress_callback)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        return SimulationResult.of(outcome, folder, is_temporary=True)
-    target = None if output is None else Path(output)
-
-    if comm is not None:
-        order = share(comm, on_first_rank(comm, lambda: prepare(target)))
-        outcome = simulate_rank(comm, order, progress_callback)
-    else:
-        outcome = _simulate_here_or_apart(prepare(target), num_workers, backend, progress_callback)
-    return SimulationResult.of(outcome, target, is_temporary=False)
+    try:
+        with ExitStack() as resources:
+            if comm is not None:
+                order = share(comm, on_first_rank(comm, prepare))
+                outcome = simulate_rank(comm, order, progress_callback)
+            else:
+                outcome = _simulate_here_or_apart(prepare(), num_workers, backend, progress_callback)
+    except BaseException:
+        if is_temporary and target is not None:
+            shutil.rmtree(target, ignore_errors=True)
+        raise
+    return SimulationResult.of(outcome, target, is_temporary=is_temporary)
 
 
 def _simulate_here_or_apart(
     order: _Order, num_workers: int, backend: str, progress_callback: OnProgress | None
 ) -> SimulationOutcome:
-    if num_workers == 1 and backend in ("auto", "local"):
+    if is_here(num_workers, backend):
         with LocalCommunicator() as alone:
             return simulate_rank(alone, order, progress_callback)
     outcome: SimulationOutcome = run_workers(

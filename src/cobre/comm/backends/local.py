@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from cobre._native import comm as _core
 from cobre.comm.backend import Backend, Detection, RankCommand
 from cobre.comm.limits import read_limits
+from cobre.comm.protocol import GroupMember, documented_by
 from cobre.comm.regions import HeapRegion
 from cobre.errors import InitializationFailed
 
@@ -20,6 +21,7 @@ __all__ = ["BACKEND", "LocalCommunicator"]
 LIMITS = {"release_gil_bytes": 1 << 20}
 
 
+@documented_by(GroupMember)
 class LocalCommunicator(_core.LocalCommunicator):
     """Rank 0 of 1. ``allgatherv`` and ``allreduce`` copy, ``broadcast`` and ``barrier`` do nothing.
 

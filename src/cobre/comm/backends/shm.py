@@ -12,10 +12,20 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cobre._native import comm as _core
-from cobre.comm.backend import Backend, Detection, Finding, Leftover, RankCommand, Unavailable, refuse
+from cobre.comm.backend import (
+    Backend,
+    Detection,
+    Finding,
+    LaunchVariables,
+    Leftover,
+    RankCommand,
+    Unavailable,
+    refuse,
+)
 from cobre.comm.config import ShmConfig, missing_if_begun, shm_config_from
 from cobre.comm.limits import read_limits
 from cobre.comm.memory import available_memory
+from cobre.comm.protocol import GroupMember, SharedRegion, documented_by
 from cobre.comm.regions import checked_block, checked_request, closed_region
 from cobre.errors import AllocationFailed, InitializationFailed
 
@@ -42,6 +52,7 @@ SMALLEST_ROOM = 16 * MIB  # a group of a few dozen ranks
 LARGEST_COUNT = 2**63 - 1  # more than any memory holds, and what the core counts with
 
 
+@documented_by(GroupMember)
 class ShmCommunicator(_core.ShmCommunicator):
     """Ranks of one machine. `attach` makes one; the collectives are the native ones, inherited."""
 
@@ -110,6 +121,7 @@ class ShmCommunicator(_core.ShmCommunicator):
         return f"ShmCommunicator(rank={self.rank}, size={self.size})"
 
 
+@documented_by(SharedRegion)
 class ShmRegion:
     """A region that all ranks have mapped. Arrays over it keep the memory; it has no name in the system."""
 
@@ -262,6 +274,9 @@ BACKEND = Backend(
     unavailable=_unavailable,
     config_type=ShmConfig,
     limits=LIMITS,
+    launch_variables=(LaunchVariables("COBRE_SHM_RANK", "COBRE_SHM_SIZE"),),
+    timeout_variable="COBRE_SHM_TIMEOUT_SECS",
+    most_ranks=_core.MOST_SHM_RANKS,
     leftovers=_leftovers,
     diagnose=_diagnose,
 )

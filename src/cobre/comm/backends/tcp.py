@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cobre._native import comm as _core
-from cobre.comm.backend import Backend, Detection, Nodes, RankCommand
+from cobre.comm.backend import Backend, Detection, LaunchVariables, Nodes, RankCommand
 from cobre.comm.config import (
     TcpConfig,
     encoded_secret,
@@ -22,6 +22,7 @@ from cobre.comm.config import (
 )
 from cobre.comm.hosts import everywhere_for, unbracketed
 from cobre.comm.limits import read_limits
+from cobre.comm.protocol import GroupMember, documented_by
 from cobre.comm.regions import HeapRegion, checked_request
 from cobre.errors import AllocationFailed
 
@@ -37,6 +38,7 @@ LIMITS = {"piece_bytes": 1024 * 1024, "window_bytes": 512 * 1024, "keepalive_s":
 _log = logging.getLogger("cobre.comm")
 
 
+@documented_by(GroupMember)
 class TcpCommunicator(_core.TcpCommunicator):
     """Ranks anywhere, connected to rank 0 over TCP.
 
@@ -205,6 +207,8 @@ BACKEND = Backend(
     rank_commands=_rank_commands,
     config_type=TcpConfig,
     limits=LIMITS,
+    launch_variables=(LaunchVariables("COBRE_TCP_RANK", "COBRE_TCP_SIZE"),),
+    timeout_variable="COBRE_TCP_TIMEOUT_SECS",
     node_commands=_node_commands,
     speed_limit="loopback",
 )

@@ -76,7 +76,7 @@ def _new_figure(**options: Any) -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise CobreError(
-            "plots need matplotlib, which is not installed", suggestion="pip install 'pycobre[plot]'"
+            "plots need matplotlib, which is not installed", suggestion="pip install matplotlib"
         ) from error
     return Figure(**options)
 

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 
-from cobre.comm.backend import Startable
+from cobre.comm.backend import Backend, Startable
 from cobre.comm.launch.group import Group
 from cobre.comm.launch.output import Console, Nowhere, Output
 from cobre.comm.launch.threads import thread_settings
@@ -49,6 +49,8 @@ def run_ranks(
     if not argv:
         raise ValueError("there is no command to start: pass a program and its arguments")
     record = get_backend(backend) if isinstance(backend, str) else backend
+    if isinstance(record, Backend):
+        record.require_size(size)
     environ = {**os.environ, **(env or {})}
     deadline = time.monotonic() + timeout if timeout is not None else math.inf
     if output is None:

@@ -11,13 +11,14 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
 from cobre.comm.backend import RankCommand
 from cobre.comm.launch.guard import Guard
+from cobre.comm.launch.kills import SignalWatch
 from cobre.comm.launch.output import Output
 from cobre.comm.launch.process import RankProcess, Stream
 from cobre.comm.launch.sweep import kill_marked, remove
@@ -78,6 +79,7 @@ class Group:
         self._selector = selectors.DefaultSelector()
         self._lets_children_go = _stop_ignoring_children()
         self.visitors = visitors
+        self.signals = SignalWatch()
         self._guard = Guard(self._mark, self._leaves)
         self.on_readable(self._guard, self._restart_guard)
         if visitors is not None:
@@ -90,8 +92,19 @@ class Group:
         *,
         stdin: int = subprocess.DEVNULL,
         pass_fds: tuple[int, ...] = (),
+        held: Iterable[signal.Signals] = (),
     ) -> None:
-        """Start every command; ``stdin`` is for rank 0, or for the one command that is all ranks."""
+        """Start every command; ``stdin`` is for rank 0, or for the one command that is all ranks.
+
+        Signals that are ``held`` wait until the rank unblocks them: only for programs that do.
+        """
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+        try:
+            self._start(backend, environ, stdin, pass_fds)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _start(self, backend: str, environ: Mapping[str, str], stdin: int, pass_fds: tuple[int, ...]) -> None:
         name, _, mark = self._mark.partition("=")
         # Unbuffered, or what a Python rank printed before it was killed would be lost with its buffer.
         visits = self.visitors.environ if self.visitors is not None else {}
@@ -251,6 +264,12 @@ class Group:
             stream.shown = 0
         self._output.show(rank.rank, lines, is_error=stream.is_error)
 
+    def _reported_leaves(self) -> set[str]:
+        """What ranks said that they would leave, beside what their commands said."""
+        visitors = self.visitors.ranks.values() if self.visitors is not None else ()
+        inboxes = (rank.inbox for rank in (*self.ranks, *visitors))
+        return {path for inbox in inboxes if inbox is not None for path in inbox.leaves}
+
     def _restart_guard(self) -> None:
         self._selector.unregister(self._guard)
         self._guard.restart()
@@ -276,6 +295,9 @@ class Group:
         self.running.clear()
         for path in self._leaves:
             remove(Path(path))
+        for path in self._reported_leaves():
+            with contextlib.suppress(OSError):
+                Path(path).unlink()
         self._guard.dismiss()
         self._selector.close()
         if self.visitors is not None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from cobre.comm.backend import Backend, Nodes, RankCommand, refuse
 from cobre.comm.launch import runnable, still_running
 from cobre.comm.launch.group import Group
+from cobre.comm.launch.kills import Explanation
 from cobre.comm.launch.output import Output
 from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
@@ -44,10 +45,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a launch ended: every rank's result, the signals that asked for the end, and what was traced, if anything."""
+    """How a launch ended: every rank's result, the signals that asked for the end, why a signal may have ended the
+    rank to blame, and what was traced, if anything."""
 
     results: list[RankResult]
     asked_to_end: list[signal.Signals]
+    explanation: Explanation | None = None
     trace: str = ""
 
     @property
@@ -70,10 +73,10 @@ def launch(request: Request, output: Output) -> Ending:
     record = get_backend(DEFAULT_FOR_MANY if is_auto else request.backend)
     visitors = None
     argv = runnable(request.argv)
-    if record.rank_variables:
-        visitors = Visitors(
-            request.size, record.rank_variables, is_split=output.is_split, keep_lines=KEPT_LINES
-        )
+    record.require_size(request.size)
+    if record.has_starter:
+        rank_variables = [names.rank for names in record.launch_variables]
+        visitors = Visitors(request.size, rank_variables, is_split=output.is_split, keep_lines=KEPT_LINES)
         argv = visitors.wrap(argv)
     commands = _commands(record, request, argv)
     deadline = time.monotonic() + request.timeout if request.timeout is not None else math.inf
@@ -92,7 +95,11 @@ def launch(request: Request, output: Output) -> Ending:
         results = [
             visitors.culprit(result, group.started_at) if result.exit_code else result for result in results
         ]
-    return Ending(results, relay.asked_to_end, summary(traces) if traces else "")
+    culprit = first_failure(results)
+    explanation = None
+    if culprit is not None and not culprit.was_ended:
+        explanation = group.signals.explain(culprit.exit_code)
+    return Ending(results, relay.asked_to_end, explanation, summary(traces) if traces else "")
 
 
 def _commands(record: Backend, request: Request, argv: Sequence[str]) -> list[RankCommand]:

@@ -62,7 +62,7 @@ def read_data(data: Any, document: Document, problems: Problems) -> Reading:
         is_intact = True
         dropped: tuple[Mapping[str, Any], ...] = ()
     except ShapeError as error:
-        wrong = report_shape(error, data, document.path, problems)
+        wrong = report_shape(error, data, document.record, document.path, problems)
         is_intact = False
         rest, dropped = _without(data, wrong)
         try:

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from cobre.io.problems import Problems, shown
 from cobre.io.read.config import FILE, ConfigRecord
+from cobre.io.spelling import nearest
 
 
 def merge_overrides(
@@ -43,11 +44,12 @@ def _merge(
     for key, value in overrides.items():
         field = ".".join((*place, str(key)))
         if record is not None and key not in record.model_fields:
+            near = nearest(str(key), record.model_fields)
             problems.error(
                 "SchemaViolation",
                 FILE.path,
                 f"config_overrides names {field} = {shown(value)}, which is no setting",
-                f"use one of {', '.join(record.model_fields)}",
+                f"use {near}" if near else f"use one of {', '.join(record.model_fields)}",
                 entity="config_overrides",
                 field=field,
                 value=shown(value),

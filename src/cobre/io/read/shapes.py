@@ -10,6 +10,8 @@ from pydantic import ValidationError as ShapeError
 
 from cobre.errors import VALIDATION_KINDS
 from cobre.io.problems import Problems, shown
+from cobre.io.read.keys import known_keys, missing_key
+from cobre.io.spelling import nearest
 
 WANTED = {
     "int_type": "a whole number",
@@ -46,13 +48,13 @@ ID_KEYS = ("id", "hydro_id", "bus_id", "line_id", "ncs_id")
 
 
 def report_shape(
-    error: ShapeError, data: Mapping[str, Any], file: str, problems: Problems
+    error: ShapeError, data: Mapping[str, Any], record: type[BaseModel], file: str, problems: Problems
 ) -> set[tuple[str, int]]:
-    """Report every finding; the list entries (key, index) that hold them."""
+    """Report every finding about ``data``, which is no ``record``; the list entries (key, index) that hold them."""
     wrong: set[tuple[str, int]] = set()
     for finding in error.errors(include_url=False):
         entity, field, value = _locate_finding(finding, data)
-        kind, message, remedy = _explain(finding, field)
+        kind, message, remedy = _explain(finding, field, record)
         problems.error(kind, file, message, remedy, entity=entity, field=field, value=_brief(value))
         place = finding["loc"]
         if len(place) > 1 and isinstance(place[0], str) and isinstance(place[1], int):
@@ -70,14 +72,17 @@ def _locate_finding(finding: Mapping[str, Any], data: Mapping[str, Any]) -> tupl
     return entity, field, None if kind == "missing" else finding["input"]
 
 
-def _explain(finding: Mapping[str, Any], field: str) -> tuple[str, str, str]:
+def _explain(finding: Mapping[str, Any], field: str, record: type[BaseModel]) -> tuple[str, str, str]:
     kind, context, value = finding["type"], finding.get("ctx", {}), shown(finding["input"])
     if kind in VALIDATION_KINDS:
         return kind, f"{field} is {value}, which {finding['msg']}", context["remedy"]
     if kind == "missing":
-        return "SchemaViolation", f"{field} is missing", f"add {field}"
+        *place, name = finding["loc"]
+        instead, remedy = missing_key(str(name), finding["input"], record, place)
+        return "SchemaViolation", f"{field} is missing{instead}", remedy
     if kind == "extra_forbidden":
-        return "SchemaViolation", f"{field} is no known key here (value {value})", f"remove or rename {field}"
+        remedy = _spelling(finding["loc"], record)
+        return "SchemaViolation", f"{field} is no known key here (value {value})", remedy
     if kind in WANTED:
         return "TypeMismatch", f"{field} is {value} where {WANTED[kind]} is wanted", f"write {WANTED[kind]}"
     if kind in RANGES:
@@ -110,6 +115,13 @@ def _explain(finding: Mapping[str, Any], field: str) -> tuple[str, str, str]:
         f"{field} is {value}: {finding['msg']}",
         "see cobre schema export for what is wanted",
     )
+
+
+def _spelling(place: Sequence[str | int], record: type[BaseModel]) -> str:
+    """What to do about the unknown key at the end of ``place``."""
+    name, known = str(place[-1]), known_keys(record, place[:-1])
+    near = nearest(name, known)
+    return f"rename {name} to {near} if that is meant" if near else f"use one of {', '.join(sorted(known))}"
 
 
 def locate(place: Sequence[str | int], data: Any, *, keeps_unknown: bool = False) -> tuple[str, str]:
@@ -160,11 +172,13 @@ def _brief(value: Any) -> Any:
 def report_unknown_keys(record: BaseModel, data: Mapping[str, Any], file: str, problems: Problems) -> None:
     """Warn once per key name that the format does not know, naming who has it."""
     holders: dict[str, list[tuple[str, Any]]] = {}
+    remedies: dict[str, str] = {}
     for place, value in _extras(record, ()):
         if place == ("$schema",):
             continue
         entity, field = locate(place, data)
         holders.setdefault(field, []).append((entity, value))
+        remedies[field] = _spelling(place, type(record))
     for field, found in holders.items():
         entity, value = found[0]
         others = f" (and {len(found) - 1} more entries)" if len(found) > 1 else ""
@@ -172,7 +186,7 @@ def report_unknown_keys(record: BaseModel, data: Mapping[str, Any], file: str, p
             "SchemaViolation",
             file,
             f"{field} = {shown(value)} is a key the format does not know; it is ignored{others}",
-            f"correct the spelling of {field}, or remove it",
+            remedies[field],
             entity=entity,
             field=field,
             value=_brief(value),

@@ -5,6 +5,7 @@ A row that is wrong is reported and left out, so that the later layers can still
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from cobre.io.parquet import read_parquet
 from cobre.io.problems import Problems
 from cobre.io.read.columns import ABSENT, TYPE_NAMES, Column, Table, TableFile
 from cobre.io.read.records import HUGE
+from cobre.io.spelling import nearest
 
 
 def read_table(folder: Path, file: TableFile, problems: Problems) -> tuple[Table, bool]:
@@ -25,16 +27,17 @@ def read_table(folder: Path, file: TableFile, problems: Problems) -> tuple[Table
     if arrow is None:
         return file.empty(), False
     known = {column.name for column in file.columns}
-    for name in arrow.column_names:
-        if name not in known:
-            problems.warn(
-                "SchemaViolation",
-                file.path,
-                f"column {name} is not known; it is ignored",
-                f"rename it to one of {', '.join(sorted(known))}, or remove it",
-                field=name,
-                value=str(arrow.schema.field(arrow.column_names.index(name)).type),
-            )
+    unknown = [name for name in arrow.column_names if name not in known]
+    for name in unknown:
+        near = nearest(name, known)
+        problems.warn(
+            "SchemaViolation",
+            file.path,
+            f"column {name} is not known; it is ignored",
+            f"rename it to {near} if that is meant" if near else f"use columns of {', '.join(sorted(known))}",
+            field=name,
+            value=str(arrow.schema.field(arrow.column_names.index(name)).type),
+        )
     repeated = sorted({name for name in arrow.column_names if arrow.column_names.count(name) > 1} & known)
     for name in repeated:
         problems.error(
@@ -47,7 +50,9 @@ def read_table(folder: Path, file: TableFile, problems: Problems) -> tuple[Table
         )
     if repeated:
         return file.empty(), False
-    converted = {column.name: _convert(arrow, column, file.path, problems) for column in file.columns}
+    converted = {
+        column.name: _convert(arrow, column, unknown, file.path, problems) for column in file.columns
+    }
     columns = {name: values for name, values in converted.items() if values is not None}
     if len(columns) < len(converted):
         return file.empty(), False
@@ -76,15 +81,20 @@ def _open(path: Path, name: str, problems: Problems) -> pa.Table | None:
     return None
 
 
-def _convert(arrow: pa.Table, column: Column, file: str, problems: Problems) -> NDArray[Any] | None:
+def _convert(
+    arrow: pa.Table, column: Column, unknown: Sequence[str], file: str, problems: Problems
+) -> NDArray[Any] | None:
     if column.name not in arrow.column_names:
         if column.is_optional:
             return column.blank(arrow.num_rows)
+        near = nearest(column.name, unknown)
         problems.error(
             "SchemaViolation",
             file,
             f"column {column.name} is missing; the file has {', '.join(arrow.column_names) or 'no columns'}",
-            f"add column {column.name} of type {TYPE_NAMES[column.kind]}",
+            f"rename {near} to {column.name}"
+            if near
+            else f"add column {column.name} of type {TYPE_NAMES[column.kind]}",
             field=column.name,
             value=arrow.column_names,
         )

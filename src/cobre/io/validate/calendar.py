@@ -10,15 +10,19 @@ from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.stages import Period, SeasonRecord, StageRecord, TransitionRecord
 from cobre.io.validate.naming import listed
+from cobre.io.validate.notes import CANNOT_RUN
 
 FILE = "stages.json"
 DURATION_TOLERANCE_DAYS = 7
 COMMON_YEAR = 2001
 PROBABILITY_TOLERANCE = 1e-6
+HOURS_WARNING_FACTOR = 1.05
+HOURS_ERROR_FACTOR = 1.5
+"""How far the hours of a stage's blocks may be from those of its dates, up or down."""
 
 
 def check_calendar(files: CaseFiles, problems: Problems) -> None:
-    """Report dates out of order, uneven seasons and transitions that are no chain."""
+    """Report dates out of order, hours that do not fit them, uneven seasons and transitions that are no chain."""
     stages = sorted(files.stages.stages, key=lambda stage: stage.id)
     before = sorted(files.stages.pre_study_stages, key=lambda stage: stage.id)
     periods: list[Period] = [*before, *stages]
@@ -34,6 +38,7 @@ def check_calendar(files: CaseFiles, problems: Problems) -> None:
                 value=str(stage.end_date),
             )
     _check_order(periods, problems)
+    _check_hours(stages, problems)
     _check_seasons(files, stages, problems)
     _check_transitions(files, stages, problems)
 
@@ -45,15 +50,44 @@ def _check_order(stages: Sequence[Period], problems: Problems) -> None:
         place = {"entity": f"stage {second.id}", "field": "start_date", "value": str(second.start_date)}
         text = f"starts on {second.start_date}, while stage {first.id} ends on {first.end_date}"
         if second.start_date < first.end_date:
-            problems.error("StageMismatch", FILE, text, f"start it on {first.end_date}", **place)
+            remedy = "correct the date that is wrong, if one is; stages that overlap are not modelled"
+            problems.error("StageMismatch", FILE, text, remedy, **place)
         elif second.id == first.id + 1:
             problems.warn(
                 "StageMismatch",
                 FILE,
                 f"{text}: the days in between belong to no stage",
-                f"start it on {first.end_date} if that is not meant",
+                "correct the date that is wrong, if one is",
                 **place,
             )
+
+
+def _check_hours(stages: Sequence[StageRecord], problems: Problems) -> None:
+    """The hours of a stage's blocks against those of its dates; stages that are a little off share one warning."""
+    remedy = (
+        "correct the hours of the blocks or the dates: energy and volumes follow the hours, discounts and seasons "
+        "the dates"
+    )
+    near: dict[int, tuple[float, str]] = {}
+    for stage in stages:
+        hours = sum(block.hours for block in stage.blocks)
+        calendar = 24.0 * (stage.end_date - stage.start_date).days
+        if calendar <= 0.0:
+            continue
+        factor = max(hours / calendar, calendar / hours)
+        dates = f"{stage.start_date} to {stage.end_date}"
+        text = f"its blocks have {hours:g} hours, but the dates {dates} have {calendar:g}"
+        if factor > HOURS_ERROR_FACTOR:
+            place = {"entity": f"stage {stage.id}", "field": "blocks.hours", "value": hours}
+            problems.error("StageMismatch", FILE, text, remedy, **place)
+        elif factor > HOURS_WARNING_FACTOR:
+            near[stage.id] = (hours, text)
+    if near:
+        first, *others = near
+        hours, text = near[first]
+        likewise = f"; stage {listed(others)} likewise" if others else ""
+        place = {"entity": f"stage {first}", "field": "blocks.hours", "value": hours}
+        problems.warn("StageMismatch", FILE, f"{text}{likewise}", remedy, **place)
 
 
 def _check_seasons(files: CaseFiles, stages: Sequence[StageRecord], problems: Problems) -> None:
@@ -81,7 +115,7 @@ def _check_seasons(files: CaseFiles, stages: Sequence[StageRecord], problems: Pr
                 FILE,
                 f"its stages last from {min(lengths.values())} to {max(lengths.values())} days "
                 f"(stage {listed(lengths)}), which is no one season",
-                f"let stages of one season differ by at most {DURATION_TOLERANCE_DAYS} days",
+                f"give stages that differ by more than {DURATION_TOLERANCE_DAYS} days seasons of their own",
                 entity=f"season {season_id}",
                 field="season_id",
                 value=season_id,
@@ -152,9 +186,7 @@ def _check_transitions(files: CaseFiles, stages: Sequence[StageRecord], problems
                     "IncompatibleSettings",
                     FILE,
                     f"leads to stage {listed(wrong)}; only a chain, each stage to the next, is modelled",
-                    f"let it lead to stage {following[source]}"
-                    if source in following
-                    else "remove the transition",
+                    CANNOT_RUN,
                     field="policy_graph.transitions.target_id",
                     value=wrong[0],
                     **place,

@@ -15,6 +15,7 @@ from cobre.io.read.constraints.expression import ExpressionError, parse_expressi
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.naming import called, listed
 from cobre.io.validate.noise import check_noise
+from cobre.io.validate.notes import CANNOT_RUN
 
 
 def check_dimensions(files: CaseFiles, problems: Problems) -> None:
@@ -58,7 +59,7 @@ def _check_blocks(files: CaseFiles, problems: Problems) -> None:
             "StageMismatch",
             "stages.json",
             f"the study has 1 stage (id {ids[0]}); a policy is about the stages after the first",
-            "give the study two stages or more",
+            CANNOT_RUN,
             entity=f"stage {ids[0]}",
             field="stages",
             value=1,

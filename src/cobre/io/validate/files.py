@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from cobre.io.problems import Problems
 from cobre.io.read import is_there
 from cobre.io.read.catalogue import PATHS, REQUIRED
+from cobre.io.spelling import nearest
 
-FOLDERS = ("", "system", "scenarios", "constraints")
-DATA_SUFFIXES = (".json", ".parquet", ".csv")
+FOLDERS = ("system", "scenarios", "constraints")
+NOTES = ("readme", "license", "changelog", "notes")
+NOTE_SUFFIXES = (".md", ".rst")
+"""What people write beside data, for each other: nothing to warn about."""
 
 
 def check_files(folder: Path, problems: Problems) -> None:
-    """Report required files that are missing and data files that the format does not know."""
+    """Report required files that are missing, and files and folders that the format does not know."""
     for path in PATHS:
         if is_there(folder / path):
             continue
@@ -33,38 +35,80 @@ def check_files(folder: Path, problems: Problems) -> None:
                 "MissingFile",
                 path,
                 f"is missing from {folder}" + (f", which has {near}" if near else ""),
-                f"rename {near} to {path}" if near else f"add {path}; cobre init writes an example of it",
+                _renaming(near, path) if near else f"add {path}; cobre init writes an example of it",
                 field=path,
                 value=path,
             )
     for path in unknown_files(folder):
-        near_known = get_close_matches(path, PATHS, 1, 0.8)
+        meant = nearest(_stem(path), map(_stem, PATHS))
+        target = next((each for each in PATHS if _stem(each) == meant), "")
+        remedy = _remedy(folder, path, target)
         problems.warn(
-            "SchemaViolation",
-            path,
-            "is no file of a case; it is not read",
-            f"rename it to {near_known[0]} if that is meant" if near_known else "remove it from the case",
-            field=path,
-            value=path,
+            "SchemaViolation", path, "is no file of a case; it is not read", remedy, field=path, value=path
         )
+    for path in unknown_folders(folder):
+        remedy = _remedy(folder, path, nearest(path, FOLDERS) or "")
+        message = "is no folder of a case; nothing in it is read"
+        problems.warn("SchemaViolation", path, message, remedy, field=path, value=path)
+
+
+def _remedy(folder: Path, path: str, meant: str) -> str:
+    """What to do with the unknown ``path``, which is perhaps ``meant`` to be another."""
+    if not meant:
+        return "keep it outside the case"
+    if (folder / meant).exists():
+        return f"keep it outside the case, or move its data into {meant}, which is read"
+    return f"{_renaming(path, meant)} if that is meant"
 
 
 def unknown_files(folder: Path) -> list[str]:
-    """Data files in the case's folders that no reader knows."""
-    found = []
-    for name in FOLDERS:
-        inside = folder / name
-        if not inside.is_dir():
-            continue
-        for path in sorted(inside.iterdir()):
-            relative = path.relative_to(folder).as_posix()
-            if path.is_file() and path.suffix.lower() in DATA_SUFFIXES and relative not in PATHS:
-                found.append(relative)
-    return found
+    """Files in the case's folders that no reader knows, apart from hidden ones, marks of a run and notes."""
+    return [
+        path.relative_to(folder).as_posix()
+        for inside in (folder, *(folder / name for name in FOLDERS))
+        for path in _entries(inside)
+        if path.is_file() and path.relative_to(folder).as_posix() not in PATHS and not _is_note(path)
+    ]
+
+
+def unknown_folders(folder: Path) -> list[str]:
+    """Folders inside those of the case, and beside them those that are named almost alike.
+
+    Others beside them, such as results, are the planner's own affair.
+    """
+    inner = [path for name in FOLDERS for path in _entries(folder / name)]
+    beside = [
+        path
+        for path in _entries(folder)
+        if path.name not in FOLDERS and nearest(path.name, FOLDERS) is not None
+    ]
+    found = [path.relative_to(folder).as_posix() for path in (*beside, *inner) if path.is_dir()]
+    return [path for path in found if path not in PATHS]
+
+
+def _entries(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted(each for each in folder.iterdir() if not each.name.startswith((".", "_")))
+
+
+def _is_note(path: Path) -> bool:
+    return path.suffix.lower() in NOTE_SUFFIXES or path.stem.lower() in NOTES
+
+
+def _stem(path: str) -> str:
+    return PurePosixPath(path).with_suffix("").as_posix()
 
 
 def _misspelt(folder: Path, path: str) -> str:
-    inside = (folder / path).parent
-    names = [each.name for each in inside.iterdir()] if inside.is_dir() else []
-    near = get_close_matches(Path(path).name, names, 1, 0.8)
-    return (Path(path).parent / near[0]).as_posix() if near else ""
+    """A file in the folder of ``path`` that may be it under another name."""
+    wanted, known = Path(path), {Path(each).name for each in PATHS}
+    unknown = {each.stem: each.name for each in _entries(folder / wanted.parent) if each.name not in known}
+    near = nearest(wanted.stem, unknown)
+    return (wanted.parent / unknown[near]).as_posix() if near else ""
+
+
+def _renaming(path: str, meant: str) -> str:
+    """How ``path`` becomes ``meant``: a spreadsheet does not become JSON by its name."""
+    is_same_kind = PurePosixPath(path).suffix.lower() == PurePosixPath(meant).suffix
+    return f"rename {path} to {meant}" if is_same_kind else f"write the data of {path} to {meant}"

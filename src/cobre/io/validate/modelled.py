@@ -14,7 +14,7 @@ from cobre.io.read.columns import ABSENT
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.modelled_settings import check_modelled_settings
 from cobre.io.validate.naming import called, listed
-from cobre.io.validate.notes import Notes
+from cobre.io.validate.notes import CANNOT_RUN, Notes
 
 STAGES, HYDROS, INITIAL = "stages.json", "system/hydros.json", "initial_conditions.json"
 UNAVAILABLE_METHODS = ("qmc_sobol", "qmc_halton", "historical_residuals")
@@ -38,20 +38,21 @@ def _check_stages(files: CaseFiles, notes: Notes) -> None:
             "policy_graph.type",
             "cyclic",
             "policy_graph.type = 'cyclic' is not modelled yet",
-            "use finite_horizon",
+            CANNOT_RUN,
         )
     has_tree = bool(len(files.tables["noise_openings"]))
     n_lags = len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"])
     for stage in files.stages.stages:
         entity = f"stage {stage.id}"
         if stage.block_mode == "chronological":
-            report = notes.refuse if len(stage.blocks) > 1 else notes.warn
+            is_alone = len(stage.blocks) == 1
+            report = notes.warn if is_alone else notes.refuse
             report(
                 STAGES,
                 "block_mode",
                 "chronological",
                 "block_mode = 'chronological' is not modelled yet",
-                "use parallel blocks",
+                "use parallel, which is the same with one block" if is_alone else CANNOT_RUN,
                 entity,
             )
         method = stage.sampling_method
@@ -61,7 +62,7 @@ def _check_stages(files: CaseFiles, notes: Notes) -> None:
                 "sampling_method",
                 method,
                 "sampling_method = 'selective' needs a given tree",
-                "add scenarios/noise_openings.parquet, or use saa",
+                "give the openings in scenarios/noise_openings.parquet",
                 entity,
             )
         elif not has_tree and method in UNAVAILABLE_METHODS:
@@ -70,7 +71,7 @@ def _check_stages(files: CaseFiles, notes: Notes) -> None:
                 "sampling_method",
                 method,
                 f"sampling_method = {method!r} is not available yet",
-                "use saa or lhs, or give the tree in scenarios/noise_openings.parquet",
+                "sample the openings with another tool and give them in scenarios/noise_openings.parquet",
                 entity,
             )
     _check_state_variables(files, bool(n_lags), notes)
@@ -111,7 +112,7 @@ def _check_plants(files: CaseFiles, notes: Notes) -> None:
                 "gnl_config.lag_stages",
                 lag,
                 f"gnl_config with lag_stages = {lag}: lead times of fuel are not modelled yet",
-                "remove gnl_config",
+                "remove gnl_config, which has no effect" if lag == 0 else CANNOT_RUN,
                 called("thermal", thermal),
             )
     ids = sorted(stage.id for stage in files.stages.stages)
@@ -124,7 +125,7 @@ def _check_plants(files: CaseFiles, notes: Notes) -> None:
                 "entry_stage_id",
                 entry,
                 f"entry_stage_id = {entry}: a hydro that starts after stage {ids[0]} is not modelled yet",
-                "remove it, and close the plant with zero bounds in constraints/hydro_bounds.parquet",
+                CANNOT_RUN,
                 entity,
             )
         if ids and leave is not None and leave <= ids[-1]:
@@ -133,7 +134,7 @@ def _check_plants(files: CaseFiles, notes: Notes) -> None:
                 "exit_stage_id",
                 leave,
                 f"exit_stage_id = {leave}: a hydro that ends before the study is not modelled yet",
-                "remove it, and close the plant with zero bounds in constraints/hydro_bounds.parquet",
+                CANNOT_RUN,
                 entity,
             )
         if hydro.filling is not None:
@@ -142,7 +143,7 @@ def _check_plants(files: CaseFiles, notes: Notes) -> None:
                 "filling",
                 hydro.filling.start_stage_id,
                 f"filling from stage {hydro.filling.start_stage_id} on is not modelled yet",
-                "remove filling",
+                CANNOT_RUN,
                 entity,
             )
     _check_planes(files, notes)
@@ -172,7 +173,8 @@ def _check_planes(files: CaseFiles, notes: Notes) -> None:
                 "fpha_config.source",
                 "computed",
                 f"fpha_config.source = 'computed' in stage {listed(fitted)}: planes are not fitted yet",
-                "use precomputed and give system/fpha_hyperplanes.parquet",
+                "fit the planes with another tool, give them in system/fpha_hyperplanes.parquet and set source to "
+                "precomputed",
                 called("hydro", hydro),
             )
         idle = [
@@ -200,7 +202,8 @@ def _check_bounds(files: CaseFiles, notes: Notes) -> None:
             "block_id",
             block,
             f"block_id = {block}: limits of thermals by block are not modelled",
-            "leave block_id null, which holds for the whole stage",
+            f"write the limit as a generic constraint on thermal_generation({int(thermal['thermal_id'][row])}) with a "
+            "bound in that block",
             thermal.label(row),
         )
     filling = {each.id for each in files.hydros.hydros if each.filling is not None}
@@ -248,7 +251,7 @@ def _check_initial(files: CaseFiles, notes: Notes) -> None:
             "recent_observations.value_m3s",
             each.value_m3s,
             f"recent_observations = {each.value_m3s:g} m3/s from {each.start_date} to {each.end_date} is not used",
-            "start the study with a season, and remove recent_observations",
+            CANNOT_RUN if n_lags else "remove recent_observations, which have no effect without lags",
             f"hydro {each.hydro_id}",
         )
 
@@ -266,7 +269,7 @@ def _check_history(files: CaseFiles, notes: Notes) -> None:
             "date",
             n_rows,
             f"has {n_rows} rows, but fitting an inflow model to history is not modelled yet",
-            f"give {' and '.join(missing)}, or remove the history",
+            f"fit the model with another tool and give {' and '.join(missing)}",
         )
     else:
         notes.warn(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cobre.io.read.files import CaseFiles
-from cobre.io.validate.notes import Notes
+from cobre.io.validate.notes import CANNOT_RUN, Notes
 
 CONFIG = "config.json"
 FORWARD_SCHEMES = ("in_sample", "out_of_sample", "external")
@@ -57,7 +57,7 @@ def _check_schemes(files: CaseFiles, notes: Notes) -> None:
                 f"training.scenario_source.{name}.scheme",
                 scheme,
                 f"{name}.scheme = {scheme!r} is not available yet",
-                f"use {', '.join(FORWARD_SCHEMES)}",
+                f"use {', '.join(FORWARD_SCHEMES)}: trajectories differ, the openings and the optimum stay the same",
             )
     if source.historical_years is not None:
         notes.warn(
@@ -79,7 +79,7 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
                 "policy.mode",
                 policy.mode,
                 f"policy.mode = {policy.mode!r} is not available yet",
-                "use fresh",
+                "use fresh, which trains to the same optimum from the beginning",
             )
         if policy.boundary is not None:
             notes.refuse(
@@ -87,7 +87,7 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
                 "policy.boundary",
                 policy.boundary.path,
                 f"policy.boundary = {policy.boundary.path!r}: boundary cuts are not available yet",
-                "remove it",
+                CANNOT_RUN,
             )
         if policy.path not in ("./policy", "policy"):
             notes.warn(

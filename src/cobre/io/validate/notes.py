@@ -6,6 +6,9 @@ from typing import Any
 
 from cobre.io.problems import Problems
 
+CANNOT_RUN = "none in the case: this version cannot run the study, and without this it would be another study"
+"""The remedy for what is not modelled where nothing else in the case would mean the same."""
+
 
 class Notes:
     """Reports under one kind, with the field and its value first."""

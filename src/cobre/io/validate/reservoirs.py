@@ -37,7 +37,7 @@ def _check_cascade(files: CaseFiles, problems: Problems) -> None:
             "PhysicalConstraint",
             HYDROS,
             f"the cascade flows in a circle: {names}",
-            "set downstream_id of one of them to null or to a plant further down",
+            "correct the downstream_id that is wrong: water flows to a plant further down, or out of the case (null)",
             entity=f"hydro {here}",
             field="downstream_id",
             value=downstream[here],

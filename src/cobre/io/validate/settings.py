@@ -53,7 +53,7 @@ def _check_external(files: CaseFiles, problems: Problems) -> None:
                 "MissingFile",
                 table.file.path,
                 f"is missing, but training.scenario_source.{name}.scheme is external",
-                "add the file, or choose another scheme",
+                "add the file",
                 field=f"training.scenario_source.{name}.scheme",
                 value="external",
             )

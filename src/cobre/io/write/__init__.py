@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cobre.io.write.folder import SUCCESS, begin, finish
+from cobre.io.write.folder import SUCCESS, begin, check_owner, claim, fail, finish
+from cobre.io.write.run_record import RunRecord
 from cobre.io.write.training import write_training
 
-__all__ = ["SUCCESS", "begin", "finish", "write_training"]
+__all__ = ["SUCCESS", "RunRecord", "begin", "check_owner", "claim", "fail", "finish", "write_training"]

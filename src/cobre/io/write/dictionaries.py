@@ -193,7 +193,7 @@ def _row(kind: str, entity: int, stage: int, block: float, name: str, value: flo
 
 
 def _state(state_names: Sequence[str]) -> dict[str, Any]:
-    """The components of the state in the order of a cut's coefficients; names are ``storage:ID``, ``inflow_lagK:ID``."""
+    """The components of the state in the order of a cut's coefficients, named ``storage:ID`` or ``inflow_lagK:ID``."""
     variables = []
     for index, name in enumerate(state_names):
         part, _, entity = name.partition(":")

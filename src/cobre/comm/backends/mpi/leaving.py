@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from cobre._native import comm as _core
+from cobre.comm.backends.mpi.leftovers import remove_own_segments
 from cobre.comm.report import report_exit
 
 __all__ = ["Membership", "join", "leave"]
@@ -134,4 +135,5 @@ def _abort(member: Membership, code: int, what: str) -> None:
     sys.stdout.flush()
     sys.stderr.write(f"cobre: rank {member.rank} of {member.size} {what}: aborting the job\n")
     sys.stderr.flush()
+    remove_own_segments()
     member.comm.Abort(code & 0xFF or 1)

@@ -5,43 +5,64 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Iterable
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 
 from cobre.comm.backend import Leftover
 
-__all__ = ["PATTERNS", "find_leftovers", "mapped_files"]
+__all__ = ["PATTERNS", "find_leftovers", "mapped_files", "own_segments", "remove_own_segments"]
 
 DIRECTORY = Path("/dev/shm")  # noqa: S108 - where both libraries put them
 PATTERNS = ("mpich_shm_*", "sm_segment.*")
 """MPICH's and Open MPI's names."""
 
-SETTLED_S = 60.0
-"""A segment is made before all ranks have mapped it; by now they have."""
+SETTLED_S = 2.0
+"""A segment is made a moment before its first rank has mapped it."""
 
 
 def find_leftovers(directory: Path = DIRECTORY) -> list[Leftover]:
-    """This user's segments with those names. In use is what a process has mapped, and what is new."""
+    """This user's segments with those names. In use is what a process has mapped, and what was made just now."""
     found = [path for pattern in PATTERNS for path in sorted(directory.glob(pattern))]
     mapped = mapped_files(directory) if found else set()
     leftovers = []
     for path in found:
         with contextlib.suppress(OSError):  # gone meanwhile
             status = path.stat()
-            if status.st_uid == os.getuid():
-                is_new = time.time() - status.st_mtime < SETTLED_S
-                is_in_use = is_new or str(path) in mapped
-                owner = "of an MPI job that runs" if is_in_use else "of an MPI job that was killed or aborted"
-                leftovers.append(
-                    Leftover(str(path), status.st_size, is_in_use, owner, partial(_remove, path))
-                )
+            if status.st_uid != os.getuid():
+                continue
+            is_new = time.time() - status.st_mtime < SETTLED_S
+            is_in_use, owner = False, "of an MPI job that was killed or aborted"
+            if str(path) in mapped:
+                is_in_use, owner = True, "of an MPI job that runs"
+            elif is_new:
+                is_in_use, owner = True, "made just now, perhaps by an MPI job that starts"
+            leftovers.append(Leftover(str(path), status.st_size, is_in_use, owner, partial(_remove, path)))
     return leftovers
+
+
+def own_segments(directory: Path = DIRECTORY) -> list[str]:
+    """Segments with those names that this very process has mapped: they belong to its job."""
+    mapped = _mapped_in([Path("/proc/self/maps")], directory)
+    return sorted(name for name in mapped if any(fnmatch(Path(name).name, pattern) for pattern in PATTERNS))
+
+
+def remove_own_segments(directory: Path = DIRECTORY) -> None:
+    """Before the job is aborted: MPI_Abort ends all ranks at once, and MPICH then leaves them. Who has mapped them
+    keeps the memory."""
+    for name in own_segments(directory):
+        _remove(Path(name))
 
 
 def mapped_files(directory: Path) -> set[str]:
     """Files of that directory that some process has mapped."""
+    return _mapped_in(Path("/proc").glob("[0-9]*/maps"), directory)
+
+
+def _mapped_in(tables: Iterable[Path], directory: Path) -> set[str]:
     lines: list[str] = []
-    for maps in Path("/proc").glob("[0-9]*/maps"):
+    for maps in tables:
         with contextlib.suppress(OSError):
             lines += maps.read_text(encoding="utf-8", errors="replace").splitlines()
     fields = (line.split(maxsplit=5) for line in lines)

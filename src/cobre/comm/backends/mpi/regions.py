@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from cobre.comm.backends.mpi.pages import Pages
+from cobre.comm.protocol import SharedRegion, documented_by
 from cobre.comm.regions import checked_block, closed_region
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ class Shelf:
         return rows
 
 
+@documented_by(SharedRegion)
 class MpiRegion:
     """Memory that the ranks of a node share. `close` and `fence` are collective over the node."""
 

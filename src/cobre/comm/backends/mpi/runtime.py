@@ -23,9 +23,6 @@ from cobre.errors import BackendNotAvailable, InitializationFailed
 
 __all__ = ["find_group", "follow_launcher", "load_mpi", "only_thread"]
 
-SIZE_VARIABLES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS")
-"""Where launchers write how many processes they started. Not SLURM_NTASKS: a batch script has it, too."""
-
 OPEN_MPI_DAEMONS = ("mpiexec", "mpirun", "orted", "prted", "prterun")
 PR_SET_PDEATHSIG = 1
 
@@ -153,8 +150,10 @@ def only_thread(mpi: Any) -> int:
 
 def _launcher_size(environ: Mapping[str, str]) -> tuple[int, str]:
     """How many processes a launcher says that it started, and where it says so; 1 if none does."""
-    sizes = [(int(environ[name]), name) for name in SIZE_VARIABLES if environ.get(name, "").isdecimal()]
-    return max(sizes, default=(1, ""))
+    from cobre.comm.backends.mpi import BACKEND
+
+    group = BACKEND.launched_group(environ)
+    return (1, "") if group is None or group.size is None else (group.size, group.variable)
 
 
 def _is_open_mpi_job(environ: Mapping[str, str]) -> bool:

@@ -1,0 +1,165 @@
+"""Training and simulating from a command line: on this process, on several, or as one rank of a launched group."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from cobre import study
+from cobre.cli import show_error
+from cobre.cli.outcome import run_summary, show_run, simulation_document, training_document
+from cobre.cli.parser import positive_int
+from cobre.cli.progress import Progress, SilentProgress, open_progress
+from cobre.cli.response import Response, add_output_format, answer
+from cobre.cli.wrapping import width_of, wrap_lines
+from cobre.comm import BackendKind, GroupMember, create_communicator
+from cobre.comm.report import report_error
+from cobre.core.case import Case
+from cobre.errors import CobreError, MissingConfiguration
+from cobre.io import ProblemReport
+from cobre.study import RunPlan, RunResult
+
+__all__ = ["add_arguments", "execute"]
+
+SIGNAL_BASE = 128
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that training and simulating have in common."""
+    parser.add_argument("case", metavar="CASE", help="folder of the case")
+    parser.add_argument(
+        "-n",
+        "--workers",
+        type=positive_int,
+        metavar="N",
+        help="start N processes (not inside a launched rank)",
+    )
+    parser.add_argument(
+        "--backend",
+        default="auto",
+        metavar="B",
+        help=f"how ranks talk: {', '.join(BackendKind)} (default auto)",
+    )
+    parser.add_argument("--output", metavar="DIR", help="where results go (default CASE/output)")
+    parser.add_argument(
+        "--scenarios", type=positive_int, metavar="N", help="simulate N scenarios (default: config.json)"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
+    add_output_format(parser)
+
+
+def execute(command: str, options: argparse.Namespace, plan: RunPlan) -> int:
+    """Do what ``plan`` says and show it; the exit status. ``options`` are those of `add_arguments`, and ``policy``."""
+    options.command, options.plan = command, plan
+    options.output = Path(options.output) if options.output else Path(options.case) / "output"
+    if options.workers is None:
+        return _as_one_rank(options)
+    return _answer(options, comm=None)
+
+
+def _as_one_rank(options: Any) -> int:
+    """Join whatever started this process; alone if nothing did. Only rank 0 prints, unless it cannot be heard."""
+    with _join(options) as comm:
+        is_first = comm.rank == 0
+        options.quiet = options.quiet or not is_first
+        try:
+            status = _answer(options, comm) if is_first else _run(options, comm)[1].exit_code
+        except CobreError as error:
+            if not error.is_shared:
+                raise  # this rank leaves the group as one that failed: the others may wait for it
+            status = error.exit_status
+            (show_error if is_first else report_error)(error)
+        if status:
+            comm.barrier()  # mpiexec ends all ranks when one has failed: not before rank 0 has told and written
+        return status
+
+
+def _join(options: Any) -> GroupMember:
+    if options.backend != BackendKind.AUTO:
+        os.environ["COBRE_COMM_BACKEND"] = options.backend
+    try:
+        return create_communicator(collective_timeout=study.COLLECTIVE_TIMEOUT_S)
+    except MissingConfiguration as error:
+        if options.backend != BackendKind.AUTO:
+            error.suggestion = (
+                f"add -n N to start N processes of this machine over {options.backend}, or start the ranks with "
+                "cobre launch, which sets these variables"
+            )
+        raise
+
+
+def _answer(options: Any, comm: GroupMember | None) -> int:
+    results: list[RunResult] = []
+    failures: list[CobreError] = []
+
+    def work() -> Response:
+        try:
+            result, response = _run(options, comm)
+        except CobreError as error:
+            failures.append(error)
+            raise
+        results.append(result)
+        return response
+
+    def show(response: Response) -> None:
+        if not options.quiet:
+            is_plain = comm is not None and comm.size > 1
+            show_run(sys.stdout, results[0], options.output, is_plain=is_plain)
+
+    status = answer(options.command, options.output_format, work, show)
+    if comm is not None and any(not failure.is_shared for failure in failures):
+        raise SystemExit(status)  # it is told as JSON, and the others may still wait for this rank
+    return status
+
+
+def _run(options: Any, comm: GroupMember | None) -> tuple[RunResult, Response]:
+    warnings: list[ProblemReport] = []
+
+    def load() -> Case:
+        case, report = study.load_with_report(options.case)
+        warnings.extend(report.warnings)
+        warnings.extend(study.idle_workers(case, options.workers or (comm.size if comm else 1)))
+        return case
+
+    case = load() if comm is None else study.on_first_rank(comm, load)
+    if not options.quiet:
+        width = width_of(sys.stderr)
+        sys.stderr.writelines(wrap_lines(f"warning: {problem}", width) + "\n" for problem in warnings)
+    with _progress(options, is_alone=comm is None or comm.size == 1) as progress:
+        result = study.run_case(
+            case,
+            options.plan,
+            num_workers=options.workers or 1,
+            backend=options.backend if comm is None else "auto",
+            progress_callback=progress.advance,
+            output=options.output,
+            policy=options.policy,
+            comm=comm,
+        )
+    return result, _response(options, result, warnings)
+
+
+def _progress(options: Any, is_alone: bool) -> AbstractContextManager[Progress]:
+    if options.quiet:
+        return nullcontext(SilentProgress())
+    # A launcher may give its ranks a terminal of its own making while its output goes to a file: Open MPI does.
+    return open_progress(sys.stdout if options.output_format == "text" else sys.stderr, is_plain=not is_alone)
+
+
+def _response(options: Any, result: RunResult, warnings: Sequence[ProblemReport]) -> Response:
+    training, simulation = result.training, result.simulation
+    return Response(
+        data={
+            "output_directory": str(options.output),
+            "training": None if training is None else training_document(training),
+            "simulation": None if simulation is None else simulation_document(simulation),
+        },
+        summary=run_summary(result),
+        exit_code=SIGNAL_BASE + result.stop_signal if result.stop_signal else 0,
+        warnings=[problem.to_dict() for problem in warnings],
+    )

@@ -1,0 +1,77 @@
+"""Cases from their folders: load, check, and change their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+from cobre import io
+from cobre.core.case import Case
+from cobre.errors import CobreError
+from cobre.io import ProblemReport, ValidationReport
+
+
+def load_case(path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None) -> Case:
+    """The study in a case directory.
+
+    Raises one `cobre.ValidationError` whose ``errors`` lists every problem, or `cobre.IOError` if the folder is not
+    there or may not be read. ``config_overrides`` has the keys of ``config.json`` and is merged into it.
+    """
+    return io.load(path, config_overrides)
+
+
+def load_with_report(path: str | PathLike[str]) -> tuple[Case, ValidationReport]:
+    """Like `load_case`, with the warnings."""
+    return io.load_with_report(path)
+
+
+class CaseLoader:
+    """`load_case` under the name that users of the public Cobre know."""
+
+    @staticmethod
+    def load(path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None) -> Case:
+        """See `load_case`."""
+        return load_case(path, config_overrides)
+
+
+def validate(
+    path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None
+) -> ValidationReport:
+    """Every error and warning about a case directory; raises only if there is no such folder."""
+    return io.validate(path, config_overrides)
+
+
+def configured(case: Case | str | PathLike[str] | None, config_overrides: Mapping[str, Any] | None) -> Case:
+    """The study with other settings laid over those of its ``config.json``."""
+    if case is None:
+        raise TypeError("there is no case to train\n  fix: pass a case, or the folder of one")
+    if not isinstance(case, Case):
+        return io.load(case, config_overrides)
+    if not config_overrides:
+        return case
+    if case.folder is None:
+        raise CobreError(
+            "config_overrides lie over config.json, and this case was not read from a folder",
+            kind="IncompatibleSettings",
+            suggestion="change case.config with dataclasses.replace, or load the case from its folder",
+        )
+    return io.load(case.folder, config_overrides)
+
+
+def idle_workers(case: Case, ranks: int) -> list[ProblemReport]:
+    """A warning if there are more ranks than trajectories to share among them."""
+    trajectories = case.config.training.forward_passes
+    if ranks <= trajectories:
+        return []
+    count = "1 trajectory" if trajectories == 1 else f"{trajectories} trajectories"
+    return [
+        ProblemReport(
+            "IncompatibleSettings",
+            "config.json",
+            f"an iteration has {count}, so {ranks - trajectories} of {ranks} workers are idle",
+            f"start {trajectories} or fewer (-n {trajectories}), or raise training.forward_passes",
+            field="training.forward_passes",
+            value=trajectories,
+        )
+    ]

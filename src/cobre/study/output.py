@@ -1,0 +1,99 @@
+"""The folder that a run writes into."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+from cobre.core.case import Case
+from cobre.core.outputs import TableSchema
+from cobre.core.training_tables import CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_ITERATIONS, TIMING
+from cobre.io.write import RunRecord, begin, check_owner, claim, fail, finish, write_training
+from cobre.io.write.dictionaries import write_dictionaries
+from cobre.sddp.result import TrainingResult
+
+POLICY_FOLDER = "policy"
+
+
+class RunOutput:
+    """The folder a run writes into, its own until it ends; with None for a folder nothing is written."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._run: RunRecord | None = None
+        self._case: Case | None = None
+        self._resources = ExitStack()
+
+    def begin(self, case: Case) -> None:
+        """Take the folder over for a run of ``case``."""
+        if self._folder is not None:
+            self._resources.enter_context(claim(self._folder))
+            run = RunRecord.start(case)
+            begin(self._folder, run)
+            self._run, self._case = run, case
+
+    def write(self, result: TrainingResult) -> None:
+        """Write policy, convergence, timings and metadata, then ``_SUCCESS`` unless a signal ended training."""
+        if self._folder is None or self._run is None or self._case is None:
+            return
+        check_owner(self._folder, self._run)
+        is_complete = result.termination_reason != "shutdown"
+        facts = self._run.facts("complete" if is_complete else "partial")
+        result.policy.save(self._folder / POLICY_FOLDER)
+        write_dictionaries(self._folder, self._case, result.policy.state_names)
+        metadata = {**metadata_of(result), **facts}
+        tables = _training_tables(result)
+        write_training(self._folder, result.convergence_history, metadata, result.timings, tables)
+        if is_complete:
+            finish(self._folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and self._folder is not None and self._run is not None:
+            fail(self._folder, self._run, str(error).partition("\n")[0] or type(error).__name__)
+        self._resources.close()
+
+
+def _training_tables(result: TrainingResult) -> list[tuple[TableSchema, dict[str, list[Any]]]]:
+    tables: dict[str, tuple[TableSchema, dict[str, list[Any]]]] = {}
+    first = 1
+    for log in result.logs:
+        milliseconds = result.history["iteration_time_ms"][first - 1 :]
+        parts = (
+            (TIMING, log.timing_columns(milliseconds, first)),
+            (SOLVER_ITERATIONS, log.solver_columns(first)),
+            (RETRY_HISTOGRAM, log.retry_columns(first)),
+            (CUT_SELECTION, log.selection_columns()),
+        )
+        for schema, columns in parts:
+            _, found = tables.setdefault(schema.name, (schema, {name: [] for name in schema.column_names}))
+            for name, values in columns.items():
+                found[name].extend(values)
+        first += log.n_iterations
+    return list(tables.values())
+
+
+def metadata_of(result: TrainingResult) -> dict[str, Any]:
+    """How training went, as plain data."""
+    workers = result.workers or []
+    return {
+        "cobre_version": version("pycobre"),
+        "iterations": result.iterations,
+        "final_lower_bound": result.final_lower_bound,
+        "final_upper_bound": result.final_upper_bound,
+        "final_gap": result.final_gap,
+        "gap_estimate": None if result.gap_estimate is None else asdict(result.gap_estimate),
+        "termination_reason": result.termination_reason,
+        "total_cuts": result.total_cuts,
+        "wall_time_ms": result.history["wall_time_ms"][-1],
+        "policy": result.policy.summary(),
+        "workers": [
+            {"rank": worker.rank, "wall_time_ms": worker.wall_time_ms, "backend": worker.backend}
+            for worker in workers
+        ],
+    }

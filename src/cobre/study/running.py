@@ -1,0 +1,102 @@
+"""A whole run: train, then simulate, as the settings of the case say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from cobre.comm import GroupMember
+from cobre.core.case import Case
+from cobre.errors import CobreError
+from cobre.sddp.events import OnProgress
+from cobre.sddp.policy import Policy
+from cobre.sddp.result import TrainingResult
+from cobre.sddp.sharing import share
+from cobre.study.output import POLICY_FOLDER
+from cobre.study.results import SimulationResult
+from cobre.study.simulation import simulate
+from cobre.study.training import train
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Which parts of a run are wanted; None leaves it to the settings of the case."""
+
+    trains: bool | None = None
+    simulates: bool | None = None
+    scenarios: int | None = None
+    """A number asks for the simulation as well."""
+
+    def settled(self, case: Case) -> RunPlan:
+        """With the settings of ``case`` where nothing else is wanted."""
+        trains = case.config.is_training_enabled if self.trains is None else self.trains
+        simulates = case.config.simulation.is_enabled if self.simulates is None else self.simulates
+        if self.simulates is None and (self.scenarios is not None or not trains):
+            simulates = True
+        if not trains and not simulates:
+            raise CobreError(
+                "there is nothing to do: neither training nor simulation is wanted",
+                kind="IncompatibleSettings",
+                suggestion="leave out --skip-simulation, or set training.enabled to true",
+            )
+        return RunPlan(trains, simulates, self.scenarios)
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run gave; None for a part that it does not have."""
+
+    training: TrainingResult | None
+    simulation: SimulationResult | None
+
+    @property
+    def stop_signal(self) -> int | None:
+        """The signal that ended it early, if one did."""
+        parts = (self.training, self.simulation)
+        return next((part.stop_signal for part in parts if part is not None and part.stop_signal), None)
+
+
+def run_case(
+    case: Case | None,
+    plan: RunPlan,
+    *,
+    num_workers: int = 1,
+    backend: str = "auto",
+    progress_callback: OnProgress | None = None,
+    output: str | PathLike[str],
+    policy: Policy | str | PathLike[str] | None = None,
+    comm: GroupMember | None = None,
+) -> RunResult:
+    """Train and simulate ``case`` (None on ranks of ``comm`` after the first) into the folder ``output``.
+
+    ``policy`` is what a run without training simulates; by default the one in the folder ``policy`` of ``output``. A
+    run that a signal stopped in training is not simulated.
+    """
+    if comm is None:
+        if case is None:
+            raise TypeError("there is no case to run\n  fix: pass a case")
+        settled = plan.settled(case)
+    else:
+        settled = share(comm, None if case is None else plan.settled(case))
+    training: TrainingResult | None = None
+    if policy is None:
+        policy = Path(output) / POLICY_FOLDER
+    if settled.trains:
+        training = train(case, num_workers, backend, None, progress_callback, output, comm)
+        policy = training.policy
+        if training.stop_signal is not None:
+            return RunResult(training, None)
+    if not settled.simulates:
+        return RunResult(training, None)
+    simulation = simulate(
+        case,
+        policy,
+        num_workers,
+        backend,
+        progress_callback=progress_callback,
+        output=output,
+        comm=comm,
+        scenarios=settled.scenarios,
+    )
+    return RunResult(training, simulation)

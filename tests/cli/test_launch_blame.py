@@ -1,0 +1,151 @@
+"""``cobre run`` on several ranks that cannot go on: every rank says why it ends unless rank 0 does, and the launcher
+names the rank that is the cause."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import mpi_ranks
+from cobre.io.example import write_example
+from launches import start
+
+# What `cobre run` does, except that a rank that has failed takes its time to end.
+SLOW_TO_END = """
+from cobre.cli import main
+status = main(["run", *sys.argv[2:]])
+if os.environ["COBRE_SHM_RANK"] == sys.argv[1]:
+    time.sleep(0.7)
+sys.exit(status)
+"""
+
+# What `cobre run` does, except that training fails on rank 1 alone.
+FAILS_ON_RANK_1 = """
+from cobre import study
+from cobre.cli import main
+from cobre.errors import SolverError
+train = study.train_on
+def fail(comm, case, **options):
+    if comm.rank == 1:
+        raise SolverError(3, 1, "infeasible")
+    return train(comm, case, **options)
+study.train_on = fail
+sys.exit(main(["run", *sys.argv[1:]]))
+"""
+
+
+@pytest.fixture
+def case(tmp_path):
+    write_example(tmp_path / "case")
+    return tmp_path / "case"
+
+
+@pytest.fixture
+def endless(case):
+    """A case that trains until it is stopped."""
+    config = json.loads((case / "config.json").read_text())
+    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 100_000}]
+    (case / "config.json").write_text(json.dumps(config))
+    return case
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_rank_0_is_named_for_what_it_could_not_do_whoever_ends_first(cobre, program, case, slow, form):
+    run = [program(SLOW_TO_END), slow, case, "--output", "/proc/x", "--output-format", form]
+    done = cobre("launch", "-n", 2, *run, check=2)
+    assert "[1]" not in done.stdout + done.stderr
+    assert (done.stdout + done.stderr).count("[0] cobre: cannot write /proc/x") == (form == "text")
+    assert "cobre launch: rank 0 of 2 failed with exit status 2\n" in done.stderr
+
+
+def test_a_rank_that_fails_alone_says_why_and_is_named(cobre, program, case):
+    done = cobre("launch", "-n", 3, program(FAILS_ON_RANK_1), case, check=3)
+    assert "[1] cobre: stage 3, iteration 1: the solver answered infeasible\n" in done.stderr
+    assert re.search(
+        r"^cobre launch: rank 1 of 3 failed( first,)? with exit status 3", done.stderr, re.MULTILINE
+    )
+    assert "Traceback" not in done.stderr
+
+
+def children_of(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_the_other_machine_hears_why_when_rank_0_is_gone(environ, endless):
+    """As with a cut cable: nothing of what rank 0 prints is seen over there."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        coordinator = f"127.0.0.1:{probe.getsockname()[1]}"
+    nodes = ["--backend", "tcp", "--nodes", 2, "--coordinator", coordinator, "-n", 2]
+    run = ["-m", "cobre", "run", endless]
+    machine_a = start(environ, *nodes, "--node-rank", 0, *run)
+    machine_b = start(environ, *nodes, "--node-rank", 1, *run)
+    with machine_a, machine_b:
+        while not machine_a.stdout.readline().startswith("[0]         1"):
+            assert machine_a.poll() is None
+        [rank_0] = [pid for pid in children_of(machine_a.pid) if b"COBRE_TCP_RANK=0" in environ_of(pid)]
+        os.kill(rank_0, signal.SIGKILL)
+        _, complaints = machine_b.communicate(timeout=50)
+        machine_a.communicate(timeout=50)
+    assert machine_b.returncode == 4
+    said = [line for line in complaints.splitlines() if line.startswith("[1] cobre: ")]
+    assert len(said) == 1, complaints
+    assert "rank 0" in said[0]
+    assert "cobre launch: no rank here failed by itself; rank 1 of 2 ended first" in complaints
+
+
+def environ_of(pid):
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.mark.parametrize("library", mpi_ranks.LIBRARIES)
+def test_under_mpiexec_what_rank_0_could_not_do_is_said_once_and_no_job_is_aborted(case, library):
+    python = mpi_ranks.python_of(library)
+    mpiexec = Path(python).parent / "mpiexec"
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    oversubscribe = ["--oversubscribe"] if library == "openmpi" else []
+    run = [python, "-m", "cobre", "run", case, "--output", "/proc/x"]
+    done = mpi_ranks.run(mpiexec, *oversubscribe, "-n", 2, *run, **allowed)
+    assert done.returncode == 2, done.stdout
+    assert done.stdout.count("cobre: cannot write /proc/x") == 1, done.stdout
+    assert "aborting" not in done.stdout
+
+
+def test_a_signal_under_mpiexec_lets_rank_0_write_what_was_trained(endless):
+    """mpiexec ends the job when a rank has ended with a status, and the others could before rank 0 has written."""
+    python = mpi_ranks.python_of("openmpi")
+    launch = [python, "-m", "cobre", "launch", "--backend", "mpi", "-n", "2", "--no-prefix"]
+    command = [*launch, "-m", "cobre", "run", str(endless)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        while not process.stdout.readline().startswith("        1"):
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        rest = process.communicate(timeout=50)[0]
+    assert "stopped on request" in rest, rest
+    assert (endless / "output" / "training" / "metadata.json").exists()
+
+
+def test_more_workers_than_trajectories_are_said_to_be_idle(cobre, case):
+    config = json.loads((case / "config.json").read_text())
+    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 1}]
+    config["training"]["forward_passes"] = 2
+    (case / "config.json").write_text(json.dumps(config))
+    idle = "an iteration has 2 trajectories, so 1 of 3 workers are idle\n  fix: start 2 or fewer (-n 2), "
+    assert idle in cobre("run", case, "-n", 3, check=0).stderr
+    assert "idle" not in cobre("run", case, "-n", 2, check=0).stderr
+    launched = cobre("launch", "-n", 3, "--no-prefix", "-m", "cobre", "run", case, check=0)
+    assert launched.stderr.count(idle) == 1
+    document = json.loads(cobre("run", case, "-n", 3, "--output-format", "json", check=0).stdout)
+    assert [each["field"] for each in document["warnings"]] == ["training.forward_passes"]
+    assert "idle" not in cobre("run", case, "-n", 3, "--quiet", check=0).stderr

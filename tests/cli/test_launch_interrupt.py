@@ -1,0 +1,125 @@
+"""Ctrl-C in the first moments of a command: one line and status 130, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cobre.io.example import write_example
+
+# Found by every interpreter that starts with this folder on its path: SIGINT comes while the named module is imported.
+SITECUSTOMIZE = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ.get("INTERRUPT_AT"):
+            os.environ["INTERRUPT_AT"] = ""
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+"""
+
+
+@pytest.fixture
+def interrupted(environ, tmp_path):
+    """Run ``cobre ARGUMENTS``, interrupted while it imports a module."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(SITECUSTOMIZE)
+    path = os.pathsep.join([str(tmp_path / "site"), environ["PYTHONPATH"]])
+
+    def run(module, *arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "cobre", *map(str, arguments)],
+            env={**environ, "PYTHONPATH": path, "INTERRUPT_AT": module},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [
+        ("doctor", "cobre.cli.doctor"),
+        ("doctor", "cobre._native"),
+        ("doctor", "rich.table"),
+        ("launch", "cobre.cli.launch"),
+        ("launch", "cobre.comm.launch.group"),
+        ("run", "cobre.cli.run"),
+        ("run", "numpy"),
+        ("run", "pyarrow"),
+        ("run", "pyarrow.lib"),
+        ("run", "highspy"),
+        ("run", "cobre._native"),
+    ],
+)
+def test_an_interrupt_while_a_command_is_imported_is_one_line(interrupted, tmp_path, command, module):
+    write_example(tmp_path / "case")
+    arguments = {"run": [tmp_path / "case"], "launch": ["-n", 2, "/bin/true"], "doctor": []}[command]
+    done = interrupted(module, command, *arguments)
+    assert (done.returncode, done.stderr) == (130, "cobre: interrupted\n"), module
+
+
+def workers_of(parent):
+    try:
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        return [
+            child for child in children if b"cobre.comm.worker" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
+    except OSError:
+        return []
+
+
+@pytest.mark.parametrize("later_s", [0.0, 0.1, 0.3])
+def test_an_interrupt_while_workers_start_is_no_traceback(environ, tmp_path, later_s):
+    case = tmp_path / "case"
+    write_example(case)
+    config = json.loads((case / "config.json").read_text())
+    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 100_000}]
+    (case / "config.json").write_text(json.dumps(config))
+    command = [sys.executable, "-m", "cobre", "run", str(case), "-n", "2"]
+    with subprocess.Popen(
+        command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        end = time.monotonic() + 30
+        while len(workers_of(process.pid)) < 2:
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.001)
+        time.sleep(later_s)
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate(timeout=50)
+    assert process.returncode == 130, complaints
+    assert complaints in ("", "cobre: interrupted\n")
+
+
+def test_a_worker_that_an_interrupt_ends_is_no_failure(tmp_path):
+    """What `run` raises is what the user did, whatever the worker was doing."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os, time\n"
+        "from cobre.comm import run\n"
+        "def wait(comm):\n"
+        "    comm.barrier()\n"
+        "    print('waiting', flush=True)\n"
+        "    time.sleep(30)\n"
+        "try:\n"
+        "    run(wait, num_workers=2, relay_signals=True)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    with subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, text=True) as process:
+        assert {process.stdout.readline() for _ in range(2)} == {"waiting\n"}
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=50)[0] == "interrupted\n"

@@ -1,0 +1,114 @@
+"""A rank that a signal ended: the launcher and ``run`` say why, as far as the kernel tells, and what to do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from cobre.comm import WorkerError, run
+from cobre.comm.launch.kills import SignalWatch, signal_name
+
+MOUNTS = (
+    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"),
+    (Path("/sys/fs/cgroup"), "memory.max"),
+)
+ENOUGH_FOR_PYTHON = 320 << 20
+
+HUNGRY = """
+def grow(comm):
+    comm.barrier()
+    hoard = []
+    while comm.rank == 1:
+        hoard.append(bytearray(b"x") * (16 << 20))
+    comm.barrier()
+"""
+
+
+@pytest.fixture
+def small_group():
+    """A control group with little memory, in which a command can run."""
+    for mount, limit in MOUNTS:
+        group = mount / f"cobre_test_{uuid.uuid4().hex}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            (group / limit).write_text(str(ENOUGH_FOR_PYTHON))
+        except OSError:  # the controller is not there for groups below
+            group.rmdir()
+            continue
+        yield group
+        group.rmdir()
+        return
+    pytest.skip("needs root and a memory controller that lets it make a group")
+
+
+def run_in(group, *command):
+    script = f'echo $$ > {group}/cgroup.procs; exec "$@"'
+    return subprocess.run(
+        ["sh", "-c", script, "sh", *map(str, command)],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+
+def test_run_says_that_a_worker_was_killed_for_lack_of_memory(small_group, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(HUNGRY + "import cobre.comm\ncobre.comm.run(grow, num_workers=2)\n")
+    done = run_in(small_group, sys.executable, program)
+    message = done.stderr[done.stderr.index("WorkerError: ") :]
+    assert message.startswith("WorkerError: rank 1 failed: signal 9 (SIGKILL): ")
+    assert "ran out of memory\n" in message
+    assert "fix: start fewer ranks, or give them more memory" in message
+
+
+def test_the_launcher_says_that_a_rank_was_killed_for_lack_of_memory(small_group, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(HUNGRY + "from cobre.comm import create_communicator\ngrow(create_communicator())\n")
+    command = [sys.executable, "-m", "cobre", "launch", "-n", 2, "--timeout", 60, program]
+    done = run_in(small_group, *command)
+    assert done.returncode == 128 + signal.SIGKILL
+    end = done.stderr[done.stderr.index("cobre launch: ") :]
+    assert end.startswith("cobre launch: rank 1 of 2 failed first, with signal 9 (SIGKILL)\n")
+    assert "  likely: the kernel killed it because its control group ran out of memory\n" in end
+    assert end.splitlines()[-1].startswith("  fix: start fewer ranks")
+
+
+def end_by(comm, number):
+    comm.barrier()
+    if comm.rank == 0:
+        signal.signal(number, signal.SIG_DFL) if number != signal.SIGKILL else None
+        os.kill(os.getpid(), number)
+    comm.barrier()
+
+
+@pytest.mark.parametrize(
+    ("number", "reason", "remedy"),
+    [
+        (signal.SIGKILL, "not for lack of memory", "scheduler's log"),
+        (signal.SIGSEGV, "touched memory that is not its own", "PYTHONFAULTHANDLER=1"),
+        (signal.SIGBUS, "could not be had when it was used", "/dev/shm"),
+    ],
+)
+def test_what_else_ends_a_worker_is_explained_too(number, reason, remedy):
+    with pytest.raises(WorkerError) as caught:
+        run(end_by, num_workers=2, args=(number,))
+    assert (caught.value.rank, caught.value.exit_code) == (0, -number)
+    assert f"rank 0 failed: signal {number.value} ({number.name}): " in caught.value.message
+    assert reason in caught.value.message
+    assert remedy in caught.value.suggestion
+
+
+def test_an_exit_status_and_a_request_to_end_need_no_explanation():
+    watch = SignalWatch()
+    assert [watch.explain(code) for code in (0, 1, 4, -signal.SIGTERM, -signal.SIGINT)] == [None] * 5
+    assert signal_name(-signal.SIGRTMIN - 1) == f"signal {signal.SIGRTMIN + 1}"
