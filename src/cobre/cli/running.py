@@ -140,8 +140,14 @@ def _run(options: Any, comm: GroupMember | None) -> tuple[RunResult, Response]:
             output=options.output,
             policy=options.policy,
             comm=comm,
+            resume=options.resume,
+            on_note=None if options.quiet else _note,
         )
     return result, _response(options, result, warnings)
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(wrap_lines(f"note: {text}", width_of(sys.stderr)) + "\n")
 
 
 def _progress(options: Any, is_alone: bool) -> AbstractContextManager[Progress]:

@@ -123,11 +123,41 @@ class SimulationConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class Checkpointing:
+    """When training saves where it stands."""
+
+    is_enabled: bool = True
+    interval_iterations: int | None = None
+    """None saves by time alone."""
+    initial_iteration: int | None = None
+    interval_s: float = 600.0
+    is_compressed: bool = False
+
+    __repr__ = changed_fields
+
+
+PolicyMode = Literal["fresh", "warm_start", "resume"]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyConfig:
+    """Where training starts and what it saves."""
+
+    mode: PolicyMode = "fresh"
+    path: str = "policy"
+    """Folder of the policy that ``warm_start`` begins with, relative to the output folder."""
+    checkpointing: Checkpointing = field(default_factory=Checkpointing)
+
+    __repr__ = changed_fields
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole configuration."""
 
     training: TrainingConfig = field(default_factory=TrainingConfig)
     simulation: SimulationConfig = field(default_factory=SimulationConfig)
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
     is_training_enabled: bool = True
     inflow_non_negativity: NonNegativity = "penalty"
 

@@ -18,7 +18,8 @@ def write_atomically(
 ) -> None:
     """Make ``path`` hold exactly ``data``: readers see the old file or the new one, never half of it.
 
-    ``data`` may come in pieces. Without ``is_synced`` a crash of the machine may lose it; whoever writes many files calls `sync_files` at the end.
+    ``data`` may come in pieces. Without ``is_synced`` a crash of the machine may lose it; whoever writes many files
+    calls `sync_files` at the end.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

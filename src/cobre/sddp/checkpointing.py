@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from cobre.comm import GroupMember, ReduceOp, contiguous_block
+from cobre.core.files import unwritable
 from cobre.errors import CobreError, IOError, ValidationError
 from cobre.sddp.bounds import LowerBound
 from cobre.sddp.checkpoint import Bases, PoolState, TrainingState
@@ -98,6 +99,24 @@ def save(plan: CheckpointPlan, state: TrainingState) -> None:
     for old in checkpoints_in(plan.folder)[KEPT:]:
         with contextlib.suppress(OSError):
             old.unlink()
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Take away files that a killed run was writing."""
+    _remove(list(folder.glob(f".{PREFIX}*{SUFFIX}.*")))
+
+
+def remove_checkpoints(folder: Path) -> None:
+    """Take away what another run has saved there."""
+    _remove(checkpoints_in(folder))
+
+
+def _remove(paths: Sequence[Path]) -> None:
+    for path in paths:
+        try:
+            path.unlink()
+        except OSError as error:
+            raise unwritable(path, error) from error
 
 
 class Saver:

@@ -53,7 +53,7 @@ def _stored(
     plain = np.ascontiguousarray(array)
     plain = plain.astype(plain.dtype.newbyteorder("<"), copy=False)
     entry: dict[str, Any] = {"name": name, "dtype": plain.dtype.str, "shape": list(plain.shape)}
-    blob: bytes | memoryview = memoryview(plain.reshape(-1).view(np.uint8)) if plain.size else b""
+    blob: bytes | memoryview = plain.reshape(-1).view(np.uint8).data if plain.size else b""
     if is_compressed and plain.size:
         import pyarrow as pa
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from cobre.comm import Communicator, block_layout
 
-
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 

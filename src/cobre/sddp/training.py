@@ -43,8 +43,8 @@ def train(
 ) -> TrainingResult:
     """Collective: train the policy of ``case`` on all ranks of ``comm``; every rank gets the result.
 
-    With ``start`` it continues where a run stood that `check_identity` finds to be the same; the result is that of a run
-    which was never interrupted. With ``checkpoints`` it saves where it stands, at the end as well.
+    With ``start`` it continues where a run stood that `check_identity` finds to be the same; the result is that of a
+    run which was never interrupted. With ``checkpoints`` it saves where it stands, at the end as well.
 
     Bits depend on the case alone, not on the ranks. SIGINT and SIGTERM end training after the iteration that
     runs, on all ranks together, with a policy that can be used. ``on_progress`` is called on every rank that

@@ -13,7 +13,10 @@ from cobre.core.outputs import TableSchema
 from cobre.core.training_tables import CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_ITERATIONS, TIMING
 from cobre.io.write import RunRecord, begin, check_owner, claim, fail, finish, write_training
 from cobre.io.write.dictionaries import write_dictionaries
+from cobre.io.write.folder import TRAINING_SUCCESS
+from cobre.sddp.checkpointing import remove_checkpoints, remove_unfinished
 from cobre.sddp.result import TrainingResult
+from cobre.study.resuming import CHECKPOINT_FOLDER, Resume, Start, find_start
 
 POLICY_FOLDER = "policy"
 
@@ -22,18 +25,28 @@ class RunOutput:
     """The folder a run writes into, its own until it ends; with None for a folder nothing is written."""
 
     def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+        self.folder = self._folder = folder
         self._run: RunRecord | None = None
         self._case: Case | None = None
         self._resources = ExitStack()
 
-    def begin(self, case: Case) -> None:
-        """Take the folder over for a run of ``case``."""
-        if self._folder is not None:
-            self._resources.enter_context(claim(self._folder))
-            run = RunRecord.start(case)
-            begin(self._folder, run)
-            self._run, self._case = run, case
+    def begin(self, case: Case, resume: Resume = None) -> Start:
+        """Take the folder over for a run of ``case``; where training starts.
+
+        Nothing of an earlier run is removed before it is clear that this one can start.
+        """
+        folder = self._folder
+        if folder is None:
+            return find_start(case, resume, None, is_finished=True)
+        self._resources.enter_context(claim(folder))
+        start = find_start(case, resume, folder, is_finished=(folder / TRAINING_SUCCESS).exists())
+        remove_unfinished(folder / CHECKPOINT_FOLDER)
+        if start.state is None:
+            remove_checkpoints(folder / CHECKPOINT_FOLDER)
+        run = RunRecord.start(case)
+        begin(folder, run)
+        self._run, self._case = run, case
+        return start
 
     def write(self, result: TrainingResult) -> None:
         """Write policy, convergence, timings and metadata, then ``_SUCCESS`` unless a signal ended training."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -15,6 +16,7 @@ from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
 from cobre.study.output import POLICY_FOLDER
 from cobre.study.results import SimulationResult
+from cobre.study.resuming import Resume
 from cobre.study.simulation import simulate
 from cobre.study.training import train
 
@@ -67,11 +69,13 @@ def run_case(
     output: str | PathLike[str],
     policy: Policy | str | PathLike[str] | None = None,
     comm: GroupMember | None = None,
+    resume: Resume = None,
+    on_note: Callable[[str], None] | None = None,
 ) -> RunResult:
     """Train and simulate ``case`` (None on ranks of ``comm`` after the first) into the folder ``output``.
 
     ``policy`` is what a run without training simulates; by default the one in the folder ``policy`` of ``output``. A
-    run that a signal stopped in training is not simulated.
+    run that a signal stopped in training is not simulated. ``resume`` and ``on_note`` are those of `train`.
     """
     if comm is None:
         if case is None:
@@ -83,7 +87,7 @@ def run_case(
     if policy is None:
         policy = Path(output) / POLICY_FOLDER
     if settled.trains:
-        training = train(case, num_workers, backend, None, progress_callback, output, comm)
+        training = train(case, num_workers, backend, None, progress_callback, output, comm, resume, on_note)
         policy = training.policy
         if training.stop_signal is not None:
             return RunResult(training, None)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from cobre.comm import GroupMember, LocalCommunicator, emit
 from cobre.core.case import Case
+from cobre.sddp.checkpoint import TrainingState
+from cobre.sddp.checkpointing import CheckpointPlan
 from cobre.sddp.events import OnProgress
 from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
@@ -23,6 +26,7 @@ from cobre.study.ranks import (
     refuse_workers_beside,
     run_workers,
 )
+from cobre.study.resuming import Resume, plan_of
 
 
 def train(
@@ -33,6 +37,8 @@ def train(
     progress_callback: OnProgress | None = None,
     output: str | PathLike[str] | None = None,
     comm: GroupMember | None = None,
+    resume: Resume = None,
+    on_note: Callable[[str], None] | None = None,
 ) -> TrainingResult:
     """Train a policy for ``case`` (a study, or the folder of one; None on ranks of ``comm`` after the first).
 
@@ -45,6 +51,12 @@ def train(
     after each iteration of each worker (with ``comm``, for this rank). Nothing is written unless ``output`` names a
     folder; ``_SUCCESS`` in it comes last, and only if no signal ended training early.
 
+    With ``output`` training saves where it stands, by default every ten minutes and at its end. ``resume=True``
+    continues from there, on any backend and number of workers, to the same bits as a run that was never interrupted; a
+    folder
+    continues the run of that folder. Limits and stopping rules may have changed, the study may not. What the user
+    should know about that is given to ``on_note``.
+
     SIGINT or SIGTERM lets the running iteration finish; the result then says ``shutdown``.
     """
     if comm is not None:
@@ -55,32 +67,50 @@ def train(
         is_writer = True
     with RunOutput(Path(output) if output is not None and is_writer else None) as results:
 
-        def prepare() -> Case:
+        def prepare() -> _Order:
             study = configured(case, config_overrides)
-            results.begin(study)
-            return study
+            start = results.begin(study, resume)
+            if on_note is not None:
+                for note in start.notes:
+                    on_note(note)
+            return _Order(study, start.state, plan_of(study, results.folder))
 
         if comm is not None:
-            result = train_on(comm, share(comm, on_first_rank(comm, prepare)), on_progress=progress_callback)
+            result = _train_on(comm, share(comm, on_first_rank(comm, prepare)), progress_callback)
         else:
             result = _train_here_or_apart(prepare(), num_workers, backend, progress_callback)
         results.write(result)
     return result
 
 
+@dataclass(frozen=True)
+class _Order:
+    """What every rank has to know."""
+
+    case: Case
+    start: TrainingState | None
+    checkpoints: CheckpointPlan | None
+
+
+def _train_on(comm: GroupMember, order: _Order, on_progress: OnProgress | None) -> TrainingResult:
+    return train_on(
+        comm, order.case, on_progress=on_progress, start=order.start, checkpoints=order.checkpoints
+    )
+
+
 def _train_here_or_apart(
-    case: Case, num_workers: int, backend: str, progress_callback: OnProgress | None
+    order: _Order, num_workers: int, backend: str, progress_callback: OnProgress | None
 ) -> TrainingResult:
     if is_here(num_workers, backend):
         with LocalCommunicator() as alone:
-            return train_on(alone, case, on_progress=progress_callback)
+            return _train_on(alone, order, progress_callback)
     result: TrainingResult = run_workers(
-        _train_rank, (Parcel(case),), num_workers, backend, progress_callback
+        _train_rank, (Parcel(order),), num_workers, backend, progress_callback
     )
     return result
 
 
-def _train_rank(comm: GroupMember, parcel: Parcel[Case]) -> TrainingResult | None:
+def _train_rank(comm: GroupMember, parcel: Parcel[_Order]) -> TrainingResult | None:
     """What each worker runs; rank 0 alone sends the result back."""
-    result = train_on(comm, share(comm, parcel.open()), on_progress=emit)
+    result = _train_on(comm, share(comm, parcel.open()), emit)
     return result if comm.rank == 0 else None

@@ -73,14 +73,6 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
     config = files.config
     policy = config.policy
     if policy is not None:
-        if policy.mode != "fresh":
-            notes.refuse(
-                CONFIG,
-                "policy.mode",
-                policy.mode,
-                f"policy.mode = {policy.mode!r} is not available yet",
-                "use fresh, which trains to the same optimum from the beginning",
-            )
         if policy.boundary is not None:
             notes.refuse(
                 CONFIG,
@@ -97,12 +89,13 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
                 f"policy.path = {policy.path!r} is not used: the policy goes into the output folder",
                 "choose the output folder when you run",
             )
-        if policy.checkpointing is not None and policy.checkpointing.enabled is not False:
+        checkpointing = policy.checkpointing
+        if checkpointing is not None and checkpointing.store_basis is False:
             notes.warn(
                 CONFIG,
-                "policy.checkpointing",
-                str(policy.checkpointing),
-                "checkpointing is not available yet; the policy is saved at the end",
+                "policy.checkpointing.store_basis",
+                False,
+                "store_basis = false is not used: a checkpoint without bases could not be continued to the bit",
                 "remove it",
             )
     for name in ("states", "stochastic"):
