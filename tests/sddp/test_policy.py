@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cobre.errors import IOError, ValidationError
-from cobre.sddp.policy import FILE_NAME, Policy, StageCuts
+from cobre.sddp.policy import FILE_NAME, Policy
+from cobre.sddp.stage_cuts import StageCuts
 
 
 @pytest.fixture

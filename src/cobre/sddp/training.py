@@ -311,6 +311,8 @@ class _Training:
             work.state_names,
             [model.future_cost_floor for model in work.models],
             self._start_bases(),
+            [model.stage for model in work.models],
+            identity_of(self.case),
         )
         logs = [*self.earlier_logs, *([self.journal.close()] if self.journal.n_iterations else [])]
         timings = time_split(self.clock, work.models, self.comm)

@@ -9,9 +9,10 @@ import numpy as np
 from cobre.comm import GroupMember
 from cobre.core.case import Case
 from cobre.errors import ValidationError
-from cobre.sddp.policy import Policy, StageCuts
+from cobre.sddp.policy import Policy
 from cobre.sddp.simulation.outcome import StageOutcome, StageView
 from cobre.sddp.stage import Bases, StageModel
+from cobre.sddp.stage_cuts import StageCuts
 from cobre.sddp.subproblem.scope import StageScope
 from cobre.sddp.workspace import open_workspace
 
