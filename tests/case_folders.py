@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -309,3 +311,19 @@ def full_case(path: Path) -> CaseFolder:
 def example_case(path: Path) -> CaseFolder:
     """The study that ``cobre init`` writes."""
     return CaseFolder(path, copy.deepcopy(example_documents()), copy.deepcopy(example_tables()))
+
+
+def shuffled_copy(source: Path, target: Path) -> Path:
+    """The same case with every list of entities and all rows of tables in another order."""
+    shutil.copytree(source, target)
+    for path in target.rglob("*.json"):
+        document = json.loads(path.read_text())
+        for key, value in document.items():
+            if isinstance(value, list):
+                document[key] = value[::-1]
+        path.write_text(json.dumps(document))
+    for path in target.rglob("*.parquet"):
+        table = pq.read_table(path)
+        order = np.random.default_rng(1).permutation(table.num_rows)
+        pq.write_table(table.take(order), path)
+    return target

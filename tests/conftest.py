@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
-import time
-import uuid
 from pathlib import Path
 
 import pytest
 
+import leaks
 import together
 import warm
 
-# Every process that a test starts inherits this, so that an orphan is recognised as ours.
-MARK = f"COBRE_TEST_RUN={uuid.uuid4().hex}"
-GRACE_S = 2.0
 PLUGIN = Path(__file__).parent.parent / "examples" / "backend_plugin"
 
 
@@ -26,6 +21,23 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", f"{together.MARK}: mostly sleeps; runs beside others (tests/together.py)"
     )
+    config.addinivalue_line(
+        "markers", "mpi_batch(size, code, **environ): runs in a launch with others (tests/mpi_batch.py)"
+    )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    import workers  # only where pytest-xdist is
+
+    return workers.ByFile(config, log)
+
+
+def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):  # a worker of pytest-xdist
+        import workers
+
+        workers.put_processes_first(items)
 
 
 def pytest_pyfunc_call(pyfuncitem):
@@ -37,31 +49,34 @@ def pytest_pyfunc_call(pyfuncitem):
 
 @pytest.fixture(autouse=True, scope="session")
 def _mark_processes():
-    name, _, value = MARK.partition("=")
-    os.environ[name] = value
+    os.environ[leaks.MARK_NAME] = leaks.MARK_VALUE
     with warm.SERVER_OF_THIS_RUN:
-        yield
-    del os.environ[name]
+        watch = leaks.Watch()
+        yield watch
+        leaks.note_start()
+        assert not (left := watch.left(watch.look())), f"left behind by an unknown test: {left}"
+    del os.environ[leaks.MARK_NAME]
 
 
 @pytest.fixture(autouse=True)
 def _no_communicator_settings(monkeypatch):
     """A test sees no COBRE_* variable but those it sets: the user's own must not change its outcome."""
     for name in list(os.environ):
-        if name.startswith("COBRE_") and name != MARK.partition("=")[0]:
+        if name.startswith("COBRE_") and name != leaks.MARK_NAME:
             monkeypatch.delenv(name)
+    for name in ("COLUMNS", "LINES"):  # readline exports them to children without telling os.environ
+        monkeypatch.delenv(name, raising=False)
+        os.unsetenv(name)
 
 
 @pytest.fixture(autouse=True)
 def _nothing_left_behind(request, _mark_processes):
     """No descriptor, process or shared-memory entry of ours outlives the test that made it."""
-    before = _leftovers()
+    before = _mark_processes.look()
     yield
-    deadline = time.monotonic() + GRACE_S
-    while (left := _leftovers() - before) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    left = _mark_processes.left(before)
     suspects = request.node.stash.get(together.COMPANY, [request.node.nodeid])
-    assert not left, f"left behind by {' or '.join(suspects)}: {[_described(item) for item in sorted(left)]}"
+    assert not left, f"left behind by {' or '.join(suspects)}: {left}"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -84,48 +99,3 @@ def sockets_path(tmp_path_factory):
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(target)]
     subprocess.run([sys.executable, "-m", "pip", "install", *options, str(PLUGIN)], check=True, timeout=100)
     return str(target)
-
-
-def _leftovers() -> set[str]:
-    # A port needs no look of its own: it stays open only in a descriptor of ours or in a process of ours.
-    return _descriptors() | _processes() | _segments()
-
-
-def _described(item: str) -> str:
-    """A process with its command, in which its test's folder stands."""
-    try:
-        words = Path(f"/proc/{item.removeprefix('process ')}/cmdline").read_bytes().split(b"\0")
-    except OSError:  # no process, or gone by now
-        return item
-    return f"{item}: {b' '.join(words).decode(errors='replace')[:300]}"
-
-
-def _descriptors() -> set[str]:
-    found = set()
-    for entry in Path("/proc/self/fd").iterdir():
-        try:
-            found.add(f"fd {entry.name} -> {entry.readlink()}")
-        except OSError:  # the descriptor that lists this folder is gone by now
-            continue
-    return {item for item in found if not item.endswith("/fd")}
-
-
-def _processes() -> set[str]:
-    found = set()
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            environment = (entry / "environ").read_bytes()
-        except OSError:
-            continue
-        if MARK.encode() in environment.split(b"\0"):
-            found.add(f"process {entry.name}")
-    return found
-
-
-def _segments() -> set[str]:
-    folder = Path("/dev/shm")
-    others = re.compile(rf"cobre_test_(?!{os.getpid()}_)")  # a suite's that runs at the same time
-    names = [path.name for path in folder.glob("cobre*")] if folder.is_dir() else []
-    return {f"segment {name}" for name in names if not others.match(name)}

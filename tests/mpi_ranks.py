@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import subprocess
 import textwrap
 import time
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from cobre.comm.backends.mpi.leftovers import PATTERNS, mapped_files
 
+T = TypeVar("T")
 LIBRARIES = ("openmpi", "mpich")
+IS_SOAK = bool(os.environ.get("COBRE_TEST_SOAK"))
 _ORDERED = os.environ.get("COBRE_TEST_MPI")  # read here: no test sees variables of ours that it did not set
 FOLDER = Path(_ORDERED or Path(__file__).parent.parent / "build" / "mpi")
-DEADLINE_S = 60
+DEADLINE_S = 100
 
 _BEGAN = time.time()
 
@@ -39,6 +44,13 @@ def python_of(library: str) -> str:
         complain = pytest.fail if _ORDERED else pytest.skip
         complain(f"{python} is missing: 'make test' makes it")
     return str(python)
+
+
+def with_libraries(cases: Iterable[T]) -> list[tuple[str, T]]:
+    """Each case with one library, in turn; with COBRE_TEST_SOAK=1 each with both. For what is alike in both."""
+    if IS_SOAK:
+        return list(itertools.product(LIBRARIES, cases))
+    return list(zip(itertools.cycle(LIBRARIES), cases, strict=False))
 
 
 def run(*command: object, **environ: str) -> subprocess.CompletedProcess[str]:

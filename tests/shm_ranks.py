@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import select
 import signal
 import subprocess
+import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import warm
 
-# The promise, from the moment of a death on; more only where processes queue for the processors.
-IS_BUSY = os.getloadavg()[0] > 2 * len(os.sched_getaffinity(0))
-NOTICED_S = 1.5 if IS_BUSY else 0.5
+TIMEOUT_S = 60.0
+"""Longer than any test takes, unless it says otherwise: who hears of a fault earlier has not waited for a timeout."""
+NOTICED_S = 0.5 if os.environ.get("COBRE_TEST_SOAK") else 0.5 * TIMEOUT_S
+"""Until a rank hears of a fault. ``make soak`` asks for the promised half second, on a machine that is idle."""
 
-PRELUDE = """
+PRELUDE = (
+    f"TIMEOUT_S = {TIMEOUT_S}"
+    + """
 import json, os, signal, sys, threading, time
 import numpy as np
 from cobre.comm import *
@@ -27,13 +33,14 @@ victim = size - 1
 begin = time.monotonic()
 
 def config(**changes):
-    return ShmConfig(**{"name": name, "rank": rank, "size": size, "connect_timeout": 2.0, "timeout": 2.0, **changes})
+    timeouts = {"connect_timeout": TIMEOUT_S, "timeout": TIMEOUT_S}
+    return ShmConfig(**{"name": name, "rank": rank, "size": size, **timeouts, **changes})
 
 def say(**values):
     os.write(1, (json.dumps(values) + "\\n").encode())  # at once: ranks may share one pipe
 
 def linger():
-    sys.stdin.read()  # until those with a smaller number have ended
+    sys.stdin.read()  # until the test tells it to go on, or those with a smaller number have ended
 
 def attempt(call, *arguments):
     begin = time.monotonic()
@@ -46,48 +53,42 @@ def attempt(call, *arguments):
         return error
     say(error=None, text="", seconds=time.monotonic() - begin, cause=None)
 """
-
-# For a body whose rank has to meet its fate at one point of the native code: the kernel stops it there.
-AT_SYSTEM_CALL = """
-import ctypes, errno, platform, struct
-KILL, TRAP, DENY, ALLOW = 0x80000000, 0x00030000, 0x00050000 | errno.EACCES, 0x7FFF0000
-NUMBERS = {
-    "x86_64": {"membarrier": 324, "openat": 257, "process_vm_readv": 310},
-    "aarch64": {"membarrier": 283, "openat": 56, "process_vm_readv": 270},
-}
-
-def at_system_call(name, action, flags=None):
-    # From now on `action` instead of that call; with `flags` (of openat), only where it has one of them.
-    load, equals, has_bits, finish = 0x20, 0x15, 0x45, 0x06
-    steps = [(load, 0, 0, 0), (equals, 0, 1 if flags is None else 3, NUMBERS[platform.machine()][name])]
-    if flags is not None:
-        steps += [(load, 0, 0, 32), (has_bits, 0, 1, flags)]
-    steps += [(finish, 0, 0, action), (finish, 0, 0, ALLOW)]
-    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
-    program = ctypes.create_string_buffer(struct.pack("HP", len(steps), ctypes.addressof(code)))
-    libc = ctypes.CDLL(None, use_errno=True)
-    PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
-    assert libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-    assert libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program) == 0, os.strerror(ctypes.get_errno())
-
-@ctypes.CFUNCTYPE(None, ctypes.c_int)
-def stop(number):
-    os.kill(os.getpid(), signal.SIGSTOP)
-
-def stop_when_trapped():
-    ctypes.CDLL(None).signal(signal.SIGSYS, stop)  # Python's own handlers would run too late
-"""
+)
 
 
 def fresh_name() -> str:
     return f"/cobre_test_{os.getpid()}_{secrets.token_hex(6)}"
 
 
-def wait_for(path: Path, seconds: float = 20.0) -> None:
+def wait_for(path: Path, seconds: float = 60.0) -> None:
     """Until there is such a file."""
+    _wait_until(path.exists, f"{path} never came", seconds)
+
+
+def wait_until_stopped(rank: Rank, seconds: float = 60.0) -> None:
+    """Until a signal has stopped the process."""
+    status = Path(f"/proc/{rank.process.pid}/stat")
+    _wait_until(lambda: status.read_text().rpartition(")")[2].split()[0] == "T", "it never stopped", seconds)
+
+
+def wait_until_registered(name: str, count: int, seconds: float = 60.0) -> None:
+    """Until so many ranks of a group that is not complete yet have registered in its segment."""
+    path = Path("/dev/shm") / name[1:]
+    wait_for(path, seconds)
+    _wait_until(lambda: _registered(path) >= count, f"fewer than {count} ranks registered", seconds)
+
+
+def _registered(path: Path) -> int:
+    """``Header::attached`` of native/shm/layout.hpp."""
+    with path.open("rb") as file:
+        file.seek(128)
+        return int.from_bytes(file.read(4), sys.byteorder)
+
+
+def _wait_until(is_so: Callable[[], bool], otherwise: str, seconds: float) -> None:
     deadline = time.monotonic() + seconds
-    while not path.exists():
-        assert time.monotonic() < deadline, f"{path} never came"
+    while not is_so():
+        assert time.monotonic() < deadline, otherwise
         time.sleep(0.005)
 
 
@@ -103,13 +104,36 @@ class Rank:
     process: subprocess.Popen[str] | warm.Process
     said: list[dict[str, Any]] = field(default_factory=list)
     output: str = ""
+    _heard: str = ""
 
     @property
     def exit_code(self) -> int | None:
         return self.process.returncode
 
+    def hear(self, seconds: float = 60.0) -> dict[str, Any]:
+        """The next thing that it says while it runs."""
+        assert self.process.stdout is not None
+        descriptor, line, end = self.process.stdout.fileno(), b"", time.monotonic() + seconds
+        while not (line.startswith(b"{") and line.endswith(b"\n")):
+            line = b"" if line.endswith(b"\n") else line
+            is_there = select.select([descriptor], [], [], max(0.0, end - time.monotonic()))[0]
+            assert is_there, f"it says nothing: {self._heard}"
+            more = os.read(descriptor, 1)
+            assert more, f"it ended by itself: {self._heard}"
+            line += more
+            self._heard += more.decode(errors="replace")
+        return json.loads(line)
+
+    def go_on(self) -> None:
+        """Ends its ``linger``."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        if isinstance(self.process, subprocess.Popen):
+            self.process.stdin = None  # which ``communicate`` would flush
+
     def finish(self, seconds: float) -> None:
-        self.output, _ = self.process.communicate(timeout=seconds)
+        rest, _ = self.process.communicate(timeout=seconds)
+        self.output = self._heard + rest
         self.said = [json.loads(line) for line in self.output.splitlines() if line.startswith("{")]
 
 
@@ -131,7 +155,7 @@ class Ranks:
         self.ranks.append(Rank(process))
         return self.ranks[-1]
 
-    def finish(self, seconds: float = 30.0, *, but: int | None = None) -> list[Rank]:
+    def finish(self, seconds: float = 100.0, *, but: int | None = None) -> list[Rank]:
         """Wait for all ranks except number ``but``, which may be stopped; the ranks, in order."""
         deadline = time.monotonic() + seconds
         for number, rank in enumerate(self.ranks):

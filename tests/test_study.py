@@ -9,11 +9,11 @@ import subprocess
 import sys
 import tempfile
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import cobre
+from case_folders import shuffled_copy
 from cobre.comm import LocalCommunicator, run
 from cobre.io.example import write_example
 from cobre.io.write import RunRecord
@@ -94,8 +94,18 @@ def test_what_is_written(folder, alone, tmp_path):
     assert files == [
         "_SUCCESS",
         "policy/policy.cobre",
+        "training/_SUCCESS",
         "training/convergence.parquet",
+        "training/dictionaries/bounds.parquet",
+        "training/dictionaries/codes.json",
+        "training/dictionaries/entities.csv",
+        "training/dictionaries/stages.csv",
+        "training/dictionaries/state_dictionary.json",
+        "training/dictionaries/variables.csv",
         "training/metadata.json",
+        "training/solver/iterations.parquet",
+        "training/solver/retry_histogram.parquet",
+        "training/timing/iterations.parquet",
         "training/timings.json",
     ]
     assert cobre.Policy.load(tmp_path / "out" / "policy") == alone.policy
@@ -214,10 +224,10 @@ def test_output_that_cannot_be_written_is_noticed_before_training(folder, tmp_pa
         ({"num_workers": 2, "backend": "local"}, "one rank, not 2"),
         ({"num_workers": 2, "backend": "mpi"}, "cannot be started from inside"),
         ({"num_workers": 1, "backend": "mpi"}, "cannot be started from inside"),
-        ({"num_workers": 0}, "cannot train on 0 workers"),
-        ({"num_workers": "2"}, "cannot train on '2' workers"),
-        ({"num_workers": 2.0}, "cannot train on 2.0 workers"),
-        ({"num_workers": True}, "cannot train on True workers"),
+        ({"num_workers": 0}, "cannot run on 0 workers"),
+        ({"num_workers": "2"}, "cannot run on '2' workers"),
+        ({"num_workers": 2.0}, "cannot run on 2.0 workers"),
+        ({"num_workers": True}, "cannot run on True workers"),
     ],
 )
 def test_workers_that_cannot_be(folder, arguments, message):
@@ -287,24 +297,8 @@ def test_a_signal_ends_training_with_a_policy_that_does_not_look_finished(
     assert (tmp_path / "training" / "metadata.json").exists()
 
 
-def _shuffled(source, target):
-    """The same case with every list of entities and all rows of tables in another order."""
-    shutil.copytree(source, target)
-    for path in target.rglob("*.json"):
-        document = json.loads(path.read_text())
-        for key, value in document.items():
-            if isinstance(value, list):
-                document[key] = value[::-1]
-        path.write_text(json.dumps(document))
-    for path in target.rglob("*.parquet"):
-        table = pq.read_table(path)
-        order = np.random.default_rng(1).permutation(table.num_rows)
-        pq.write_table(table.take(order), path)
-    return target
-
-
 def test_the_order_in_files_leaves_no_trace(folder, alone, tmp_path):
-    other = _shuffled(folder, tmp_path / "shuffled")
+    other = shuffled_copy(folder, tmp_path / "shuffled")
     assert (other / "system/hydros.json").read_text() != (folder / "system/hydros.json").read_text()
     assert digest(cobre.train(other, config_overrides=LIMIT)) == digest(alone)
     assert digest(cobre.train(other, 2, config_overrides=LIMIT)) == digest(alone)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
+from nested import run_pytest
+
 pytestmark = pytest.mark.waits
-HERE = Path(__file__).parent
 TESTS = """
 import subprocess, sys, threading
 import pytest
@@ -42,12 +39,7 @@ def test_asks_for_too_much(capsys):
 
 
 def _pytest(folder, *choice, met):
-    for name in ("conftest.py", "together.py", "warm.py"):
-        shutil.copy(HERE / name, folder)
-    (folder / "test_some.py").write_text(TESTS.format(met=met))
-    command = [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", "--rootdir", folder, *choice]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
-    return done.stdout
+    return run_pytest(folder, TESTS.format(met=met), *choice)
 
 
 def test_they_meet_and_each_has_its_own_outcome(tmp_path):

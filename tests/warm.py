@@ -19,6 +19,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import leaks
+
 # Whoever asks gets a grandchild of the server, which is an orphan at once: the nearest ancestor that takes in
 # orphans becomes its parent. It says who it is when that has happened.
 SERVER = """
@@ -89,6 +91,7 @@ class Server:
     def start(self, order: bytes, descriptors: Sequence[int]) -> int:
         """The pid of a new process with these as stdin, stdout and stderr."""
         assert self._door is not None
+        leaks.note_start()
         libc = ctypes.CDLL(None)
         with self._lock:
             libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -1,6 +1,5 @@
 // `_native.comm.TcpCommunicator`: the whole hot path of the tcp backend, and its start-up.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -17,6 +16,8 @@
 #include "bindings/gil.hpp"
 #include "bindings/statistics.hpp"
 #include "tcp/communicator.hpp"
+#include "tcp/joining.hpp"
+#include "tcp/meeting.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -30,8 +31,21 @@ class PythonCaller final : public tcp::Caller {
 public:
     bool is_interrupted() override {
         const WithGil held;
-        return PyErr_CheckSignals() != 0;
+        return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
     }
+
+    // Called as log(level, text), with the numbers of Python's logging; None for nowhere.
+    void log_with(nb::object function) { function_ = std::move(function); }
+    // What the function raises, as a signal handler may while it runs, ends the wait like any other signal.
+    void log(tcp::Level level, const std::string& text) override {
+        const WithGil held;
+        if (function_.is_none() || PyErr_Occurred() != nullptr) return;
+        const int number = level == tcp::Level::warning ? 30 : 20;
+        Py_XDECREF(PyObject_CallFunction(function_.ptr(), "is", number, text.c_str()));
+    }
+
+private:
+    nb::object function_ = nb::none();
 };
 
 class Tcp {
@@ -40,30 +54,22 @@ public:
         : core_({rank, size}, timeout_s, {piece_bytes, window_bytes, keepalive_s}), keepalive_s_(keepalive_s) {}
 
     int listen(std::string host, int port, const nb::bytes& secret, double timeout_s) {
-        meet(std::move(host), port, secret, timeout_s);
+        meeting_.emplace(config(std::move(host), port, secret, timeout_s), caller_);
         return without_gil([&] { return meeting_->listen(); });
     }
     std::vector<std::string> listening_at() const {
         return meeting_ ? meeting_->listening_at() : std::vector<std::string>();
     }
-    void gather() {
+    void gather(nb::object log) {
+        const Logging logging(caller_, std::move(log));
         without_gil([&] { core_.start(meeting_->gather()); });
+        if (PyErr_Occurred() != nullptr) throw nb::python_error();  // of the last line logged
     }
-    void join(std::string host, int port, const nb::bytes& secret, double timeout_s) {
-        meet(std::move(host), port, secret, timeout_s);
-        without_gil([&] { core_.start(meeting_->join()); });
-    }
-    // (address, reason) of those turned away, and how many more there were. Ends the meeting.
-    std::pair<std::vector<std::pair<std::string, std::string>>, std::size_t> visitors() {
-        std::vector<std::pair<std::string, std::string>> named;
-        std::size_t unnamed = 0;
-        if (meeting_) {
-            for (const auto& visitor : meeting_->visitors().named())
-                named.emplace_back(visitor.address, visitor.reason);
-            unnamed = meeting_->visitors().unnamed();
-            meeting_.reset();
-        }
-        return {named, unnamed};
+    void end_meeting() { meeting_.reset(); }
+    void join(std::string host, int port, const nb::bytes& secret, double timeout_s, nb::object log) {
+        const Logging logging(caller_, std::move(log));
+        const tcp::MeetingConfig where = config(std::move(host), port, secret, timeout_s);
+        without_gil([&] { core_.start(tcp::Joining(where, caller_).run()); });
     }
 
     void allgatherv(nb::handle send, nb::handle recv, nb::handle counts, nb::handle displs) {
@@ -112,9 +118,23 @@ public:
     }
 
 private:
-    void meet(std::string host, int port, const nb::bytes& secret, double timeout_s) {
-        meeting_.emplace(core_.group(), tcp::Place{std::move(host), port},
-                         std::string(secret.c_str(), secret.size()), timeout_s, keepalive_s_, caller_);
+    // Holds the function no longer than the call that was given it.
+    class Logging {
+    public:
+        Logging(PythonCaller& caller, nb::object function) : caller_(caller) {
+            caller_.log_with(std::move(function));
+        }
+        ~Logging() { caller_.log_with(nb::none()); }
+        Logging(const Logging&) = delete;
+        Logging& operator=(const Logging&) = delete;
+
+    private:
+        PythonCaller& caller_;
+    };
+
+    tcp::MeetingConfig config(std::string host, int port, const nb::bytes& secret, double timeout_s) const {
+        return {core_.group(), tcp::Place{std::move(host), port}, std::string(secret.c_str(), secret.size()),
+                timeout_s, keepalive_s_};
     }
 
     template <class Work>
@@ -145,9 +165,11 @@ void bind_tcp(nb::module_& m) {
              "Rank 0: begin to listen, at every address if host is empty; returns the port.")
         .def_prop_ro("listening_at", &Tcp::listening_at,
                      "Rank 0: addresses it listens at; empty when all are there.")
-        .def("gather", &Tcp::gather, "Rank 0: wait until all are there.")
-        .def("join", &Tcp::join, "host"_a, "port"_a, "secret"_a, "timeout"_a, "Other ranks: find rank 0.")
-        .def("visitors", &Tcp::visitors, "Who was turned away and why, and how many more there were.")
+        .def("gather", &Tcp::gather, "log"_a.none(),
+             "Rank 0: wait until all are there. log(level, text) hears who joined and who was turned away.")
+        .def("join", &Tcp::join, "host"_a, "port"_a, "secret"_a, "timeout"_a, "log"_a.none(),
+             "Other ranks: find rank 0. log(level, text) hears of refusals that need not be the end.")
+        .def("end_meeting", &Tcp::end_meeting, "Rank 0: listen no more. Does nothing when all are there.")
         .def_prop_ro("rank", &Tcp::rank, docs::rank)
         .def_prop_ro("size", &Tcp::size, docs::size)
         .def("split", &Tcp::split, "Wait until all ranks split.")

@@ -16,7 +16,7 @@
 #include "comm/statistics.hpp"
 #include "comm/trace.hpp"
 #include "tcp/exchange.hpp"
-#include "tcp/meeting.hpp"
+#include "tcp/meeting_config.hpp"
 
 namespace cobre::tcp {
 

@@ -104,6 +104,10 @@ std::string Doorkeeper::proceed(const Examiner& examine) {
         if (!header) break;
         const bool is_proof = state_ == State::proving;
         const std::size_t bytes = due();
+        if (header->tag == Tag::shutdown && header->length == 1) {
+            state_ = State::withdrawn;
+            break;
+        }
         // Judged by its first five bytes: no other client speaks like this, so nobody is read any further.
         if (header->tag != (is_proof ? Tag::proof : Tag::handshake) || header->length != bytes + 1) {
             state_ = State::refused;
@@ -176,7 +180,7 @@ std::string Applicant::take(const Header& header, std::span<const std::byte> pay
         const bool by_secret = std::to_integer<std::uint8_t>(payload[0]) == refused_secret;
         failure_ = {printable(text_of(payload.subspan(1))),
                     by_secret
-                        ? "give every rank the same COBRE_TCP_SECRET (or TcpConfig(secret=…))"
+                        ? secret_fix
                         : "start every rank once, with the same size and version, and a rank below the size"};
         return {};
     }
@@ -189,8 +193,7 @@ std::string Applicant::take(const Header& header, std::span<const std::byte> pay
         has_challenge_ = true;
         challenge_ = array_from<Nonce>(payload);
         const Digest proof = secret_->worker_proof(challenge_, nonce_);
-        return frame(Tag::proof, std::string(text_of(nonce_)).append(text_of(proof))) +
-               frame(Tag::handshake, introduction_.encode());
+        return frame(Tag::proof, std::string(text_of(nonce_)).append(text_of(proof)));
     }
     if (header.tag == Tag::proof && has_challenge_ && state_ == State::waiting &&
         payload.size() == sizeof(Digest)) {
@@ -198,7 +201,7 @@ std::string Applicant::take(const Header& header, std::span<const std::byte> pay
             return mislead("what listens there does not know the secret");
         state_ = State::proved;
         is_with_rank_0_ = true;
-        return {};
+        return frame(Tag::handshake, introduction_.encode());
     }
     if (header.tag == Tag::ack && state_ == State::proved && payload.size() == 8) {
         neighbours_ = get<std::uint32_t>(&payload[4]);
@@ -208,6 +211,8 @@ std::string Applicant::take(const Header& header, std::span<const std::byte> pay
     return mislead("what listens there is no rank 0: it sent a frame with tag " +
                    std::to_string(static_cast<int>(header.tag)));
 }
+
+std::string goodbye_frame() { return frame(Tag::shutdown); }
 
 std::string ack_frame(std::uint32_t size, std::uint32_t neighbours) {
     std::array<std::byte, 8> bytes;

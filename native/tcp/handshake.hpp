@@ -1,10 +1,10 @@
 // Proving to each other that both know the secret, then agreeing who is who. No socket here: bytes in, bytes out.
 //
 //   rank 0                                          worker
-//     Challenge(nonce0)                  ->
-//                                        <-  Proof(nonce1, HMAC("worker", nonce0, nonce1)) Handshake(rank, size,
-//                                        …)
+//     Challenge(nonce0)                     ->
+//                                           <-  Proof(nonce1, HMAC("worker", nonce0, nonce1))
 //     Proof(HMAC("rank 0", nonce1, nonce0)) ->
+//                                           <-  Handshake(rank, size, …), in one of its connections only
 //     Ack(size, neighbours), once all are there, or Refusal(code, text) at any point
 #pragma once
 
@@ -67,7 +67,8 @@ private:
 // Rank 0's side of one connection.
 class Doorkeeper {
 public:
-    enum class State : std::uint8_t { proving, introducing, accepted, refused };
+    // `withdrawn`: the other side needs this connection no more, since it has found rank 0 at another address.
+    enum class State : std::uint8_t { proving, introducing, accepted, refused, withdrawn };
     // Why an introduction is not acceptable; nothing if it is.
     using Examiner = std::function<std::optional<std::string>(const Introduction&)>;
 
@@ -137,6 +138,11 @@ private:
     std::uint32_t neighbours_ = 1;
 };
 
+// What every rank that was refused for its secret is told.
+constexpr const char* secret_fix = "give every rank the same COBRE_TCP_SECRET (or TcpConfig(secret=…))";
+
+// Shutdown: the sender leaves of its own accord.
+std::string goodbye_frame();
 std::string ack_frame(std::uint32_t size, std::uint32_t neighbours);
 
 }  // namespace cobre::tcp

@@ -1,181 +1,191 @@
-// How a worker finds rank 0.
-#include <poll.h>
+#include "tcp/joining.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <stdexcept>
-#include <system_error>
-
-#include "tcp/meeting.hpp"
-#include "tcp/resolver.hpp"
-#include "tcp/words.hpp"
 
 namespace cobre::tcp {
 
 namespace {
 
-using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-// How long a rank waits beyond its deadline for rank 0 to say who is missing.
-constexpr milliseconds verdict_time{2000};
-constexpr milliseconds first_pause{5};
-constexpr milliseconds longest_pause{100};
-// Of one address that does not answer, before the next one has its turn.
-constexpr milliseconds longest_attempt{3000};
-// Below this, silence means nothing.
-constexpr milliseconds telling_attempt{100};
+// RFC 8305, "Connection Attempt Delay": how long the attempts before have the network to themselves.
+constexpr milliseconds longest_stagger{250};
+// The kernel repeats a lost first packet after 1, 3 and 7 s; a new attempt is faster than that.
+constexpr milliseconds longest_connecting{3000};
+// Between two attempts at one address, doubling: where nobody is (yet), and where somebody has said no.
+constexpr milliseconds first_pause{5}, longest_pause{100};
+constexpr milliseconds first_pause_after_refusal{100}, longest_pause_after_refusal{1000};
+constexpr milliseconds longest_lookup_pause{1000};
 // How long a worker that was refused at one address of a name gives the others, where nobody listens: its own rank
 // 0 may have been started with it, and be about to.
 constexpr milliseconds patience{500};
-// A name may stand for something else in every round; the error stays readable.
-constexpr std::size_t most_troubles = 32;
-
-constexpr const char* secret_fix = "give every rank the same COBRE_TCP_SECRET (or TcpConfig(secret=…))";
-
-// Not ETIMEDOUT: whoever is slow may be there all the same.
-bool means_nobody(int error) noexcept {
-    return error == ECONNREFUSED || error == ENETUNREACH || error == EHOSTUNREACH || error == EADDRNOTAVAIL ||
-           error == EAFNOSUPPORT;
-}
+// How long a worker that has met rank 0 waits beyond its deadline for rank 0 to say who is missing: rank 0 may have
+// begun later, and may have to wait for a processor.
+constexpr milliseconds verdict_time{4000};
 
 }  // namespace
 
-Met Meeting::join() {
-    milliseconds time = first_pause;
-    Met met;
-    do {
-        try {
-            const auto endpoints = look_up(place_.host, place_.port, false, deadline_, caller_);
-            lookup_trouble_.clear();
-            if (join_at_any(endpoints, met)) return met;
-        } catch (const std::runtime_error& error) {  // the name may become known while we wait, as in a cluster
-            lookup_trouble_ = error.what();
-        }
-        pause(std::clamp(duration_cast<milliseconds>(deadline_ - Clock::now()), milliseconds(0), time));
-        time = std::min(2 * time, longest_pause);
-    } while (Clock::now() < deadline_);
-    fail("no rank 0 at " + place_.host + " port " + std::to_string(place_.port) + " within " +
-             seconds_text(timeout_s_) + ": " + troubles(),
-         (has_been_refused_ ? std::string(secret_fix) + ", " : std::string()) +
-             "start rank 0 there, check COBRE_TCP_COORDINATOR and COBRE_TCP_PORT and the firewall between, or "
-             "allow "
-             "more time: COBRE_TCP_CONNECT_TIMEOUT_MS or TcpConfig(connect_timeout=…)");
-}
-
-// One round. Each address has its share of what time is left: none that is silent may cost the others theirs.
-bool Meeting::join_at_any(const std::vector<Endpoint>& endpoints, Met& met) {
-    Round round;
-    for (std::size_t i = 0; i < endpoints.size(); ++i) {
-        const Clock::time_point now = Clock::now();
-        const auto share = std::max(deadline_ - now, Clock::duration(0)) / (endpoints.size() - i);
-        switch (apply(endpoints[i], now + std::min<Clock::duration>(share, longest_attempt), endpoints.size() == 1,
-                      met)) {
-            case Attempt::joined: return true;
-            case Attempt::refused: ++round.refusals; break;
-            case Attempt::misled: ++round.strangers; break;
-            case Attempt::nobody: ++round.vacant; break;
-            case Attempt::failed: ++round.open; break;
-        }
-    }
-    if (is_over(round))
-        fail("rank 0 is at no address of " + place_.host + ": " + troubles(),
-             std::string(secret_fix) + ", and check COBRE_TCP_COORDINATOR and COBRE_TCP_PORT");
-    return false;
-}
-
-// Whether there is nobody left to ask: somebody else is at every address, or a rank 0 that refused us is at one,
-// and at the others nobody has come to listen for a while.
-bool Meeting::is_over(const Round& round) {
-    has_been_refused_ |= round.refusals > 0;
-    if (round.open + round.vacant == 0) return round.refusals + round.strangers > 0;
-    if (round.open > 0 || round.refusals == 0) {
-        refused_since_.reset();
-        return false;
-    }
-    if (!refused_since_) refused_since_ = Clock::now();
-    return Clock::now() - *refused_since_ >= patience;
-}
-
-void Meeting::note_trouble(const std::string& address, std::string reason, bool is_hasty) {
-    const auto known = std::find_if(troubles_.begin(), troubles_.end(),
-                                    [&](const Trouble& trouble) { return trouble.address == address; });
-    if (known != troubles_.end() && !is_hasty) known->reason = std::move(reason);
-    else if (known == troubles_.end() && troubles_.size() < most_troubles)
-        troubles_.push_back({address, std::move(reason)});
-}
-
-std::string Meeting::troubles() const {
-    if (troubles_.empty()) return lookup_trouble_.empty() ? "nothing listens there" : lookup_trouble_;
-    const std::string port = ":" + std::to_string(place_.port);
-    std::string list;
-    for (const Trouble& trouble : troubles_)
-        if (trouble.address == place_.host + port || trouble.address == "[" + place_.host + "]" + port)
-            list = trouble.reason;  // an address, said already
-        else list.append(list.empty() ? "" : "; ").append(trouble.address).append(": ").append(trouble.reason);
-    return lookup_trouble_.empty() ? list : list + "; then " + lookup_trouble_;
-}
-
-// `failed` when another attempt may succeed, `nobody` when nobody listens there, `misled` when another program
-// does, `refused` when a rank 0 says no that may be another group's: if it is the only address, and if our own
-// rank 0 says no, that is the end.
-Meeting::Attempt Meeting::apply(const Endpoint& endpoint, Clock::time_point until, bool is_only, Met& met) {
-    const std::string address = endpoint.text();
-    // The last attempts before the deadline are short, and say less than the ones before.
-    const bool is_hasty = until - Clock::now() < telling_attempt;
-    const auto failed = [&](std::string reason, int error = 0) {
-        note_trouble(address, std::move(reason), error == ETIMEDOUT && is_hasty);
-        return means_nobody(error) ? Attempt::nobody : Attempt::failed;
-    };
-    Descriptor socket;
-    try {
-        socket = begin_connecting(endpoint, keepalive_s_);
-    } catch (const std::system_error& error) {
-        return failed(error.code().message(), error.code().value());
-    }
-    wait_for(socket.get(), POLLOUT, until);
-    pollfd polled{socket.get(), POLLOUT, 0};
-    const int error = ::poll(&polled, 1, 0) > 0 ? connect_error(socket) : ETIMEDOUT;
-    if (error != 0) return failed(std::strerror(error), error);
-    if (is_connected_to_itself(socket)) return failed("nothing listens there", ECONNREFUSED);
-    Introduction introduction;
-    introduction.rank = static_cast<std::uint32_t>(group_.rank);
-    introduction.size = static_cast<std::uint32_t>(group_.size);
-    introduction.host = host_identity();
-    Applicant applicant(secret_, introduction);
-    if (is_only) until = deadline_;  // nobody else to ask meanwhile
+Met Joining::run() {
     for (;;) {
-        wait_for(socket.get(), POLLIN, until);
-        const std::span<std::byte> room = applicant.room();
-        const ssize_t count = ::recv(socket.get(), room.data(), room.size(), MSG_DONTWAIT);
-        if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
-            if (Clock::now() < until) continue;
-            if (!is_only && !applicant.is_with_rank_0())
-                return failed("it accepted the connection but did not answer", ETIMEDOUT);
-            fail("rank 0 at " + address +
-                     (applicant.is_with_rank_0() ? " did not complete the group within "
-                                                 : " accepted the connection but did not answer within ") +
-                     seconds_text(timeout_s_),
-                 "see what keeps rank 0, or whether another program listens there");
+        const Clock::time_point now = Clock::now();
+        if (now >= end()) fail_at_the_deadline();
+        if (!chosen_) {
+            look_up(now);
+            start_due(now);
+            judge(now);
         }
-        if (count <= 0) return failed("rank 0 closed the connection during the introduction");
-        applicant.received(static_cast<std::size_t>(count));
-        send_small(socket, applicant.proceed());
-        if (applicant.is_with_rank_0()) until = deadline_ + verdict_time;
-        if (applicant.state() == Applicant::State::joined) break;
-        const bool is_misled = applicant.state() == Applicant::State::misled;
-        if (!is_misled && applicant.state() != Applicant::State::refused) continue;
-        const Failure& failure = applicant.failure();
-        if (is_only || applicant.is_with_rank_0())
-            fail(is_misled ? address + ": " + failure.text : "rank 0 at " + address + " says no: " + failure.text,
-                 failure.fix);
-        note_trouble(address, is_misled ? failure.text : "it says no: " + failure.text, false);
-        return is_misled ? Attempt::misled : Attempt::refused;
+        sleep();
+        if (caller_.is_interrupted()) throw Interrupted{};
+        for (std::size_t place = 0; place < addresses_.size(); ++place) serve(place);
+        if (!chosen_) continue;
+        Address& address = addresses_[*chosen_];
+        if (address.attempt->state() != State::joined) continue;
+        Met met;
+        met.neighbours = static_cast<int>(address.attempt->neighbours());
+        met.links.push_back(std::make_unique<Link>(address.attempt->release(), 0, address.text));
+        return met;
     }
-    met.neighbours = static_cast<int>(applicant.neighbours());
-    met.links.push_back(std::make_unique<Link>(std::move(socket), 0, address));
-    return Attempt::joined;
+}
+
+Joining::Clock::time_point Joining::end() const noexcept {
+    return config_.deadline + (chosen_ ? verdict_time : milliseconds(0));
+}
+
+// Again and again: the name may become known, or stand for another machine, while a cluster starts.
+void Joining::look_up(Clock::time_point now) {
+    try {
+        if (!lookup_ && now >= next_lookup_) lookup_.emplace(config_.place.host, config_.place.port, false);
+        if (!lookup_ || !lookup_->is_answered()) return;
+        list(lookup_->take());
+        lookup_trouble_.clear();
+    } catch (const std::runtime_error& error) {
+        lookup_trouble_ = error.what();
+    }
+    lookup_.reset();
+    lookup_pause_ = std::clamp(2 * lookup_pause_, first_pause, longest_lookup_pause);
+    next_lookup_ = now + lookup_pause_;
+}
+
+// An address that the name no longer stands for is not tried again; an attempt there may still succeed.
+void Joining::list(const std::vector<Endpoint>& endpoints) {
+    for (Address& address : addresses_)
+        address.is_listed = std::find(endpoints.begin(), endpoints.end(), address.endpoint) != endpoints.end();
+    std::erase_if(addresses_, [](const Address& address) { return !address.is_listed && !address.attempt; });
+    for (const Endpoint& endpoint : endpoints) {
+        const bool is_known = std::any_of(addresses_.begin(), addresses_.end(),
+                                          [&](const Address& address) { return address.endpoint == endpoint; });
+        if (is_known) continue;
+        addresses_.emplace_back();
+        addresses_.back().endpoint = endpoint;
+        addresses_.back().text = endpoint.text();
+    }
+}
+
+// First attempts are staggered, so that usually the first address is the only one. All have begun in half of the
+// time that is left, however many there are.
+void Joining::start_due(Clock::time_point now) {
+    auto waiting = std::count_if(addresses_.begin(), addresses_.end(),
+                                 [](const Address& address) { return !address.has_started; });
+    for (Address& address : addresses_) {
+        if (address.attempt || !address.is_listed) continue;
+        if (now < (address.has_started ? address.next : next_start_)) continue;
+        if (!address.has_started) {
+            const Clock::duration share = (config_.deadline - now) / (2 * waiting--);
+            next_start_ = now + std::min<Clock::duration>(share, longest_stagger);
+        }
+        address.has_started = true;
+        address.since = now;
+        address.attempt.emplace(address.endpoint, config_.keepalive_s, config_.secret, introduction());
+        if (address.attempt->is_over()) conclude(address, now);
+    }
+}
+
+Introduction Joining::introduction() const {
+    Introduction introduction;
+    introduction.rank = static_cast<std::uint32_t>(config_.group.rank);
+    introduction.size = static_cast<std::uint32_t>(config_.group.size);
+    introduction.host = host_identity();
+    return introduction;
+}
+
+void Joining::sleep() {
+    polled_.assign({{lookup_ ? lookup_->fd() : -1, POLLIN, 0}});
+    for (const Address& address : addresses_)
+        polled_.push_back(address.attempt ? address.attempt->wanted() : pollfd{-1, 0, 0});
+    ::poll(polled_.data(), polled_.size(), poll_ms_until(next_event()));
+}
+
+// When to look again though nothing has come.
+Joining::Clock::time_point Joining::next_event() const noexcept {
+    Clock::time_point next = end();
+    if (chosen_) return next;
+    if (!lookup_) next = std::min(next, next_lookup_);
+    for (const Address& address : addresses_) {
+        if (address.attempt && address.attempt->state() == State::connecting)
+            next = std::min(next, address.since + longest_connecting);
+        if (!address.attempt && address.is_listed)
+            next = std::min(next, address.has_started ? address.next : next_start_);
+    }
+    return next;
+}
+
+void Joining::serve(std::size_t place) {
+    Address& address = addresses_[place];
+    if (!address.attempt) return;
+    const Clock::time_point now = Clock::now();
+    Attempt& attempt = *address.attempt;
+    if (polled_[place + 1].revents != 0) attempt.proceed();
+    else if (attempt.state() == State::connecting && now - address.since >= longest_connecting) attempt.expire();
+    if (attempt.state() == State::proved && !chosen_) choose(place);
+    if (attempt.is_over()) conclude(address, now);
+}
+
+// The others go first: rank 0 may be behind several of the addresses, and hears in one connection only who we are.
+void Joining::choose(std::size_t place) {
+    chosen_ = place;
+    lookup_.reset();
+    for (std::size_t i = 0; i < addresses_.size(); ++i) {
+        if (i == place) continue;
+        if (addresses_[i].attempt) addresses_[i].attempt->withdraw();
+        addresses_[i].attempt.reset();
+        addresses_[i].has_started = false;  // should rank 0 be lost again
+    }
+    addresses_[place].attempt->introduce();
+}
+
+void Joining::conclude(Address& address, Clock::time_point now) {
+    address.ended = now;
+    address.outcome = address.attempt->state();
+    address.failure = address.attempt->failure();
+    const bool has_met_rank_0 = address.attempt->has_met_rank_0();
+    address.attempt.reset();
+    chosen_.reset();  // only the chosen one is under way if there is one
+    const bool has_said_no = address.ended_as(State::refused) || address.ended_as(State::foreign);
+    if (has_said_no && has_met_rank_0) fail_for(address);
+    has_been_refused_ |= address.ended_as(State::refused);
+    address.pause = has_said_no
+                        ? std::clamp(2 * address.pause, first_pause_after_refusal, longest_pause_after_refusal)
+                        : std::clamp(2 * address.pause, first_pause, longest_pause);
+    address.next = now + address.pause;
+    next_start_ = now;  // the next address need not wait for this one any more
+}
+
+// Fails when there is nobody left to ask: somebody else is at every address; or a rank 0 that refused us is at one,
+// and at the others nobody listens though they were tried again after a while.
+void Joining::judge(Clock::time_point now) {
+    std::size_t listed = 0, vacant = 0, foreign = 0, refused = 0;
+    for (const Address& address : addresses_) {
+        if (!address.is_listed) continue;
+        ++listed;
+        vacant += address.ended_as(State::vacant) && refused_since_ && address.ended - *refused_since_ >= patience;
+        foreign += address.ended_as(State::foreign);
+        refused += address.ended_as(State::refused);
+    }
+    if (listed > 0 && vacant + foreign + refused == listed) fail_everywhere();
+    if (refused == 0) refused_since_.reset();
+    else if (!refused_since_) refused_since_ = now;
+    else if (now - *refused_since_ >= patience) warn_of_refusal();
 }
 
 }  // namespace cobre::tcp

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <vector>
 
+#include "tcp/socket.hpp"
+
 namespace cobre::tcp {
 
 namespace {
@@ -228,11 +230,7 @@ void Link::leave() noexcept {
         put_header(goodbye.data(), Tag::shutdown, 0);
         static_cast<void>(!::send(socket_.get(), goodbye.data(), goodbye.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
     }
-    end_sending();
-    std::array<std::byte, 4096> unread;
-    for (int i = 0; i < 64 && ::recv(socket_.get(), unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) {
-    }
-    socket_.reset();
+    close_without_reset(socket_);
     is_lost_ = true;
 }
 

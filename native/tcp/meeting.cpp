@@ -34,44 +34,25 @@ constexpr std::size_t most_candidates = 256;
 constexpr rlim_t own_descriptors = 4;
 // How often the kernel may choose a port that turns out to be taken at another address.
 constexpr int most_port_choices = 16;
-// "For ever", in years that the clock can count.
-constexpr double longest_timeout_s = 1e9;
 
 }  // namespace
-
-Meeting::Meeting(comm::Group group, Place place, std::string secret, double timeout_s, int keepalive_s,
-                 Caller& caller)
-    : group_(group),
-      place_(std::move(place)),
-      secret_(std::move(secret)),
-      timeout_s_(timeout_s),
-      keepalive_s_(keepalive_s),
-      deadline_(Clock::now() +
-                duration_cast<Clock::duration>(duration<double>(std::min(timeout_s, longest_timeout_s)))),
-      caller_(caller) {}
-
-void Meeting::fail(std::string what, std::string fix) const {
-    throw comm::Error(
-        comm::ErrorClass::initialization_failed, "tcp", 0, 0,
-        "rank " + std::to_string(group_.rank) + " of " + std::to_string(group_.size) + ": " + std::move(what),
-        std::move(fix));
-}
 
 int Meeting::listen() {
     std::vector<Endpoint> endpoints;
     try {
-        endpoints = look_up(place_.host, place_.port, true, deadline_, caller_);
+        endpoints = look_up(config_.place.host, config_.place.port, true, config_.deadline, caller_);
     } catch (const std::runtime_error& error) {
-        fail("cannot listen at " + place_.host + ": " + error.what(),
-             "choose an address of this machine in COBRE_TCP_BIND_ADDR");
+        config_.fail("cannot listen at " + config_.place.host + ": " + error.what(),
+                     "choose an address of this machine in COBRE_TCP_BIND_ADDR");
     }
     rlimit files = {};
-    const auto needed = static_cast<rlim_t>(group_.size) + own_descriptors + endpoints.size();
+    const auto needed = static_cast<rlim_t>(config_.group.size) + own_descriptors + endpoints.size();
     if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < needed)
-        fail("a group of " + std::to_string(group_.size) + " ranks needs " + std::to_string(needed) +
-                 " open files on rank 0, and " + std::to_string(files.rlim_cur) + " are allowed",
-             "allow more open files where rank 0 starts (ulimit -n), or use fewer ranks");
-    seats_.resize(static_cast<std::size_t>(group_.size));
+        config_.fail("a group of " + std::to_string(config_.group.size) + " ranks needs " +
+                         std::to_string(needed) + " open files on rank 0, and " + std::to_string(files.rlim_cur) +
+                         " are allowed",
+                     "allow more open files where rank 0 starts (ulimit -n), or use fewer ranks");
+    seats_.resize(static_cast<std::size_t>(config_.group.size));
     int choices_left = most_port_choices;
     while (!open_listeners(endpoints, --choices_left > 0)) continue;
     return local_endpoint(listeners_.front()).port();
@@ -80,7 +61,7 @@ int Meeting::listen() {
 // False when the port that the kernel chose for the first address is taken at another, and `may_choose_again`.
 bool Meeting::open_listeners(std::vector<Endpoint> endpoints, bool may_choose_again) {
     listeners_.clear();
-    int port = place_.port;
+    int port = config_.place.port;
     for (Endpoint& endpoint : endpoints) {
         endpoint.set_port(port);
         try {
@@ -91,11 +72,11 @@ bool Meeting::open_listeners(std::vector<Endpoint> endpoints, bool may_choose_ag
             // A name may stand for other machines too, and a kernel may lack a family: one that works is enough.
             const bool is_not_ours = code == EADDRNOTAVAIL || code == EAFNOSUPPORT;
             if (is_not_ours && (!listeners_.empty() || &endpoint != &endpoints.back())) continue;
-            if (code == EADDRINUSE && place_.port == 0 && may_choose_again) return false;
-            fail("cannot listen at " + endpoint.text() + ": " + error.code().message(),
-                 code == EADDRINUSE
-                     ? "choose another COBRE_TCP_PORT on every rank, or end the program that listens there"
-                     : "choose an address of this machine in COBRE_TCP_BIND_ADDR, and a port above 1023");
+            if (code == EADDRINUSE && config_.place.port == 0 && may_choose_again) return false;
+            config_.fail("cannot listen at " + endpoint.text() + ": " + error.code().message(),
+                         code == EADDRINUSE
+                             ? "choose another COBRE_TCP_PORT on every rank, or end the program that listens there"
+                             : "choose an address of this machine in COBRE_TCP_BIND_ADDR, and a port above 1023");
         }
     }
     return true;
@@ -107,23 +88,22 @@ std::vector<std::string> Meeting::listening_at() const {
     return addresses;
 }
 
+bool Meeting::is_complete() const {
+    return std::all_of(seats_.begin() + 1, seats_.end(), [](const Seat& seat) { return bool(seat.socket); });
+}
+
 Met Meeting::gather() {
-    const auto is_complete = [&] {
-        return std::all_of(seats_.begin() + 1, seats_.end(), [](const Seat& seat) { return bool(seat.socket); });
-    };
     std::vector<pollfd> polled;
     while (!is_complete()) {
         polled.clear();
         for (const Descriptor& listener : listeners_) polled.push_back({listener.get(), POLLIN, 0});
-        Clock::time_point until = std::min(deadline_, Clock::now() + milliseconds(longest_sleep_ms));
+        Clock::time_point until = config_.deadline;
         for (const Candidate& candidate : candidates_) {
             polled.push_back({candidate.socket.get(), POLLIN, 0});
             until = std::min(until, candidate.deadline);
         }
         for (const Seat& seat : seats_) polled.push_back({seat.socket.get(), POLLRDHUP, 0});
-        const auto left = duration_cast<milliseconds>(until - Clock::now()).count();
-        const int ready = ::poll(polled.data(), polled.size(), static_cast<int>(std::max<long>(left + 1, 0)));
-        if (ready > 0) {
+        if (::poll(polled.data(), polled.size(), poll_ms_until(until)) > 0) {
             // Back to front, because a candidate that is served leaves the list.
             for (std::size_t i = candidates_.size(); i-- > 0;)
                 if (polled[listeners_.size() + i].revents != 0 && hear(candidates_[i]))
@@ -137,46 +117,51 @@ Met Meeting::gather() {
             send_to_seated(failure_frame({"rank 0 was interrupted by a signal", "start all ranks again"}));
             throw Interrupted{};
         }
-        if (Clock::now() >= deadline_ && !is_complete()) {
-            const Failure failure{
-                "rank 0 waited " + seconds_text(timeout_s_) + " for " + absent() + " in vain" +
-                    (has_lacked_descriptors_ ? ", and had to turn connections away for want of open files" : ""),
-                has_lacked_descriptors_
-                    ? "allow more open files where rank 0 starts (ulimit -n), or close some there"
-                    : "start all ranks with the same coordinator, port, size and secret, or allow more "
-                      "time: COBRE_TCP_CONNECT_TIMEOUT_MS or TcpConfig(connect_timeout=…)"};
-            send_to_seated(failure_frame(failure));
-            fail(failure.text, failure.fix);
-        }
+        if (Clock::now() >= config_.deadline && !is_complete()) fail_incomplete();
     }
     return welcome();
+}
+
+void Meeting::fail_incomplete() {
+    dropped_.tell_rest();
+    const Failure failure{
+        "rank 0 waited " + seconds_text(config_.timeout_s) + " for " + absent() + " in vain" +
+            (has_lacked_descriptors_ ? ", and had to turn connections away for want of open files" : "") +
+            dropped_.turned_away(),
+        has_lacked_descriptors_
+            ? "allow more open files where rank 0 starts (ulimit -n), or close some there"
+            : "start all ranks with the same coordinator, port, size and secret, or allow more "
+              "time: COBRE_TCP_CONNECT_TIMEOUT_MS or TcpConfig(connect_timeout=…)"};
+    send_to_seated(failure_frame(failure));
+    config_.fail(failure.text, failure.fix);
 }
 
 void Meeting::admit_newcomers(const Descriptor& listener) {
     for (int i = 0; i < 64; ++i) {
         Endpoint peer;
-        Descriptor socket = accept_from(listener, peer, keepalive_s_);
+        Descriptor socket = accept_from(listener, peer, config_.keepalive_s);
         if (!socket) {
             if (errno != EMFILE && errno != ENFILE) return;
             has_lacked_descriptors_ = true;
             // Out of descriptors: strangers hold them.
-            if (candidates_.empty()) return pause(milliseconds(10));
+            if (candidates_.empty()) return void(::poll(nullptr, 0, 10));
             make_room("no descriptors were left");
             continue;
         }
         if (candidates_.size() == most_candidates) make_room("too many connections waited");
         candidates_.push_back({std::move(socket), peer.text(), peer.source(),
-                               std::min(deadline_, Clock::now() + handshake_time), Doorkeeper(secret_)});
+                               std::min(config_.deadline, Clock::now() + handshake_time),
+                               Doorkeeper(config_.secret)});
         send_small(candidates_.back().socket, candidates_.back().door.challenge());
     }
 }
 
-void Meeting::make_room(std::string reason) {
+void Meeting::make_room(const std::string& reason) {
     std::vector<Waiting> waiting;
     for (const Candidate& candidate : candidates_)
         waiting.push_back({candidate.source, candidate.door.state() == Doorkeeper::State::introducing});
     Candidate& dismissed = candidates_[whom_to_dismiss(waiting, chance_)];
-    visitors_.add(dismissed.address, std::move(reason));
+    dropped_.turn_away(dismissed.address, reason);
     std::swap(dismissed, candidates_.back());
     candidates_.pop_back();
 }
@@ -187,61 +172,72 @@ bool Meeting::hear(Candidate& candidate) {
     const ssize_t count = ::recv(candidate.socket.get(), room.data(), room.size(), MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (count <= 0) {
-        visitors_.add(candidate.address, std::string("it left without proving anything") +
-                                             (count == 0 ? "" : std::string(": ") + std::strerror(errno)));
+        const bool has_proved = candidate.door.state() == Doorkeeper::State::introducing;
+        dropped_.lose(candidate.address,
+                      std::string(has_proved ? "it left without saying which rank it is"
+                                             : "it left without proving that it knows the secret") +
+                          (count == 0 ? "" : std::string(": ") + std::strerror(errno)));
         return true;
     }
     candidate.door.received(static_cast<std::size_t>(count));
-    const std::string answer = candidate.door.proceed([&](const Introduction& who) -> std::optional<std::string> {
-        const std::string size = std::to_string(group_.size);
-        if (who.size != static_cast<std::uint32_t>(group_.size))
-            return "it belongs to a group of " + std::to_string(who.size) + " ranks, rank 0 to one of " + size;
-        if (who.rank == 0 || who.rank >= who.size)
-            return "it calls itself rank " + std::to_string(who.rank) + " of " + size;
-        if (seats_[who.rank].socket)
-            return "there is a rank " + std::to_string(who.rank) + " already, at " + seats_[who.rank].address;
-        return std::nullopt;
-    });
-    send_small(candidate.socket, answer);
-    if (candidate.door.state() == Doorkeeper::State::refused) {
-        visitors_.add(candidate.address, candidate.door.reason());
-        // Read what is left, or the kernel would answer it with a reset that destroys our refusal on its way.
-        ::shutdown(candidate.socket.get(), SHUT_WR);
-        std::array<std::byte, 4096> unread;
-        static_cast<void>(!::recv(candidate.socket.get(), unread.data(), unread.size(), MSG_DONTWAIT));
-        return true;
+    send_small(candidate.socket,
+               candidate.door.proceed([this](const Introduction& who) { return objection_to(who); }));
+    switch (candidate.door.state()) {
+        case Doorkeeper::State::proving:
+        case Doorkeeper::State::introducing: return false;
+        case Doorkeeper::State::withdrawn: return true;
+        case Doorkeeper::State::refused:
+            dropped_.turn_away(candidate.address, candidate.door.reason());
+            close_without_reset(candidate.socket);
+            return true;
+        case Doorkeeper::State::accepted: break;
     }
-    if (candidate.door.state() != Doorkeeper::State::accepted) return false;
     const Introduction& who = candidate.door.introduction();
     seats_[who.rank] = {std::move(candidate.socket), candidate.address, who.host};
+    caller_.log(Level::info, "rank " + std::to_string(who.rank) + " has joined from " + candidate.address);
     return true;
+}
+
+std::optional<std::string> Meeting::objection_to(const Introduction& who) {
+    const std::string size = std::to_string(config_.group.size);
+    if (who.size != static_cast<std::uint32_t>(config_.group.size))
+        return "it belongs to a group of " + std::to_string(who.size) + " ranks, rank 0 to one of " + size;
+    if (who.rank == 0 || who.rank >= who.size)
+        return "it calls itself rank " + std::to_string(who.rank) + " of " + size;
+    vacate_if_left(who.rank);
+    if (seats_[who.rank].socket)
+        return "there is a rank " + std::to_string(who.rank) + " already, at " + seats_[who.rank].address;
+    return std::nullopt;
 }
 
 void Meeting::dismiss_overdue() {
     const Clock::time_point now = Clock::now();
     std::erase_if(candidates_, [&](const Candidate& candidate) {
         if (now < candidate.deadline) return false;
-        visitors_.add(candidate.address,
-                      "it proved nothing in " + seconds_text(duration<double>(handshake_time).count()));
+        dropped_.turn_away(candidate.address,
+                           "it proved nothing in " + seconds_text(duration<double>(handshake_time).count()));
         return true;
     });
 }
 
 // A rank that dies before the group is complete may be started again.
 void Meeting::look_after_seats() {
-    for (std::size_t rank = 1; rank < seats_.size(); ++rank) {
-        Seat& seat = seats_[rank];
-        pollfd polled{seat.socket.get(), POLLRDHUP, 0};
-        if (!seat.socket || ::poll(&polled, 1, 0) <= 0) continue;
-        visitors_.add(seat.address, "rank " + std::to_string(rank) + " left before the group was complete");
-        seat = {};
-        seat.has_left = true;
-    }
+    for (std::size_t rank = 1; rank < seats_.size(); ++rank) vacate_if_left(rank);
+}
+
+void Meeting::vacate_if_left(std::size_t rank) {
+    Seat& seat = seats_[rank];
+    pollfd polled{seat.socket.get(), POLLRDHUP, 0};
+    if (!seat.socket || ::poll(&polled, 1, 0) <= 0) return;
+    dropped_.lose(seat.address, "rank " + std::to_string(rank) + " left before the group was complete");
+    seat = {};
+    seat.has_left = true;
 }
 
 Met Meeting::welcome() {
     listeners_.clear();
-    for (const Candidate& candidate : candidates_) visitors_.add(candidate.address, "the group is complete");
+    for (const Candidate& candidate : candidates_) dropped_.lose(candidate.address, "the group is complete");
+    dropped_.tell_rest();
     candidates_.clear();
     seats_[0].host = host_identity();
     Met met;
@@ -253,8 +249,8 @@ Met Meeting::welcome() {
             met.neighbours = static_cast<int>(neighbours);
             continue;
         }
-        send_small(seat.socket,
-                   ack_frame(static_cast<std::uint32_t>(group_.size), static_cast<std::uint32_t>(neighbours)));
+        send_small(seat.socket, ack_frame(static_cast<std::uint32_t>(config_.group.size),
+                                          static_cast<std::uint32_t>(neighbours)));
         met.links.push_back(std::make_unique<Link>(std::move(seat.socket), static_cast<int>(rank), seat.address));
     }
     return met;
@@ -273,17 +269,6 @@ std::string Meeting::absent() const {
     const std::string list = names_of(unseen);
     const std::string rest = names_of(gone, " (came and left)");
     return list + (list.empty() || rest.empty() ? "" : ", ") + rest;
-}
-
-void Meeting::wait_for(int fd, short events, Clock::time_point until) {
-    for (;;) {
-        pollfd polled{fd, events, 0};
-        const auto left = duration_cast<milliseconds>(until - Clock::now()).count();
-        const int slice = static_cast<int>(std::clamp<long>(left + 1, 0, longest_sleep_ms));
-        const int ready = ::poll(&polled, 1, slice);
-        if (caller_.is_interrupted()) throw Interrupted{};
-        if (ready > 0 || Clock::now() >= until) return;
-    }
 }
 
 }  // namespace cobre::tcp

@@ -1,16 +1,15 @@
 #include "tcp/resolver.hpp"
 
 #include <netdb.h>
+#include <poll.h>
 #include <pthread.h>
 #include <strings.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <csignal>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -41,10 +40,12 @@ std::vector<Endpoint> ask(const char* host, int port, int flags) {
     return endpoints;
 }
 
+}  // namespace
+
 // Shared by who asks and the thread that waits for the answer, so that either may go first.
-struct Question {
-    std::mutex guard;
-    std::condition_variable answered;
+struct Lookup::Question {
+    mutable std::mutex guard;
+    Bell answered;
     bool is_answered = false;
     std::vector<Endpoint> endpoints;
     std::exception_ptr trouble;
@@ -61,22 +62,23 @@ struct Question {
         endpoints = std::move(found);
         trouble = error;
         is_answered = true;
-        answered.notify_all();
+        answered.ring();
     }
 };
 
-// The thread cannot be stopped; left alone, it ends when the resolver gives up, and touches nothing but the
-// question.
-void ask_in_a_thread(std::shared_ptr<Question> question, std::string host, int port, int flags) {
+namespace {
+
+// The thread cannot be stopped; left alone, it ends when the resolver gives up, and touches nothing but what
+// `answer` shares with it.
+template <class Answer>
+void run_in_a_thread(Answer answer) {
     sigset_t all;
     sigset_t before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for threads that look after them
     std::exception_ptr error;
     try {
-        std::thread([=, question = std::move(question), host = std::move(host)] {
-            question->answer(host, port, flags);
-        }).detach();
+        std::thread(std::move(answer)).detach();
     } catch (...) {
         error = std::current_exception();
     }
@@ -84,29 +86,47 @@ void ask_in_a_thread(std::shared_ptr<Question> question, std::string host, int p
     if (error) std::rethrow_exception(error);
 }
 
+// Without the resolver; nothing if that is needed.
+std::vector<Endpoint> known_of(const std::string& host, int port, int flags) {
+    if (host.empty()) return ask(nullptr, port, AI_PASSIVE);
+    if (::strcasecmp(host.c_str(), "localhost") == 0) return ask(nullptr, port, 0);
+    return ask(host.c_str(), port, flags | AI_NUMERICHOST);
+}
+
 }  // namespace
+
+Lookup::Lookup(const std::string& host, int port, bool to_listen) : question_(std::make_shared<Question>()) {
+    const int flags = to_listen ? AI_PASSIVE : 0;
+    question_->endpoints = known_of(host, port, flags);
+    question_->is_answered = !question_->endpoints.empty();
+    if (question_->is_answered) return;
+    question_->answered.open();
+    run_in_a_thread([=, question = question_] { question->answer(host, port, flags); });
+}
+
+bool Lookup::is_answered() const {
+    const std::lock_guard lock(question_->guard);
+    return question_->is_answered;
+}
+
+int Lookup::fd() const noexcept { return question_->answered.get(); }
+
+std::vector<Endpoint> Lookup::take() {
+    const std::lock_guard lock(question_->guard);
+    if (question_->trouble) std::rethrow_exception(question_->trouble);
+    return std::move(question_->endpoints);
+}
 
 std::vector<Endpoint> look_up(const std::string& host, int port, bool to_listen,
                               std::chrono::steady_clock::time_point until, Caller& caller) {
-    using std::chrono::steady_clock;
-    if (host.empty()) return ask(nullptr, port, AI_PASSIVE);
-    if (::strcasecmp(host.c_str(), "localhost") == 0) return ask(nullptr, port, 0);
-    const int flags = to_listen ? AI_PASSIVE : 0;
-    std::vector<Endpoint> numeric = ask(host.c_str(), port, flags | AI_NUMERICHOST);
-    if (!numeric.empty()) return numeric;
-    const auto question = std::make_shared<Question>();
-    ask_in_a_thread(question, host, port, flags);
-    std::unique_lock lock(question->guard);
-    while (!question->is_answered) {
-        if (steady_clock::now() >= until) throw std::runtime_error("the resolver does not answer");
-        question->answered.wait_until(
-            lock, std::min(until, steady_clock::now() + std::chrono::milliseconds(longest_sleep_ms)));
-        lock.unlock();
+    Lookup lookup(host, port, to_listen);
+    while (!lookup.is_answered()) {
+        if (std::chrono::steady_clock::now() >= until) throw std::runtime_error("the resolver does not answer");
+        pollfd polled{lookup.fd(), POLLIN, 0};
+        ::poll(&polled, 1, poll_ms_until(until));
         if (caller.is_interrupted()) throw Interrupted{};
-        lock.lock();
     }
-    if (question->trouble) std::rethrow_exception(question->trouble);
-    return std::move(question->endpoints);
+    return lookup.take();
 }
 
 }  // namespace cobre::tcp

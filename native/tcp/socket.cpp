@@ -143,6 +143,14 @@ void send_small(const Descriptor& socket, const std::string& bytes) noexcept {
         static_cast<void>(!::send(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
+void close_without_reset(Descriptor& socket) noexcept {
+    ::shutdown(socket.get(), SHUT_WR);
+    std::array<std::byte, 4096> unread;
+    for (int i = 0; i < 64 && ::recv(socket.get(), unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) {
+    }
+    socket.reset();
+}
+
 int connect_error(const Descriptor& socket) noexcept {
     int error = 0;
     socklen_t length = sizeof error;

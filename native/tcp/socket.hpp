@@ -38,6 +38,10 @@ Descriptor accept_from(const Descriptor& listener, Endpoint& peer, int keepalive
 // For a fresh connection, which takes a few hundred bytes at once; one that does not is gone or hostile.
 void send_small(const Descriptor& socket, const std::string& bytes) noexcept;
 
+// Ends the stream, takes what is unread so that the kernel does not answer it with a reset, which would destroy
+// what we sent last, and closes.
+void close_without_reset(Descriptor& socket) noexcept;
+
 // 0, or why `begin_connecting` did not succeed.
 int connect_error(const Descriptor& socket) noexcept;
 // Whether the kernel connected this socket with itself, which happens with a port that nobody listens at.

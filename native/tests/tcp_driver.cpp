@@ -19,6 +19,9 @@
 #include "tcp/crowd.hpp"
 #include "tcp/digest.hpp"
 #include "tcp/handshake.hpp"
+#include "tcp/joining.hpp"
+#include "tcp/meeting.hpp"
+#include "tcp_joining_checks.hpp"
 
 namespace {
 
@@ -111,10 +114,12 @@ Introduced introduce(const std::string& hub_secret, const std::string& worker_se
         }
         return answer;
     };
-    const std::string said = tell(applicant, door.challenge());
-    tell(applicant, tell(door, said, [](const Introduction&) { return std::nullopt; }));
+    const auto accept_all = [](const Introduction&) { return std::nullopt; };
+    std::string said = tell(applicant, door.challenge());
+    const std::string handshake = tell(applicant, tell(door, said, accept_all));
+    tell(door, handshake, accept_all);
     if (door.state() == Doorkeeper::State::accepted) tell(applicant, ack_frame(2, 1));
-    return {applicant.state(), door.state(), said};
+    return {applicant.state(), door.state(), said.append(handshake)};
 }
 
 // Which places are ever dismissed.
@@ -167,7 +172,7 @@ void check_calls(Report& report) {
 // Runs `body` on every rank of a fresh group, one thread each.
 void run_group(int size, Limits limits, double timeout_s, const Body& body) {
     Patient caller;
-    Meeting hub({0, size}, {"127.0.0.1", 0}, "secret", 10.0, limits.keepalive_s, caller);
+    Meeting hub({{0, size}, {"127.0.0.1", 0}, "secret", 30.0, limits.keepalive_s}, caller);
     const int port = size > 1 ? hub.listen() : 0;
     std::vector<std::thread> ranks;
     for (int rank = 0; rank < size; ++rank)
@@ -176,8 +181,8 @@ void run_group(int size, Limits limits, double timeout_s, const Body& body) {
             Communicator comm({rank, size}, timeout_s, limits);
             if (size > 1 && rank == 0) comm.start(hub.gather());
             if (rank > 0) {
-                Meeting meeting({rank, size}, {"127.0.0.1", port}, "secret", 10.0, limits.keepalive_s, mine);
-                comm.start(meeting.join());
+                const MeetingConfig config({rank, size}, {"127.0.0.1", port}, "secret", 30.0, limits.keepalive_s);
+                comm.start(Joining(config, mine).run());
             }
             body(comm, mine);
             comm.close();
@@ -244,7 +249,7 @@ bool fails(const std::function<void()>& call, const std::string& words) {
 
 void check_failures(Report& report, int size) {
     std::atomic<int> right = 0;
-    run_group(size, {}, 5.0, [&](Communicator& comm, Caller& caller) {
+    run_group(size, {}, 30.0, [&](Communicator& comm, Caller& caller) {
         std::vector<double> one(1), out(1);
         if (comm.group().rank == 1) right += fails([&] { comm.barrier(caller); }, "the ranks disagree");
         else
@@ -255,7 +260,7 @@ void check_failures(Report& report, int size) {
     report.expect(right == 2 * size, "a disagreement is reported on every rank, and again");
 
     right = 0;
-    run_group(size, {}, 5.0, [&](Communicator& comm, Caller& caller) {
+    run_group(size, {}, 30.0, [&](Communicator& comm, Caller& caller) {
         comm.barrier(caller);
         if (comm.group().rank == size - 1) return;
         right += fails([&] { comm.barrier(caller); }, "rank " + std::to_string(size - 1));
@@ -270,7 +275,8 @@ void check_failures(Report& report, int size) {
     report.expect(right == size - 1, "a rank that does not come is named after the timeout");
 
     right = 0;
-    run_group(size, {}, 5.0, [&](Communicator& comm, Caller& caller) {
+    std::atomic<bool> has_ended = false;
+    run_group(size, {}, 30.0, [&](Communicator& comm, Caller& caller) {
         if (comm.group().rank == 0) {
             std::thread closer([&] {
                 std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -281,9 +287,10 @@ void check_failures(Report& report, int size) {
             } catch (const Error& error) {
                 right += error.error_class() == ErrorClass::invalid_communicator;
             }
+            has_ended = true;
             closer.join();
         } else {
-            std::this_thread::sleep_for(std::chrono::milliseconds(200));
+            while (!has_ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
             try {
                 comm.barrier(caller);
                 comm.barrier(caller);
@@ -297,7 +304,7 @@ void check_failures(Report& report, int size) {
 
 void check_fork(Report& report) {
     std::atomic<int> right = 0;
-    run_group(2, {}, 5.0, [&](Communicator& comm, Caller& caller) {
+    run_group(2, {}, 30.0, [&](Communicator& comm, Caller& caller) {
         comm.barrier(caller);
         if (comm.group().rank == 0) {
             const pid_t child = fork();
@@ -327,6 +334,7 @@ int main() {
     check_handshake(report);
     check_crowd(report);
     check_calls(report);
+    cobre::tests::check_joining(report);
     for (const int size : {1, 2, 3, 5}) {
         check_collectives(report, size, {}, 1);
         check_collectives(report, size, {}, 60'000);

@@ -78,15 +78,25 @@ bool has_understood(const Applicant& applicant, const Verdict& verdict, const Ta
            applicant.neighbours() == (verdict.state == Applicant::State::joined ? 7u : 1u) && talk.unread == work;
 }
 
+// A worker that has found rank 0 elsewhere says so before or behind its proof.
+Complaint feed_withdrawal(Random& random, Doorkeeper& door, const std::string& proof) {
+    const std::string words = (below(random, 2) == 0 ? proof : std::string()) + goodbye_frame();
+    const Talk talk = tell(random, door, words, refuse_all_but_rank_1);
+    return door.state() == Doorkeeper::State::withdrawn && talk.unread.empty() ? nullptr
+                                                                               : "rank 0 missed a withdrawal";
+}
+
 }  // namespace
 
 Complaint feed_doorkeeper(Random& random) {
     Doorkeeper door(secret());
     const auto rank = static_cast<std::uint32_t>(below(random, 3));
-    Applicant applicant(secret(), {rank, 2});
+    const Introduction introduction{rank, 2};
+    Applicant applicant(secret(), introduction);
     // The genuine answer to this very challenge, then damaged: the deepest a stranger could get.
-    std::string answer = tell(random, applicant, door.challenge()).answer + work;
-    const std::string proof = answer.substr(0, header_bytes + sizeof(Nonce) + sizeof(Digest));
+    const std::string proof = tell(random, applicant, door.challenge()).answer;
+    std::string answer = proof + frame(Tag::handshake, introduction.encode()) + work;
+    if (below(random, 8) == 0) return feed_withdrawal(random, door, proof);
     const bool is_honest = below(random, 3) == 0;
     if (!is_honest && below(random, 3) == 0) answer = garbage(random);
     if (!is_honest) damage(random, answer);
@@ -123,6 +133,9 @@ Complaint feed_applicant(Random& random) {
     if (!is_honest) damage(random, words);
     const Talk talk = tell(random, applicant, words);
     if (talk.is_stuck) return "a worker listens and takes nothing";
+    const bool has_said_who = talk.answer.ends_with(frame(Tag::handshake, Introduction{1, 2}.encode()));
+    if (has_said_who != applicant.is_with_rank_0())
+        return "a worker said who it is to somebody who proved nothing, or kept it from rank 0";
     const bool has_joined = applicant.is_with_rank_0() || applicant.state() == Applicant::State::joined;
     if (has_joined && !words.starts_with(proof)) return "a worker joined somebody who proved nothing";
     return !is_honest || has_understood(applicant, due, talk) ? nullptr : "a worker misread its rank 0";

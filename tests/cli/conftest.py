@@ -60,7 +60,7 @@ def program(tmp_path):
 class Terminal:
     """``cobre ARGUMENTS`` with a terminal of its own, as its controlling one."""
 
-    def __init__(self, arguments, environ, columns=80, errors=None):
+    def __init__(self, arguments, environ, columns=80, errors=None, cwd=None):
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.process = subprocess.Popen(
@@ -69,6 +69,7 @@ class Terminal:
             stdout=slave,
             stderr=slave if errors is None else errors,
             env=environ,
+            cwd=cwd,
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
@@ -119,8 +120,8 @@ class Terminal:
 def terminal(environ):
     opened = []
 
-    def start(*arguments, columns=80, errors=None, **variables):
-        opened.append(Terminal(arguments, {**environ, **variables}, columns, errors))
+    def start(*arguments, columns=80, errors=None, cwd=None, **variables):
+        opened.append(Terminal(arguments, {**environ, **variables}, columns, errors, cwd))
         return opened[-1]
 
     yield start

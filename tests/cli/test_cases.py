@@ -28,7 +28,7 @@ def good(tmp_path):
 def bad(tmp_path):
     case = full_case(tmp_path / "bad")
     case.documents["system/thermals.json"]["thermals"][1]["bus_id"] = 77
-    case.documents["config.json"]["simulation"] = {"enabled": True}
+    case.documents["config.json"]["training"]["cut_formulation"] = "multi"
     return case.write()
 
 
@@ -73,9 +73,8 @@ def test_validate_lists_problems_as_plain_lines_on_a_pipe(cobre, bad):
     assert done.stdout.splitlines() == [
         "error: system/thermals.json: thermal 1 (COAL): bus_id = 77, but there is no bus 77",
         "  fix: use one of 0, 1, 2",
-        "warning: config.json: simulation.enabled = true: simulating the policy is not available yet; "
-        "training is not affected",
-        "  fix: nothing; the setting will be used once it is",
+        "warning: config.json: cut_formulation = 'multi' is not used: one averaged cut per trial point is added",
+        "  fix: use single; the optimum is the same",
         f"{bad} is not valid: 1 error, 1 warning",
     ]
     assert done.stderr == ""
@@ -112,7 +111,7 @@ def test_validate_answers_in_json(cobre, good, bad):
         "field": "bus_id",
         "value": 77,
     }
-    assert document["warnings"][0]["field"] == "simulation.enabled"
+    assert document["warnings"][0]["field"] == "training.cut_formulation"
 
 
 def test_a_folder_that_is_not_there_is_exit_status_2(cobre, tmp_path):

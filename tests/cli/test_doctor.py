@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+import mpi_ranks
 from cobre.comm import doctor
 from cobre.comm.backend import Finding
-from shm_ranks import AT_SYSTEM_CALL, Ranks, wait_for
+from shm_ranks import Ranks, wait_for
+from system_calls import AT_SYSTEM_CALL
 
 MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
 SEGMENT = Path("/dev/shm/cobre_comm_doctor_test")
@@ -240,3 +242,72 @@ def test_a_launcher_on_path_is_said_to_match_or_not(library, other, tmp_path):
         ).stdout
     assert f"mpiexec on PATH matches: {tmp_path / library / 'mpiexec'}" in said[library]
     assert f"mpiexec on PATH does not match: {tmp_path / other / 'mpiexec'}" in said[other]
+
+
+def broken_plugin(folder, code):
+    """A package whose backend is called ``ring``."""
+    metadata = folder / "ring_backend-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: ring-backend\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[cobre.comm.backends]\nring = ring_backend:BACKEND\n")
+    (folder / "ring_backend.py").write_text(code)
+
+
+RECORD = """
+from cobre.comm.backend import Backend, Detection
+def no():
+    raise OSError("the ring\\nis broken")
+fields = dict(name="ring", detect=lambda environ: Detection(fits=False), configure=lambda environ: None,
+              open=lambda config: None, rank_commands=lambda argv, size: [])
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "cause"),
+    [
+        ("import no_such_package\n", "No module named 'no_such_package'"),
+        ("raise SystemExit(3)\n", "SystemExit: 3"),
+        ("BACKEND = 'no record'\n", "is a str, not a cobre.comm.backend.Backend"),
+        (
+            RECORD + "BACKEND = Backend(**fields | dict(detect=lambda environ: no()))",
+            "OSError: the ring is broken",
+        ),
+        (RECORD + "BACKEND = Backend(**fields | dict(detect=lambda environ: None))", "not a Detection"),
+        (RECORD + "BACKEND = Backend(**fields, unavailable=no)", "OSError: the ring is broken"),
+        (RECORD + "BACKEND = Backend(**fields, diagnose=no, leftovers=no)", "OSError: the ring is broken"),
+    ],
+    ids=["import", "exit", "no record", "detect", "no detection", "unavailable", "diagnose"],
+)
+def test_a_broken_plugin_is_one_problem_in_one_line_with_its_cause(cobre, tmp_path, code, cause):
+    broken_plugin(tmp_path / "site", code)
+    done = cobre("doctor", PYTHONPATH=str(tmp_path / "site"), check=1)
+    assert done.stderr == ""
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("problem") and "ring" in line]
+    assert cause in line
+    assert "Traceback" not in done.stdout
+    assert "fix: repair or uninstall the package that provides" in done.stdout
+    document = json.loads(cobre("doctor", "--json", "--clean", PYTHONPATH=str(tmp_path / "site")).stdout)
+    assert [each["level"] for each in document["findings"] if "ring" in each["text"]] == ["problem"]
+
+
+def test_a_broken_plugin_costs_other_commands_one_line_at_most(cobre, tmp_path):
+    broken_plugin(tmp_path / "site", "import no_such_package\n")
+    done = cobre("run", "no/such/case", PYTHONPATH=str(tmp_path / "site"), check=2)
+    assert [line for line in done.stderr.splitlines() if "ring" in line] == [
+        "the backend 'ring' (ring_backend:BACKEND) cannot be loaded: "
+        "ModuleNotFoundError: No module named 'no_such_package'"
+    ]
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("library", "other"), [("openmpi", "mpich"), ("mpich", "openmpi")])
+def test_ranks_that_another_mpi_s_launcher_started_are_a_problem(library, other):
+    python, mpiexec = mpi_ranks.python_of(library), Path(mpi_ranks.python_of(other)).parent / "mpiexec"
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "COLUMNS": "1000"}
+    oversubscribe = ["--oversubscribe"] if other == "openmpi" else []
+    done = mpi_ranks.run(mpiexec, *oversubscribe, "-n", 2, python, "-m", "cobre", "doctor", **allowed)
+    assert done.returncode == 1, done.stdout
+    vendor = {"openmpi": "Open MPI", "mpich": "MPICH"}[library]
+    assert re.search(
+        rf"problem.*a launcher started 2 ranks .* but not that of {vendor}: every rank", done.stdout
+    )

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from cobre.io.example import write_example
 from launches import MEET, SOCKETS
 
 
@@ -347,3 +348,51 @@ def test_too_few_open_files_are_not_blamed_on_the_program(environ):
     )
     assert done.returncode == 4
     assert "cannot start 'echo': Too many open files\n  fix: start fewer ranks" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["launch", "-n", 1025, "touch", "{mark}"], ["run", "{case}", "-n", 1025]]
+)
+def test_more_ranks_than_a_group_can_have_are_refused_before_anything_starts(cobre, tmp_path, command):
+    write_example(tmp_path / "case")
+    names = {"mark": tmp_path / "mark", "case": tmp_path / "case"}
+    done = cobre(*(str(word).format(**names) for word in command), check=4)
+    assert "cobre: 1025 ranks are more than a group of the shm backend can have: 1024\n" in done.stderr
+    assert "fix: start 1024 ranks or fewer" in done.stderr
+    assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize("backend", ["shm", "tcp"])
+def test_a_backend_for_several_processes_without_a_number_advises_one(cobre, tmp_path, backend):
+    write_example(tmp_path / "case")
+    done = cobre("run", tmp_path / "case", "--backend", backend, check=4)
+    assert f"fix: add -n N to start N processes of this machine over {backend}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["no-such-command"],
+        ["doctor"],
+        ["doctor", "--help"],
+        ["launch", "--help"],
+        ["launch", "-n", 2, "--no-such-option", "x"],
+        ["launch", "-n", 1025, "x"],
+        ["launch", "-n", 2, "false"],
+        ["run", "--help"],
+        ["run", "no/such/case"],
+        ["run", "no/such/case", "--backend", "shm"],
+        ["bench", "--help"],
+        ["bench", "-n", 2, "--backend", "shm", "--sizes", "8,64K", "--seconds", 0.01],
+    ],
+    ids=lambda arguments: " ".join(map(str, arguments)),
+)
+def test_no_word_is_broken_on_a_narrow_terminal(terminal, arguments):
+    columns = 60
+    shell = terminal(*arguments, columns=columns)
+    shell.wait()
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shell.text)
+    long = [line for line in text.split("\n") if len(line.rpartition("\r")[2]) > columns]
+    # A rank's own line is as long as the rank printed it.
+    assert [line for line in long if not line.startswith("[")] == []

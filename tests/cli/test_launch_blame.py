@@ -28,15 +28,15 @@ sys.exit(status)
 
 # What `cobre run` does, except that training fails on rank 1 alone.
 FAILS_ON_RANK_1 = """
-from cobre import study
+from cobre.study import training
 from cobre.cli import main
 from cobre.errors import SolverError
-train = study.train_on
+train = training.train_on
 def fail(comm, case, **options):
     if comm.rank == 1:
         raise SolverError(3, 1, "infeasible")
     return train(comm, case, **options)
-study.train_on = fail
+training.train_on = fail
 sys.exit(main(["run", *sys.argv[1:]]))
 """
 

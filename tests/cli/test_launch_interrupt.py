@@ -60,7 +60,6 @@ def interrupted(environ, tmp_path):
         ("run", "numpy"),
         ("run", "pyarrow"),
         ("run", "pyarrow.lib"),
-        ("run", "highspy"),
         ("run", "cobre._native"),
     ],
 )

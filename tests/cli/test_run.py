@@ -25,17 +25,18 @@ DEADLINE_S = 60
 
 
 def case_in(tmp_path):
-    """The example study, cut down to a few iterations."""
+    """The example study, cut down to a few iterations and without its simulation."""
     folder = tmp_path / "case"
     write_example(folder)
     settings(folder, iterations=3)
     return folder
 
 
-def settings(folder, iterations):
+def settings(folder, iterations, scenarios=None):
     path = folder / "config.json"
     config = json.loads(path.read_text())
     config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": iterations}]
+    config["simulation"] = {"enabled": scenarios is not None, "num_scenarios": scenarios or 1}
     path.write_text(json.dumps(config))
 
 
@@ -278,24 +279,21 @@ def test_a_signal_keeps_the_policy_of_the_finished_iterations(tmp_path, number, 
 
 
 @pytest.mark.waits
-@pytest.mark.parametrize("command", ["summary", "report"])
-def test_a_killed_run_never_shows_the_numbers_of_the_run_before(tmp_path, command):
+def test_a_killed_run_never_shows_the_numbers_of_the_run_before(tmp_path):
     case = case_in(tmp_path)
     assert cobre("run", case).returncode == 0
-    assert cobre(command, case).returncode == 0
     settings(case, iterations=100_000)
     with subprocess.Popen(
         [sys.executable, "-m", "cobre", "run", str(case)], stdout=subprocess.PIPE
     ) as process:
         process.stdout.readline()
-        still = cobre(command, case)
         process.kill()
         process.wait(DEADLINE_S)
-    after = cobre(command, case)
-    assert (still.returncode, still.stdout) == (after.returncode, after.stdout) == (2, "")
-    assert "is still at work" in still.stderr
-    assert "was killed before it ended and left no results" in after.stderr
-    assert "fix: run the case case again" in after.stderr
+    for command in ("summary", "report"):
+        ended = cobre(command, case)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert "was killed before it ended and left no results" in ended.stderr
+        assert "fix: run the case case again" in ended.stderr
     assert not (case / "output" / "_SUCCESS").exists()
 
 
@@ -375,7 +373,7 @@ def test_a_terminal_shows_one_line_that_changes_in_place(tmp_path):
     assert status == 0, text
     assert "\x1b[2K" in text, "no line was rewritten"
     assert re.search(r"iteration \d+/8", text)
-    assert re.search(r", about [\d.]+ s to go", text)
+    assert re.search(r", up to about \d+ s to go", text)
 
 
 def test_launched_ranks_write_plain_lines_even_where_the_launcher_gives_them_a_terminal(tmp_path):

@@ -137,15 +137,40 @@ def words_of(text):
 
 @pytest.mark.parametrize("columns", [60, 80])
 def test_screens_fit_and_break_between_words(cobre, trained, columns):
-    ran = cobre("run", trained, "--output", "out", cwd=trained, check=0, COLUMNS=str(columns))
+    ran = cobre(
+        "run", trained, "--output", "out", "--skip-simulation", cwd=trained, check=0, COLUMNS=str(columns)
+    )
     assert all(len(line) <= columns for line in ran.stdout.splitlines())
-    assert "multi" in ran.stderr
-    for command, status in (("summary", 0), ("validate", 0)):
-        target = "out" if command == "summary" else "."
-        wide = cobre(command, target, cwd=trained, check=status)
-        narrow = cobre(command, target, cwd=trained, check=status, COLUMNS=str(columns))
-        assert words_of(narrow.stdout) == words_of(wide.stdout)
-        assert all(len(line) <= columns for line in narrow.stdout.splitlines())
+    wide = cobre("summary", "out", cwd=trained, check=0, COLUMNS="200").stdout
+    narrow = cobre("summary", "out", cwd=trained, check=0, COLUMNS=str(columns)).stdout
+    assert words_of(narrow) == words_of(wide)
+    assert all(len(line) <= columns for line in narrow.splitlines())
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_the_page_of_a_simulation_fits(cobre, trained, columns):
+    ran = cobre(
+        "run", trained, "--output", "out", "--scenarios", 5, cwd=trained, check=0, COLUMNS=str(columns)
+    )
+    shown = cobre("summary", "out", cwd=trained, check=0, COLUMNS=str(columns)).stdout
+    for text in (ran.stdout, shown):
+        assert "marginal cost by bus" in text
+        assert all(len(line) <= columns for line in text.splitlines())
+
+
+@pytest.mark.parametrize("arguments", [("validate", "."), ("run", "nowhere " * 20)])
+def test_messages_break_between_words_on_a_terminal_and_stay_whole_in_a_pipe(
+    cobre, terminal, trained, arguments
+):
+    status = 0 if arguments[0] == "validate" else 2
+    whole = cobre(*arguments, cwd=trained, check=status, COLUMNS="60")
+    shown = terminal(*arguments, columns=60, cwd=trained)
+    assert shown.wait() == status
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.text)
+    said = whole.stdout + whole.stderr
+    assert max(map(len, said.splitlines())) > 60
+    assert all(len(line) <= 60 for line in plain.splitlines())
+    assert {word.strip(":") for word in words_of(plain)} == {word.strip(":") for word in words_of(said)}
 
 
 @pytest.mark.parametrize("columns", [60, 80])

@@ -1,5 +1,8 @@
 """Every collective, as a rank of any backend writes it: with ``comm``, ``size``, ``victim`` and a ``region``."""
 
+import os
+from collections.abc import Iterable
+
 CALLS = {
     "barrier": "comm.barrier()",
     "allgatherv": "comm.allgatherv(np.ones(3), np.empty(3 * size), [3] * size, range(0, 3 * size, 3))",
@@ -13,3 +16,13 @@ CALLS = {
     "fence": "region.fence()",
     "split_local": "comm.split_local()",
 }
+
+
+def meetings(calls: Iterable[str], fates: Iterable[str]) -> list[tuple[str, str]]:
+    """Which call meets which fate: with COBRE_TEST_SOAK every pair, else two fates for each call, all in turn."""
+    fates, per_call = list(fates), len(list(fates)) if "COBRE_TEST_SOAK" in os.environ else 2
+    return [
+        (call, fates[(2 * place + turn) % len(fates)])
+        for place, call in enumerate(calls)
+        for turn in range(per_call)
+    ]

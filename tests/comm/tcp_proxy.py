@@ -11,24 +11,36 @@ import time
 
 
 class Proxy:
-    """Listens on ``port`` and passes every connection on to ``target``; used as a context.
+    """Listens at ``at``, on a port of its own if that is 0, and passes every connection on to port ``target`` of
+    ``host``; used as a context.
 
     ``largest`` is the most bytes passed on at once, ``pause_s`` what is waited for now and then between two.
     ``breaks`` is how the first connection ends, and after how many bytes in both directions together.
     """
 
-    def __init__(self, target, *, largest=65536, pause_s=0.0, stalls=0.05, breaks=None, seed=0):
-        self._target, self._largest, self._pause_s, self._stalls = target, largest, pause_s, stalls
+    def __init__(
+        self,
+        target,
+        *,
+        host="127.0.0.1",
+        at=("127.0.0.1", 0),
+        largest=65536,
+        pause_s=0.0,
+        stalls=0.05,
+        breaks=None,
+        seed=0,
+    ):
+        self._target = (host, target)
+        self._largest, self._pause_s, self._stalls = largest, pause_s, stalls
         self._breaks, self._passed, self.has_broken = breaks, 0, False
         self._counting = threading.Lock()
         self._random = random.Random(seed)
-        self._listener = socket.socket()
-        self._listener.bind(("127.0.0.1", 0))
-        self._listener.listen()
+        self._listener = socket.create_server(at)
         self.port = self._listener.getsockname()[1]
         self._flows = threading.Event()
         self._flows.set()
         self._pairs, self._threads, self._is_closed = [], [], False
+        self.addresses = []  # of its connections to rank 0, as rank 0 sees them
         self._start(self._accept)
 
     def _start(self, work, *arguments):
@@ -47,6 +59,7 @@ class Proxy:
                 client.close()
                 continue
             self._pairs.append((client, upstream))
+            self.addresses.append("{}:{}".format(*upstream.getsockname()))
             for connection in (client, upstream):
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._start(self._pass_on, client, upstream)
@@ -54,10 +67,10 @@ class Proxy:
 
     def _reach(self):
         """Rank 0, which may start later than the rank behind the proxy."""
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while time.monotonic() < end and not self._is_closed:
             with contextlib.suppress(OSError):
-                upstream = socket.create_connection(("127.0.0.1", self._target))
+                upstream = socket.create_connection(self._target)
                 if upstream.getsockname() != upstream.getpeername():  # TCP may connect a free port to itself
                     return upstream
                 upstream.close()
@@ -94,19 +107,22 @@ class Proxy:
         """Pass nothing on from now on, and close nothing."""
         self._flows.clear()
 
+    def thaw(self):
+        self._flows.set()
+
     def reset(self):
-        """Break both connections with a reset."""
-        for pair in self._pairs:
-            for connection in pair:
+        """Break both connections with a reset; rank 0 knows it before the worker can come again."""
+        for client, upstream in self._pairs:
+            for connection in (upstream, client):
                 with contextlib.suppress(OSError):
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     connection.shutdown(socket.SHUT_RD)  # wakes the thread that reads
                     connection.close()
 
     def half_close(self):
-        """Say on both sides that nothing more will come, and go on reading."""
-        for pair in self._pairs:
-            for connection in pair:
+        """Say on both sides, to rank 0 first, that nothing more will come, and go on reading."""
+        for client, upstream in self._pairs:
+            for connection in (upstream, client):
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_WR)
 
@@ -125,4 +141,4 @@ class Proxy:
                     connection.shutdown(socket.SHUT_RDWR)
                 connection.close()
         for thread in self._threads:
-            thread.join(15)
+            thread.join(60)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import threading
 import time
 from pathlib import Path
 
 import warm
 from cobre.comm import TcpCommunicator, TcpConfig
+from cobre.comm.backends import tcp
 
+LONG_S = 60.0
+"""Nobody waits that long unless something is wrong, however busy the machine is."""
 TOOLS = """\
-import os, signal, sys, time
+import logging, os, signal, sys, threading, time
 import numpy as np
 from cobre.comm import *
+
+_log = logging.getLogger("cobre.comm")
+_log.setLevel("INFO")
+_log.addHandler(logging.FileHandler(f"{sys.argv[0]}.log.{os.environ['COBRE_TCP_RANK']}", mode="w"))
+_shown = logging.StreamHandler()
+_shown.setLevel("WARNING")
+_log.addHandler(_shown)
 
 def failure_of(call, *arguments):
     started = time.monotonic()
@@ -31,10 +40,24 @@ def failure_of(call, *arguments):
 def say(word):
     print(word, flush=True)
 
-def wait_for_word(seconds=30):
-    end = time.monotonic() + seconds
-    while not os.path.exists(sys.argv[0] + ".word") and time.monotonic() < end:
+def wait_for_word():
+    words = [sys.argv[0] + ".word", f"{sys.argv[0]}.word.{os.environ['COBRE_TCP_RANK']}"]
+    end = time.monotonic() + 100
+    while not any(map(os.path.exists, words)):
+        assert time.monotonic() < end, "nobody gave the word"
         time.sleep(0.01)
+
+def wait_until_in_call(thread):
+    # A thread that only wants the interpreter's lock gets it while this one sleeps, and then is not asleep itself.
+    looks, end = 0, time.monotonic() + 100
+    while looks < 3:
+        assert time.monotonic() < end, "the thread made no call"
+        with open(f"/proc/self/task/{thread.native_id}/stat") as stat:
+            looks = looks + 1 if stat.read().rpartition(")")[2].split()[0] == "S" else 0
+        time.sleep(0.05)
+
+def hang():
+    time.sleep(100)
 
 comm = None
 def start():
@@ -69,13 +92,10 @@ _given: set[int] = set()
 
 def free_port() -> int:
     """One that is free, and was given to no other group: those of several tests start at the same time."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        if port not in _given:
-            _given.add(port)
-            return port
+    while (port := tcp.free_port()) in _given:
+        continue
+    _given.add(port)
+    return port
 
 
 class Ranks:
@@ -92,7 +112,7 @@ class Ranks:
         preamble=PREAMBLE,
         port=None,
         ports=None,
-        timeout_s=2.0,
+        timeout_s=LONG_S,
         directory=None,
         environ=None,
         inside=None,
@@ -108,7 +128,7 @@ class Ranks:
             "COBRE_TCP_COORDINATOR": "127.0.0.1",
             "COBRE_TCP_SIZE": str(size),
             "COBRE_TCP_TIMEOUT_SECS": str(timeout_s),
-            "COBRE_TCP_CONNECT_TIMEOUT_MS": "10000",
+            "COBRE_TCP_CONNECT_TIMEOUT_MS": str(round(1000 * LONG_S)),
             **(environ or {}),
         }
         self._ports, self._inside = ports or {}, inside or {}
@@ -127,28 +147,59 @@ class Ranks:
     def said(self, rank):
         return (self._directory / f"out.{rank}").read_text()
 
-    def wait_for(self, rank, word, seconds=15.0):
-        end = time.monotonic() + seconds
-        while word not in self.said(rank):
-            assert time.monotonic() < end, f"rank {rank} never said {word!r}: {self.said(rank)}"
+    def logged(self, rank):
+        path = Path(f"{self._script}.log.{rank}")
+        return path.read_text() if path.exists() else ""
+
+    def wait_for(self, rank, word):
+        self._wait_until(lambda: word in self.said(rank), rank, f"said {word!r}")
+
+    def wait_until_logged(self, rank, words):
+        self._wait_until(lambda: words in self.logged(rank), rank, f"logged {words!r}")
+
+    def wait_until_listening(self):
+        self.wait_until_logged(0, "rank 0 listens at")
+
+    def wait_until_joined(self, *ranks, address=""):
+        """Until rank 0 has taken them in, from this address."""
+        for rank in ranks:
+            self.wait_until_logged(0, f"rank {rank} has joined from {address}")
+
+    def wait_until_asleep(self, *ranks):
+        """Until they wait in a call: those who want to compute and do not get a processor are not asleep."""
+        for rank in ranks:
+            self._wait_until(lambda rank=rank: self._state_of(rank) == "S", rank, "waited for anybody")
+
+    def _wait_until(self, is_so, rank, what):
+        end = time.monotonic() + LONG_S
+        while not is_so():
+            assert time.monotonic() < end, f"rank {rank} never {what}: {self._described()}"
             time.sleep(0.01)
 
-    def wait_until_joined(self, count, seconds=15.0):
-        """Until rank 0 has ``count`` connections, and a moment for their introductions."""
-        end = time.monotonic() + seconds
-        while _connections_at(self.port) < count:
-            assert time.monotonic() < end, f"fewer than {count} ranks joined"
-            time.sleep(0.01)
-        time.sleep(0.3)
+    def _described(self):
+        return "".join(
+            f"\nrank {rank} ({self._state_of(rank)}) said: {self.said(rank)}logged: {self.logged(rank)}"
+            for rank in sorted(self.processes)
+        )
 
-    def give_word(self):
-        """Let every rank go on that is in ``wait_for_word``."""
-        self._script.with_name(f"{self._script.name}.word").touch()
+    def _state_of(self, rank):
+        stat = Path(f"/proc/{self.processes[rank].pid}/stat").read_text()
+        return stat.rpartition(")")[2].split()[0]
+
+    def give_word(self, *ranks):
+        """Let these ranks, or all, go on that are in ``wait_for_word``."""
+        for name in [f".{rank}" for rank in ranks] or [""]:
+            self._script.with_name(f"{self._script.name}.word{name}").touch()
+
+    def stop(self, rank):
+        """Until a signal continues it, it does nothing at all."""
+        self.signal(rank, signal.SIGSTOP)
+        self._wait_until(lambda: self._state_of(rank) == "T", rank, "stopped")
 
     def signal(self, rank, number):
         self.processes[rank].send_signal(number)
 
-    def wait(self, *ranks, seconds=20.0):
+    def wait(self, *ranks, seconds=LONG_S):
         end = time.monotonic() + seconds
         for rank in ranks or self.processes:
             self.processes[rank].wait(max(0.1, end - time.monotonic()))
@@ -165,28 +216,37 @@ class Ranks:
             process.wait(10)
 
 
-def _connections_at(port):
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return sum(row[1].endswith(f":{port:04X}") and row[3] == "01" for row in rows)
+class Opening:
+    """``connect`` under way in a thread of the test."""
+
+    def __init__(self, config, delay=0.0):
+        self._config, self._delay, self._outcome = config, delay, None
+        self._listens = threading.Event()
+        self._thread = threading.Thread(target=self._connect)
+        self._thread.start()
+
+    def _connect(self):
+        time.sleep(self._delay)
+        try:
+            self._outcome = TcpCommunicator.connect(self._config, on_listening=lambda _: self._listens.set())
+        except Exception as error:
+            self._outcome = error
+
+    def wait_until_listening(self):
+        assert self._listens.wait(LONG_S), self._outcome
+        return self
+
+    def outcome(self):
+        """What it returned or raised."""
+        self._thread.join(LONG_S)
+        assert not self._thread.is_alive(), "connect has not returned"
+        return self._outcome
 
 
 def open_all(configs, delays=None):
     """What ``connect`` returned or raised for each configuration, all at the same time."""
-    outcomes = [None] * len(configs)
-
-    def run(place):
-        time.sleep((delays or {}).get(place, 0))
-        try:
-            outcomes[place] = TcpCommunicator.connect(configs[place])
-        except Exception as error:
-            outcomes[place] = error
-
-    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(configs))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    return outcomes
+    openings = [Opening(config, (delays or {}).get(place, 0.0)) for place, config in enumerate(configs)]
+    return [opening.outcome() for opening in openings]
 
 
 def close_all(outcomes):
@@ -196,7 +256,7 @@ def close_all(outcomes):
 
 
 def group_of(size, host="127.0.0.1", **settings):
-    settings = {"connect_timeout": 5.0, "timeout": 5.0, "port": free_port(), **settings}
+    settings = {"connect_timeout": LONG_S, "timeout": LONG_S, "port": free_port(), **settings}
     return [TcpConfig(host, rank, size, **settings) for rank in range(size)]
 
 
@@ -205,5 +265,5 @@ def barrier_on(comms):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(LONG_S)
     assert [comm.stats()["barrier"]["calls"] for comm in comms] == [1] * len(comms)

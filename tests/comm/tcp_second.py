@@ -22,6 +22,7 @@ PRIME = 0x100000001B3
 START = 0xCBF29CE484222325
 NOBODY = 2**63 - 1
 AHEAD = 64 * 1024
+PATIENCE_S = 60
 BYTE_ORDER = {"little": 1, "big": 2}[sys.byteorder]
 
 
@@ -124,10 +125,10 @@ class Rank:
         return hmac.digest(self._secret, label + first + second, "sha256")
 
     def _join(self, port):
-        end = time.monotonic() + 10
+        end = time.monotonic() + PATIENCE_S
         while True:
             try:
-                self._connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+                self._connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
                 break
             except OSError:
                 if time.monotonic() > end:
@@ -135,8 +136,8 @@ class Rank:
                 time.sleep(0.02)
         theirs, mine = self._expect(0x0B), os.urandom(32)
         self._put(0x0C, mine + self._prove(b"cobre tcp worker", theirs, mine))
-        self._put(0x08, struct.pack("!IIHBBQ", self.rank, self.size, 1, BYTE_ORDER, 0, 4711))
         assert hmac.compare_digest(self._expect(0x0C), self._prove(b"cobre tcp rank 0", mine, theirs))
+        self._put(0x08, struct.pack("!IIHBBQ", self.rank, self.size, 1, BYTE_ORDER, 0, 4711))
         size, self.neighbours = struct.unpack("!II", self._expect(0x09))
         assert size == self.size
 
@@ -146,17 +147,17 @@ class Rank:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(("127.0.0.1", port))
             listener.listen()
-            listener.settimeout(10)
+            listener.settimeout(PATIENCE_S)
             self._connection, _ = listener.accept()
-        self._connection.settimeout(10)
+        self._connection.settimeout(PATIENCE_S)
         mine = os.urandom(32)
         self._put(0x0B, mine)
         said = self._expect(0x0C)
         theirs, proof = said[:32], said[32:]
         assert hmac.compare_digest(proof, self._prove(b"cobre tcp worker", mine, theirs))
+        self._put(0x0C, self._prove(b"cobre tcp rank 0", theirs, mine))
         rank, size, version, order, zero, _ = struct.unpack("!IIHBBQ", self._expect(0x08))
         assert (rank, size, version, order, zero) == (1, 2, 1, BYTE_ORDER, 0)
-        self._put(0x0C, self._prove(b"cobre tcp rank 0", theirs, mine))
         self._put(0x09, struct.pack("!II", 2, 1))
 
     def _put(self, tag, payload=b""):

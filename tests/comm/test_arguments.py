@@ -45,7 +45,7 @@ def test_counts_may_be_any_sequence_or_integer_array(counts):
 @pytest.mark.parametrize(
     "counts",
     [[2.0, 3], ["2", 3], [None, 3], np.array([2.0, 3.0]), np.array([True, False]), np.array([[2, 3]]), {2, 3}, 5, None,
-     {2: 1, 3: 1}, iter([2, 3]), "23"],
+     {2: 1, 3: 1}, pytest.param(iter([2, 3]), id="iterator"), "23"],
     ids=repr,
 )  # fmt: skip
 def test_counts_of_another_kind_are_type_errors_that_name_the_fix(counts):

@@ -180,7 +180,9 @@ def one_trial(trial: Trial, kind: str, victim: str, choice: random.Random) -> No
         assert re.search(pattern, said), said
     elif victim == "mpiexec":
         assert trial.root.returncode == 137, said
-        assert re.search(r"^cobre launch: mpiexec failed( first,)? with signal 9$", said, re.M), said
+        assert re.search(r"^cobre launch: mpiexec failed( first,)? with signal 9 \(SIGKILL\)$", said, re.M), (
+            said
+        )
     else:
         assert trial.root.returncode == -signal.SIGKILL
 

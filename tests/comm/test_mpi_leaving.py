@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mpi_ranks import LIBRARIES, launch, write_program
+from mpi_ranks import LIBRARIES, launch, with_libraries, write_program
 
 
 @pytest.fixture(params=LIBRARIES)
@@ -19,13 +19,9 @@ def ranks(request, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "leave",
-    [
-        "raise SystemExit(3)",
-        "exit(3)",
-        "builtin_exit(3)",
-        "asyncio.run(leave())",
-    ],
+    ("ranks", "leave"),
+    with_libraries(["raise SystemExit(3)", "exit(3)", "builtin_exit(3)", "asyncio.run(leave())"]),
+    indirect=["ranks"],
 )
 def test_however_a_rank_exits_with_a_status_it_ends_the_job_with_it(ranks, leave):
     status, output = ranks(
@@ -46,41 +42,40 @@ def test_however_a_rank_exits_with_a_status_it_ends_the_job_with_it(ranks, leave
     assert "cobre: rank 1 of 2 exited with status 3" in output
 
 
-@pytest.mark.parametrize(
-    "survive",
-    [
-        """
+SURVIVED = {
+    "caught": """
         try:
             sys.exit(2)
         except SystemExit:
             pass
         """,
-        """
+    "caught and kept": """
         try:
             with comm:
                 raise SystemExit(2)
         except SystemExit as caught:
             kept = caught
         """,
-        """
+    "of a thread": """
         import threading
         thread = threading.Thread(target=sys.exit, args=(2,))
         thread.start()
         thread.join()
         """,
-        """
+    "status 0": """
         raise SystemExit(0)
         """,
-    ],
-    ids=["caught", "caught and kept", "of a thread", "status 0"],
-)
-def test_an_exit_that_is_none_harms_nobody(ranks, survive):
+}
+
+
+@pytest.mark.parametrize(("ranks", "how"), with_libraries(SURVIVED), indirect=["ranks"])
+def test_an_exit_that_is_none_harms_nobody(ranks, how):
     status, output = ranks(
         f"""
         comm = create_communicator()
         comm.barrier()
         say("working")
-        {survive}
+        {SURVIVED[how]}
         """
     )
     assert status == 0, output

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from cobre.comm import ShmCommunicator, ShmConfig
-from shm_ranks import fresh_name, run
+from shm_ranks import Ranks, fresh_name, run
+from system_calls import WHEN_WAITING
 
 
 @pytest.fixture
@@ -60,32 +61,34 @@ def test_a_communicator_that_was_never_initialised_is_refused():
 
 
 def test_a_signal_handler_cannot_call_what_it_interrupted():
-    ranks = run(
-        2,
-        """
-comm = ShmCommunicator.attach(config(timeout=20))
+    body = f"""
+{WHEN_WAITING}
+comm = ShmCommunicator.attach(config())
 def handler(number, frame):
     attempt(comm.barrier)
 signal.signal(signal.SIGALRM, handler)
 if rank == 0:
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    when_waiting(os.kill, os.getpid(), signal.SIGALRM)
 else:
-    time.sleep(0.7)
+    linger()
 attempt(comm.barrier)
-""",
-    )
-    inner, outer = ranks[0].said
-    assert inner["error"] == "InvalidCommunicator", ranks[0].output
-    assert "signal handler" in inner["text"], ranks[0].output
-    assert outer["error"] is None, ranks[0].output
-    assert ranks[1].said[0]["error"] is None, ranks[1].output
+"""
+    with Ranks(2, body) as ranks:
+        interrupted, other = ranks.ranks
+        inner = interrupted.hear()
+        other.go_on()
+        ranks.finish()
+    assert inner["error"] == "InvalidCommunicator", interrupted.output
+    assert "signal handler" in inner["text"], interrupted.output
+    assert interrupted.said[1]["error"] is None, interrupted.output
+    assert other.said[0]["error"] is None, other.output
 
 
 def test_threads_take_turns():
     ranks = run(
         2,
         """
-comm = ShmCommunicator.attach(config(timeout=20))
+comm = ShmCommunicator.attach(config())
 def work():
     for _ in range(2000):
         comm.barrier()

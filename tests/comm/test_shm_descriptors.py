@@ -4,43 +4,52 @@ from __future__ import annotations
 
 import pytest
 
-from shm_ranks import run
+from shm_ranks import NOTICED_S, Ranks, run, wait_until_registered
 
 NONE_LEFT = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))"
 
 
 def test_a_slow_rank_is_not_taken_for_dead_without_a_descriptor_to_look_with():
-    ranks = run(
-        2,
-        f"""
-time.sleep(0 if rank == victim else 1.0)  # it finds all others there and has had no reason to look at them
-comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=20))
-{NONE_LEFT}
+    body = f"""
+say(begun=True)
+comm = ShmCommunicator.attach(config())
 if rank == victim:
-    time.sleep(1.0)
+    {NONE_LEFT}
+    linger()
+else:
+    {NONE_LEFT}
+    threading.Timer(0.3, lambda: say(looked=True)).start()  # who waits looks at the others every 50 ms
 attempt(comm.barrier)
-""",
-    )
-    assert [rank.said[0]["error"] for rank in ranks] == [None, None], ranks[0].output
+"""
+    with Ranks(0, "") as ranks:
+        slow = ranks.add(1, 2, body)
+        slow.hear()
+        waiting = ranks.add(0, 2, body)  # finds the other there, and has had no reason to look at it
+        assert waiting.hear() == {"begun": True}
+        assert waiting.hear() == {"looked": True}
+        slow.go_on()
+        ranks.finish()
+    assert [rank.said[-1]["error"] for rank in (slow, waiting)] == [None, None], waiting.output
 
 
 def test_a_death_is_seen_without_a_descriptor_to_look_with():
-    ranks = run(
-        2,
-        f"""
-time.sleep(1.0 if rank == victim else 0)
-comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=8))
+    body = f"""
+comm = ShmCommunicator.attach(config())
 {NONE_LEFT}
 if rank == victim:
     say(at=time.monotonic())
     os.kill(os.getpid(), signal.SIGKILL)
 attempt(comm.barrier)
-""",
-    )
-    [told] = ranks[0].said
-    assert "rank 1" in told["text"], ranks[0].output
-    assert "has died" in told["text"], ranks[0].output
-    assert told["at"] - ranks[1].said[0]["at"] < 2.0, ranks[0].output
+"""
+    with Ranks(0, "") as ranks:
+        survivor = ranks.add(0, 2, body)
+        wait_until_registered(ranks.name, 1)
+        dead = ranks.add(1, 2, body)
+        ranks.finish()
+    [told] = survivor.said
+    assert "rank 1" in told["text"], survivor.output
+    assert "has died" in told["text"], survivor.output
+    assert told["at"] - dead.said[0]["at"] < NOTICED_S, survivor.output
 
 
 @pytest.mark.parametrize("poor", [0, 1])
@@ -48,7 +57,7 @@ def test_a_region_that_cannot_be_opened_says_why_and_how_to_mend_it(poor):
     ranks = run(
         2,
         f"""
-comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=20))
+comm = ShmCommunicator.attach(config())
 if rank == {poor}:
     {NONE_LEFT}
 attempt(comm.create_shared_region, 1000)

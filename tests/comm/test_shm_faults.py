@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from comm.fault_calls import CALLS
-from shm_ranks import AT_SYSTEM_CALL, IS_BUSY, NOTICED_S, Ranks, own_segments, run
+from comm.fault_calls import CALLS, meetings
+from shm_ranks import NOTICED_S, Ranks, own_segments, run
+from system_calls import AT_SYSTEM_CALL
 
-TIMEOUT_S = 2.0
+SHORT_S = 2.0
+"""The timeout where it is what ends the wait."""
 
 ENDS = {
     "SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
@@ -21,12 +23,12 @@ ENDS = {
 }
 
 
-def body(call, misfortune):
+def body(call, misfortune, timeout="TIMEOUT_S"):
     return f"""
 if rank == -1:  # what a rank has become
     linger()
     os._exit(0)
-comm = ShmCommunicator.attach(config())
+comm = ShmCommunicator.attach(config(timeout={timeout}))
 region = comm.create_shared_region(10)
 comm.barrier()
 if rank == victim:
@@ -48,11 +50,10 @@ def assert_all_told(survivors, victim, *words, within, since=None):
         assert all(word in first["text"] for word in words), rank.output
         assert since is not None or first["seconds"] < within, rank.output
         assert (again["error"], again["text"]) == (first["error"], first["text"]), rank.output
-        assert again["seconds"] < 0.2, rank.output
+        assert again["seconds"] < NOTICED_S, rank.output
 
 
-@pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(("call", "end"), meetings(CALLS, ENDS))
 def test_a_rank_that_is_gone_is_named_at_once(call, end):
     ranks = run(3, body(CALLS[call], ENDS[end]))
     word = "closed" if end in ("close", "exception", "clean exit") else "died"
@@ -64,10 +65,10 @@ def test_a_rank_that_is_gone_is_named_at_once(call, end):
 @pytest.mark.waits
 @pytest.mark.parametrize("call", CALLS)
 def test_a_stopped_rank_is_waited_for_until_the_timeout(call):
-    with Ranks(3, body(CALLS[call], "os.kill(os.getpid(), signal.SIGSTOP)")) as ranks:
+    with Ranks(3, body(CALLS[call], "os.kill(os.getpid(), signal.SIGSTOP)", SHORT_S)) as ranks:
         survivors = ranks.finish(but=2)[:-1]
-        assert_all_told(survivors, 2, "stopped", within=TIMEOUT_S + NOTICED_S)
-        assert max(rank.said[0]["seconds"] for rank in survivors) > 0.9 * TIMEOUT_S
+        assert_all_told(survivors, 2, "stopped", within=SHORT_S + NOTICED_S)
+        assert max(rank.said[0]["seconds"] for rank in survivors) > 0.9 * SHORT_S
     assert not own_segments(ranks.name)
 
 
@@ -78,7 +79,7 @@ def test_a_rank_that_gets_stuck_within_a_split_is_named_and_the_parent_remembers
     """While it registers in the new segment, or after that."""
     stuck = f"""
 {AT_SYSTEM_CALL}
-comm = ShmCommunicator.attach(config())
+comm = ShmCommunicator.attach(config(timeout={SHORT_S}))
 comm.barrier()
 if rank == victim:
     stop_when_trapped()
@@ -89,27 +90,27 @@ attempt(comm.barrier)
     with Ranks(3, stuck) as ranks:
         survivors = ranks.finish(but=2)[:-1]
         word = "died" if fate == "KILL" else "stopped"
-        assert_all_told(survivors, 2, "split_local()", word, within=TIMEOUT_S + NOTICED_S)
+        assert_all_told(survivors, 2, "split_local()", word, within=SHORT_S + NOTICED_S)
 
 
 @pytest.mark.waits
 def test_the_timeout_does_not_start_again_when_another_rank_comes():
-    late = """
-comm = ShmCommunicator.attach(config())
+    late = f"""
+comm = ShmCommunicator.attach(config(timeout={2 * SHORT_S}))
 n = 200_000
 for _ in range(12):  # of all paths, also the one on which ranks say how far they have read
     comm.allgatherv(np.ones(n), np.empty(size * n), [n] * size, range(0, size * n, n))
 if rank == victim:
     linger()
 if rank == 1:
-    time.sleep(1.5)
+    time.sleep({1.8 * SHORT_S})
 attempt(comm.barrier)
 """
     with Ranks(3, late) as ranks:
         first = ranks.finish(but=2)[0].said[0]
         assert "rank 2" in first["text"], first
         assert "rank 1 (pid" not in first["text"].partition("for")[2], first
-        assert first["seconds"] < 1.5 + 0.8 * TIMEOUT_S, first
+        assert first["seconds"] < 3.6 * SHORT_S, first  # a second timeout would be over after 3.8 of them
 
 
 @pytest.mark.parametrize("end", [*ENDS, "SIGSTOP"])
@@ -137,7 +138,7 @@ else:
             assert [one.get("error") for one in rank.said] == [None, None, "InvalidCommunicator", None], (
                 rank.output
             )
-            assert max(one["seconds"] for one in rank.said[:3]) < 0.2 + NOTICED_S * IS_BUSY, rank.output
+            assert max(one["seconds"] for one in rank.said[:3]) < NOTICED_S, rank.output
             assert rank.said[3] == {"still_there": 0.0}
     assert not own_segments()
 
@@ -146,12 +147,15 @@ def test_a_stopped_rank_that_comes_back_in_time_disturbs_nobody():
     ranks = run(
         3,
         """
-comm = ShmCommunicator.attach(config(timeout=10.0))
+comm = ShmCommunicator.attach(config())
 comm.barrier()
 if rank == victim:
+    stopped = os.getpid()
     if os.fork() == 0:
-        time.sleep(1.0)
-        os.kill(os.getppid(), signal.SIGCONT)
+        while open(f"/proc/{stopped}/stat").read().rpartition(")")[2].split()[0] != "T":
+            time.sleep(0.01)
+        time.sleep(0.5)
+        os.kill(stopped, signal.SIGCONT)
         os._exit(0)
     os.kill(os.getpid(), signal.SIGSTOP)
 for _ in range(100):

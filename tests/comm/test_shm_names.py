@@ -17,7 +17,7 @@ def _names():
 
 def test_killing_all_ranks_while_they_make_regions_leaves_nothing():
     body = """
-comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=20))
+comm = ShmCommunicator.attach(config())
 say(ready=True)
 while True:
     comm.create_shared_region(1000)
@@ -42,7 +42,7 @@ def test_ranks_that_may_not_look_into_each_other_share_regions_all_the_same():
         3,
         """
 import ctypes
-comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=20))
+comm = ShmCommunicator.attach(config())
 if os.getuid() == 0:
     os.setresgid(65534, 65534, 65534)
     os.setresuid(65534, 65534, 65534)

@@ -38,7 +38,7 @@ def test_small_collectives_stay_right(size):
     body = (
         FOOTPRINT
         + f"""
-comm = ShmCommunicator.attach(config(timeout=30))
+comm = ShmCommunicator.attach(config())
 total, buf, parts = np.empty(2), np.empty(1), np.empty(size)
 mine, counts, displs = np.empty(2), [1] * size, list(range(size))
 for step in range({rounds}):
@@ -69,7 +69,7 @@ def test_random_collectives_stay_right(size):
         FOOTPRINT
         + f"""
 import gc, random
-comm = ShmCommunicator.attach(config(timeout=30))
+comm = ShmCommunicator.attach(config())
 shared = random.Random(7)
 for step in range({rounds}):
     if step == {rounds} // 4:
@@ -153,7 +153,7 @@ except CobreError as error:
 
 def test_two_groups_side_by_side_do_not_disturb_each_other():
     body = """
-comm = ShmCommunicator.attach(config(timeout=30, connect_timeout=20))
+comm = ShmCommunicator.attach(config())
 value = sum(map(ord, name))
 total = np.empty(1)
 for _ in range(2000):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,13 +12,25 @@ from pathlib import Path
 import pytest
 
 from cobre.comm import InitializationFailed, ShmCommunicator, ShmConfig
-from shm_ranks import AT_SYSTEM_CALL, NOTICED_S, PRELUDE, Ranks, fresh_name, run, wait_for
+from shm_ranks import (
+    NOTICED_S,
+    PRELUDE,
+    Ranks,
+    fresh_name,
+    run,
+    wait_for,
+    wait_until_registered,
+    wait_until_stopped,
+)
+from system_calls import AT_SYSTEM_CALL
 
 ATTACH = "attempt(lambda: ShmCommunicator.attach(config()))"
+IN_VAIN = "attempt(lambda: ShmCommunicator.attach(config(connect_timeout=2.0)))"
+"""For ranks that wait for one that does not come."""
 FOLDER = Path("/dev/shm")
 
 
-def assert_refused(rank, *words, within=3.0):
+def assert_refused(rank, *words, within=NOTICED_S):
     assert rank.said, rank.output
     assert rank.said[0]["error"] == "InitializationFailed", rank.output
     assert all(word in rank.said[0]["text"] for word in words), rank.output
@@ -41,10 +52,10 @@ def test_the_name_is_gone_when_attach_returns(size):
 
 def test_others_wait_for_rank_0():
     with Ranks(0, "") as ranks:
-        ranks.add(1, 2, ATTACH)
-        time.sleep(0.7)
-        ranks.add(0, 2, ATTACH)
-        assert [rank.said[0]["error"] for rank in ranks.finish()] == [None, None]
+        ranks.add(1, 2, "say(begun=True)\n" + ATTACH).hear()
+        time.sleep(0.3)  # it looks for the segment by now
+        ranks.add(0, 2, "say(begun=True)\n" + ATTACH)
+        assert [rank.said[1]["error"] for rank in ranks.finish()] == [None, None]
 
 
 def test_the_segment_belongs_to_this_user_alone_while_it_has_a_name():
@@ -61,8 +72,8 @@ def test_the_segment_belongs_to_this_user_alone_while_it_has_a_name():
 @pytest.mark.waits
 def test_a_missing_rank_is_named_on_all_others():
     with Ranks(0, "") as ranks:
-        ranks.add(0, 3, ATTACH)
-        ranks.add(1, 3, ATTACH)
+        ranks.add(0, 3, IN_VAIN)
+        ranks.add(1, 3, IN_VAIN)
         for rank in ranks.finish():
             assert_refused(rank, "have not come", ": 2")
 
@@ -70,7 +81,7 @@ def test_a_missing_rank_is_named_on_all_others():
 @pytest.mark.waits
 def test_without_rank_0_the_others_say_so():
     with Ranks(0, "") as ranks:
-        ranks.add(1, 2, ATTACH)
+        ranks.add(1, 2, IN_VAIN)
         assert_refused(ranks.finish()[0], "rank 0 has not started")
 
 
@@ -79,7 +90,7 @@ def test_sizes_that_differ_are_told_to_both():
         ranks.add(0, 2, ATTACH)
         ranks.add(1, 3, ATTACH)
         for rank in ranks.finish():
-            assert_refused(rank, "size 3", "size 2", "rank 1", within=1.5)
+            assert_refused(rank, "size 3", "size 2", "rank 1")
 
 
 def test_a_rank_registered_twice_is_told_to_all():
@@ -87,18 +98,15 @@ def test_a_rank_registered_twice_is_told_to_all():
         for number in (0, 1, 1):
             ranks.add(number, 3, ATTACH)
         for rank in ranks.finish():
-            assert_refused(rank, "rank 1", "twice", within=1.5)
+            assert_refused(rank, "rank 1", "twice")
 
 
 ENDS = {
-    "SIGKILL": ("threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()", "died"),
-    "exit": ("threading.Timer(0.5, os._exit, (3,)).start()", "died"),
-    "segfault": ("import ctypes; threading.Timer(0.5, ctypes.string_at, (0,)).start()", "died"),
-    "exec": ("threading.Timer(0.5, os.execv, ('/bin/cat', ['cat'])).start()", "died"),
-    "exception": (
-        "signal.signal(signal.SIGALRM, raise_it); signal.setitimer(signal.ITIMER_REAL, 0.5)",
-        "interrupted",
-    ),
+    "SIGKILL": ("os.kill(os.getpid(), signal.SIGKILL)", "died"),
+    "exit": ("os._exit(3)", "died"),
+    "segfault": ("import ctypes; ctypes.string_at(0)", "died"),
+    "exec": ("os.execv('/bin/cat', ['cat'])", "died"),
+    "exception": ("os.kill(os.getpid(), signal.SIGALRM)", "interrupted"),
 }
 
 
@@ -109,16 +117,25 @@ def test_a_rank_that_ends_during_start_up_is_named_at_once(victim, end):
     dying = f"""
 def raise_it(number, frame):
     raise RuntimeError("on purpose")
-if rank == {victim}:
+
+def end():
+    linger()
     {misfortune}
+
+signal.signal(signal.SIGALRM, raise_it)
+if rank == {victim}:
+    threading.Thread(target=end, daemon=True).start()
 {ATTACH}
 """
     with Ranks(0, "") as ranks:
         ranks.add(0, 3, dying)
         ranks.add(1, 3, dying)
-        survivor = ranks.finish()[1 - victim]
-        assert_refused(survivor, f"rank {victim}", word, within=2.0)
-    assert not (FOLDER / ranks.name[1:]).exists() or victim != 0
+        wait_until_registered(ranks.name, 2)
+        ranks.ranks[victim].go_on()
+        survivor = ranks.ranks[1 - victim]
+        survivor.finish(60)
+        assert_refused(survivor, f"rank {victim}", word)
+        assert not (FOLDER / ranks.name[1:]).exists()
 
 
 # What a rank asks the kernel while it registers, and what once all have: whose memory it may read.
@@ -134,11 +151,14 @@ if rank == 1:
 say(at=time.monotonic())
 {ATTACH}
 """
-    with Ranks(3, dying) as ranks:
-        dead = ranks.finish()[1]
+    with Ranks(0, "") as ranks:
+        survivors = [ranks.add(number, 3, dying) for number in (0, 2)]
+        wait_until_registered(ranks.name, 2)
+        dead = ranks.add(1, 3, dying)
+        ranks.finish()
         assert dead.exit_code == -signal.SIGSYS, dead.output
         all_there = max(rank.said[0]["at"] for rank in ranks.ranks)
-        for rank in (ranks.ranks[0], ranks.ranks[2]):
+        for rank in survivors:
             told = rank.said[1]
             assert told["error"] == "InitializationFailed", rank.output
             assert f"rank 1 (pid {dead.process.pid})" in told["text"], rank.output
@@ -153,7 +173,7 @@ def test_a_rank_that_stops_while_it_registers_is_named_at_the_deadline():
 if rank == 1:
     stop_when_trapped()
     at_system_call("membarrier", TRAP)
-{ATTACH}
+{IN_VAIN}
 """
     with Ranks(3, stopping) as ranks:
         ranks.finish(but=1)
@@ -164,25 +184,19 @@ if rank == 1:
 @pytest.mark.waits
 @pytest.mark.parametrize("timeout", [0.5, 30.0])
 def test_a_rank_that_stops_once_it_has_registered_is_named_at_the_deadline(timeout):
-    stopping = f"""
-if rank == 1:
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGSTOP)).start()
-attempt(lambda: ShmCommunicator.attach(config(timeout={timeout})))
-"""
+    attach = f"attempt(lambda: ShmCommunicator.attach(config(connect_timeout=3.0, timeout={timeout})))"
     with Ranks(0, "") as ranks:
-        ranks.add(0, 3, stopping)
-        stopped = ranks.add(1, 3, stopping)
-        end = time.monotonic() + 10
-        while "T (stopped)" not in Path(f"/proc/{stopped.process.pid}/status").read_text():
-            assert time.monotonic() < end
-            time.sleep(0.01)
-        ranks.add(2, 3, stopping)
+        ranks.add(0, 3, attach)
+        stopped = ranks.add(1, 3, attach)
+        wait_until_registered(ranks.name, 2)
+        stopped.process.send_signal(signal.SIGSTOP)
+        wait_until_stopped(stopped)
+        ranks.add(2, 3, attach)
         ranks.finish(but=1)
         for rank in (ranks.ranks[0], ranks.ranks[2]):
             assert_refused(rank, f"rank 1 (pid {stopped.process.pid}, which is stopped)", "CONNECT_TIMEOUT")
 
 
-@pytest.mark.waits
 def test_no_child_of_a_rank_that_waits_inherits_the_segment():
     looking = """
 def own():
@@ -190,18 +204,19 @@ def own():
     return [number for number, path in paths.items() if path.startswith("/dev/shm/")]
 
 def look():
-    while not own():
-        time.sleep(0.01)
-    time.sleep(0.2)  # by now it waits for the last rank
+    linger()  # by now it waits for the last rank
     say(inheritable=[os.get_inheritable(number) for number in own()])
 
 threading.Thread(target=look, daemon=True).start()
-ShmCommunicator.attach(config(connect_timeout=30))
+ShmCommunicator.attach(config())
 """
     with Ranks(0, "") as ranks:
         for number in (0, 1):
             ranks.add(number, 3, looking)
-        said = [json.loads(rank.process.stdout.readline()) for rank in ranks.ranks]
+        wait_until_registered(ranks.name, 2)
+        for rank in ranks.ranks:
+            rank.go_on()
+        said = [rank.hear() for rank in ranks.ranks]
         ranks.add(2, 3, looking)
         ranks.finish()
         assert said == [{"inheritable": [False]}] * 2
@@ -212,7 +227,7 @@ def test_a_stopped_rank_ends_the_start_at_the_deadline():
     stopping = f"""
 if rank == 1:
     os.kill(os.getpid(), signal.SIGSTOP)
-{ATTACH}
+{IN_VAIN}
 """
     with Ranks(2, stopping) as ranks:
         assert_refused(ranks.finish(but=1)[0], ": 1")
@@ -232,7 +247,7 @@ def test_a_dead_creators_segment_is_reclaimed(layout):
     command = [
         sys.executable,
         "-c",
-        PRELUDE + "ShmCommunicator.attach(config(connect_timeout=30))",
+        PRELUDE + "ShmCommunicator.attach(config())",
         "0",
         "2",
         name,
@@ -241,8 +256,7 @@ def test_a_dead_creators_segment_is_reclaimed(layout):
     path = FOLDER / name[1:]
     wait_for(path)
     creator.send_signal(signal.SIGKILL)
-    # Not reaped yet: a zombie is dead, too.
-    time.sleep(0.1)
+    os.waitid(os.P_PID, creator.pid, os.WEXITED | os.WNOWAIT)  # not reaped: a zombie is dead, too
     assert path.exists()
     if LAYOUTS[layout]:
         overwrite(path, *LAYOUTS[layout])
@@ -272,7 +286,7 @@ MAY_MAKE_NAMESPACES = subprocess.run([*IN_ANOTHER_NAMESPACE, "true"], capture_ou
 @pytest.mark.skipif(not MAY_MAKE_NAMESPACES, reason="needs a PID namespace of its own: root, and unshare")
 def test_a_creator_in_another_pid_namespace_is_left_alone_while_it_lives_and_reclaimed_when_it_is_dead():
     with Ranks(0, "") as ranks:
-        waiting = "ShmCommunicator.attach(config(connect_timeout=30))"
+        waiting = "ShmCommunicator.attach(config())"
         creator = ranks.add(0, 2, waiting, prefix=IN_ANOTHER_NAMESPACE)
         path = FOLDER / ranks.name[1:]
         wait_for(path)
@@ -337,32 +351,34 @@ def test_another_layout_of_a_live_creator_is_refused(layout):
             ShmCommunicator.attach(ShmConfig(name=ranks.name, rank=0, size=2, connect_timeout=1.0))
         assert f"pid {creator.process.pid}" in str(told.value)
         assert "choose another COBRE_SHM_NAME" in str(told.value)
-        ranks.add(1, 2, ATTACH)
-        assert_refused(ranks.finish()[1], "another version", str(number), "install one version")
+        refused = ranks.add(1, 2, ATTACH)
+        refused.finish(60)
+        assert_refused(refused, "another version", str(number), "install one version")
+        creator.process.send_signal(signal.SIGINT)
+        creator.finish(60)
+        assert not path.exists()
 
 
-@pytest.mark.waits
 def test_ctrl_c_ends_the_wait_for_the_others():
     with Ranks(0, "") as ranks:
         interrupted = """
-signal.signal(signal.SIGALRM, signal.default_int_handler)
-signal.setitimer(signal.ITIMER_REAL, 0.5)
-begin = time.monotonic()
 try:
-    ShmCommunicator.attach(config(connect_timeout=20))
+    ShmCommunicator.attach(config())
 except KeyboardInterrupt:
-    say(seconds=time.monotonic() - begin)
+    say(interrupted=True)
 """
         rank = ranks.add(0, 2, interrupted)
-        ranks.finish()
-        assert rank.said[0]["seconds"] < 1.5, rank.output
+        wait_until_registered(ranks.name, 1)
+        rank.process.send_signal(signal.SIGINT)
+        rank.finish(NOTICED_S)
+        assert rank.said == [{"interrupted": True}], rank.output
         assert not (FOLDER / ranks.name[1:]).exists()
 
 
 def test_one_name_serves_many_groups_in_a_row():
     body = """
 for round in range(50):
-    comm = ShmCommunicator.attach(config(timeout=10, connect_timeout=10))
+    comm = ShmCommunicator.attach(config())
     total = np.empty(1)
     comm.allreduce(np.array([float(rank + round)]), total, "sum")
     assert total[0] == sum(r + round for r in range(size))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shm_ranks import run
+from shm_ranks import NOTICED_S, Ranks, run
+from system_calls import WHEN_WAITING
 
 
 @pytest.mark.waits
@@ -12,7 +13,7 @@ def test_idle_ranks_use_next_to_no_cpu():
     ranks = run(
         8,
         """
-comm = ShmCommunicator.attach(config(connect_timeout=20, timeout=30))
+comm = ShmCommunicator.attach(config())
 comm.barrier()
 if rank == 0:
     time.sleep(5.0)
@@ -24,28 +25,28 @@ say(cpu_s=time.process_time() - before)
     assert sum(rank.said[0]["cpu_s"] for rank in ranks) < 0.5
 
 
-@pytest.mark.waits
 def test_a_signal_handlers_exception_breaks_the_group_for_all():
     ranks = run(
         3,
-        """
+        f"""
+{WHEN_WAITING}
 def handler(number, frame):
     raise ArithmeticError("from the handler")
 signal.signal(signal.SIGUSR1, handler)
-comm = ShmCommunicator.attach(config(timeout=20))
+comm = ShmCommunicator.attach(config())
 comm.barrier()
 if rank == 0:
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+    when_waiting(os.kill, os.getpid(), signal.SIGUSR1)
     try:
         comm.barrier()
     except ArithmeticError as error:
-        say(text=str(error), seconds=time.monotonic() - begin)
+        say(text=str(error))
     attempt(comm.barrier)
 elif rank == 1:
     attempt(comm.barrier)
     attempt(comm.barrier)
 else:
-    time.sleep(2.0)
+    linger()  # until the others have ended
     attempt(comm.barrier)
 """,
     )
@@ -58,10 +59,11 @@ else:
 def test_ctrl_c_is_answered_while_waiting():
     ranks = run(
         2,
-        """
-comm = ShmCommunicator.attach(config(timeout=20))
+        f"""
+{WHEN_WAITING}
+comm = ShmCommunicator.attach(config())
 if rank == 0:
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    when_waiting(os.kill, os.getpid(), signal.SIGINT)
     before = time.monotonic()
     try:
         comm.barrier()
@@ -71,65 +73,64 @@ else:
     linger()
 """,
     )
-    assert 0.2 < ranks[0].said[0]["seconds"] < 1.0, ranks[0].output
+    assert ranks[0].said[0]["seconds"] < NOTICED_S, ranks[0].output
 
 
-@pytest.mark.waits
 def test_a_handler_that_returns_disturbs_nothing():
-    ranks = run(
-        2,
-        """
+    body = f"""
+{WHEN_WAITING}
 seen = []
-signal.signal(signal.SIGALRM, lambda number, frame: seen.append(number))
-signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
-comm = ShmCommunicator.attach(config(timeout=20))
-if rank == 1:
-    time.sleep(0.5)
-    time.sleep(0.5)
-attempt(comm.barrier)
-signal.setitimer(signal.ITIMER_REAL, 0)
-say(seen=len(seen))
-""",
-    )
-    for rank in ranks:
-        assert rank.said[0]["error"] is None, rank.output
-    assert ranks[0].said[1]["seen"] >= 5
+def handler(number, frame):
+    seen.append(number)
+    if len(seen) == 5:
+        say(seen=5)
+    elif len(seen) < 5:
+        when_waiting(os.kill, os.getpid(), signal.SIGALRM)
 
-
-@pytest.mark.waits
-def test_other_threads_run_while_a_collective_waits():
-    ranks = run(
-        2,
-        """
-comm = ShmCommunicator.attach(config(timeout=20))
+signal.signal(signal.SIGALRM, handler)
+comm = ShmCommunicator.attach(config())
 if rank == 0:
-    ticks = 0
-    stop = False
-    def tick():
-        global ticks
-        while not stop:
-            ticks += 1
-            time.sleep(0.001)
-    thread = threading.Thread(target=tick)
-    thread.start()
-    before = ticks
-    comm.barrier()
-    say(ticks=ticks - before)
-    stop = True
-    thread.join()
+    when_waiting(os.kill, os.getpid(), signal.SIGALRM)
 else:
-    time.sleep(1.0)
-    comm.barrier()
-""",
-    )
-    assert ranks[0].said[0]["ticks"] > 50, ranks[0].output
+    linger()
+attempt(comm.barrier)
+"""
+    with Ranks(2, body) as ranks:
+        interrupted, other = ranks.ranks
+        assert interrupted.hear() == {"seen": 5}
+        other.go_on()
+        ranks.finish()
+    for rank in ranks.ranks:
+        assert rank.said[-1]["error"] is None, rank.output
+
+
+def test_other_threads_run_while_a_collective_waits():
+    body = f"""
+{WHEN_WAITING}
+comm = ShmCommunicator.attach(config())
+def tick():
+    for _ in range(1000):
+        time.sleep(0.0001)
+    say(ticked=True)
+
+if rank == 0:
+    when_waiting(tick)
+else:
+    linger()
+attempt(comm.barrier)
+"""
+    with Ranks(2, body) as ranks:
+        waiting, other = ranks.ranks
+        assert waiting.hear() == {"ticked": True}  # before the other rank comes
+        other.go_on()
+        assert [rank.said[-1]["error"] for rank in ranks.finish()] == [None, None]
 
 
 def test_a_forked_child_is_refused_and_cannot_harm_the_group():
     ranks = run(
         2,
         """
-comm = ShmCommunicator.attach(config(timeout=10))
+comm = ShmCommunicator.attach(config())
 region = comm.create_shared_region(10)
 child = os.fork()
 if child == 0:
@@ -157,7 +158,7 @@ def test_a_dead_rank_whose_forked_child_lives_is_dead():
     ranks = run(
         2,
         """
-comm = ShmCommunicator.attach(config(timeout=10))
+comm = ShmCommunicator.attach(config())
 comm.barrier()
 if rank == 1:
     if os.fork() == 0:
@@ -169,20 +170,23 @@ attempt(comm.barrier)
 """,
     )
     assert ranks[0].said[0]["error"] == "CollectiveFailed"
-    assert ranks[0].said[0]["seconds"] < 1.0
+    assert ranks[0].said[0]["seconds"] < NOTICED_S
 
 
 def test_closing_from_another_thread_ends_a_wait():
     ranks = run(
         2,
-        """
-comm = ShmCommunicator.attach(config(timeout=20))
+        f"""
+{WHEN_WAITING}
+comm = ShmCommunicator.attach(config())
 if rank == 0:
-    threading.Timer(0.3, comm.close).start()
+    when_waiting(comm.close)
     attempt(comm.barrier)
 else:
     linger()
 """,
     )
-    assert ranks[0].said[0]["error"] in ("CollectiveFailed", "InvalidCommunicator"), ranks[0].output
-    assert ranks[0].said[0]["seconds"] < 1.0
+    [told] = ranks[0].said
+    assert told["error"] == "CollectiveFailed", ranks[0].output
+    assert "rank 0 closed its communicator in barrier()" in told["text"], ranks[0].output
+    assert told["seconds"] < NOTICED_S

@@ -25,7 +25,7 @@ def meet(configs):
 def test_rank_0_listens_where_the_others_look(host, secret):
     if ":" in host and not socket.has_ipv6:
         pytest.skip("this machine has no IPv6")
-    meet(group_of(2, host, secret=secret, connect_timeout=3.0))
+    meet(group_of(2, host, secret=secret))
 
 
 @pytest.mark.parametrize("secret", [{}, {"COBRE_TCP_SECRET": "between us"}])
@@ -42,7 +42,6 @@ def test_the_environment_means_the_same(host, bind, secret):
         "COBRE_TCP_COORDINATOR": host.format(port=port),
         "COBRE_TCP_PORT": str(port),
         "COBRE_TCP_SIZE": "2",
-        "COBRE_TCP_CONNECT_TIMEOUT_MS": "3000",
         **bind,
         **secret,
     }

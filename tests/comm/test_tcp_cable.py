@@ -6,7 +6,6 @@ Rank 1 is behind the cable; ranks 0 and 2 share the near side. Nothing here leav
 from __future__ import annotations
 
 import os
-import re
 import time
 
 import pytest
@@ -19,11 +18,11 @@ pytestmark = pytest.mark.skipif(
 )
 
 CUTS = ["drop", "unplug"]
-SECONDS = re.compile(r"\[(\d+\.\d+) s\]")
 START = (
     TOOLS
     + """
 say("starting")
+if "LATER" in os.environ: wait_for_word()
 failure_of(start)
 if comm is not None:
     failure_of(comm.barrier)
@@ -39,12 +38,11 @@ def cable():
 
 @pytest.fixture
 def ranks(cable, tmp_path):
-    def make(program, size=3, host=NEAR, connect_s=10, keepalive_s=10, **options):
+    def make(program, size=3, host=NEAR, keepalive_s=10, **options):
         environ = {
             "COBRE_TCP_COORDINATOR": host,
             "COBRE_TCP_SECRET": "between us",
             "COBRE_TCP_BIND_ADDR": host,
-            "COBRE_TCP_CONNECT_TIMEOUT_MS": str(1000 * connect_s),
             "COBRE_COMM_LIMITS": f"keepalive_s={keepalive_s}",
         }
         inside = {rank: cable.inside(cable.far if rank == 1 else cable.near) for rank in range(size)}
@@ -53,14 +51,15 @@ def ranks(cable, tmp_path):
     return make
 
 
-def slowest(said):
-    return max(float(number) for number in SECONDS.findall(said))
+def within(seconds):
+    """The setting of a rank whose deadline to meet is to run out."""
+    return {"COBRE_TCP_CONNECT_TIMEOUT_MS": str(1000 * seconds)}
 
 
 @pytest.mark.parametrize("host", [NEAR, NEAR_V6])
 def test_ranks_meet_and_work_across_the_cable(ranks, host):
     program = f"comm.barrier(); comm.broadcast(big, 1); failure_of({CALLS['large allgatherv']})"
-    with ranks(program, host=host, timeout_s=20) as group:
+    with ranks(program, host=host) as group:
         said = group.start().wait()
     assert all("no failure" in words for words in said), said
 
@@ -86,7 +85,8 @@ failure_of(comm.barrier)
     for rank, words in enumerate(said):
         assert "no failure" not in words, said
         assert words.count("rank 0" if rank == 1 else "rank 1") >= 2, said
-        assert slowest(words) < 5, said
+    # Behind the cable nobody can say more than that.
+    assert said[1].count("rank 0 (192.0.2.1:29500) cannot be reached any more (") == 2, said
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -101,7 +101,7 @@ for step in range(100_000):
         break
     say("step")
 """
-    with ranks(program, timeout_s=2) as group:
+    with ranks(program, timeout_s=8) as group:
         group.start()
         group.wait_for(1, "step")
         getattr(cable, cut)()
@@ -125,7 +125,7 @@ for _ in range(3):
     assert (total == 6).all()
 say("right")
 """
-    with ranks(program, timeout_s=30) as group:
+    with ranks(program) as group:
         group.start()
         for rank in range(3):
             group.wait_for(rank, "ready")
@@ -133,7 +133,7 @@ say("right")
         go.touch()
         time.sleep(1.5)
         cable.mend()
-        said = group.wait(seconds=30)
+        said = group.wait()
     assert all("right" in words for words in said), said
 
 
@@ -145,7 +145,7 @@ def test_keepalive_finds_a_rank_that_vanished_while_rank_0_computes(ranks, cable
     program = """
 comm.barrier()
 say("ready")
-if rank != 2: time.sleep(12)
+if rank != 2: wait_for_word()
 failure_of(comm.barrier)
 """
     with ranks(program, timeout_s=100, keepalive_s=1) as group:
@@ -154,12 +154,12 @@ failure_of(comm.barrier)
             group.wait_for(rank, "ready")
         time.sleep(settled_s)
         getattr(cable, cut)()
-        group.wait(2, seconds=10)
-        said = group.wait(seconds=10)
+        group.wait(2)
+        group.give_word()
+        said = group.wait()
     for rank, lost in ((2, "rank 1 (192.0.2.2:"), (0, "rank 1 (192.0.2.2:"), (1, "rank 0 (192.0.2.1:")):
         assert lost in said[rank], said
         assert "cannot be reached any more (" in said[rank], said
-    assert max(slowest(said[0]), slowest(said[1])) < 1, said  # known before they asked
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -167,7 +167,7 @@ def test_keepalive_ends_the_wait_of_a_rank_behind_a_cut_cable(ranks, cable, cut)
     program = """
 comm.barrier()
 say("ready")
-if rank == 0: time.sleep(12)
+if rank == 0: wait_for_word()
 failure_of(comm.barrier)
 failure_of(comm.barrier)
 """
@@ -175,10 +175,12 @@ failure_of(comm.barrier)
         group.start()
         for rank in range(2):
             group.wait_for(rank, "ready")
-        time.sleep(0.5)  # rank 1 has called, and rank 0 has got that
+        group.wait_until_asleep(1)
+        time.sleep(0.5)  # what rank 1 has called has got to rank 0's machine
         getattr(cable, cut)()
-        group.wait(1, seconds=10)
-        said = group.wait(seconds=10)
+        group.wait(1)
+        group.give_word()
+        said = group.wait()
     assert said[1].count("rank 0 (192.0.2.1:") == 2, said
     assert said[1].count("cannot be reached any more (") == 2, said
     first, second = said[0].splitlines()[-2:]
@@ -189,21 +191,24 @@ failure_of(comm.barrier)
 @pytest.mark.parametrize("cut", CUTS)
 def test_a_cable_cut_before_the_meeting_is_named_by_all(ranks, cable, cut):
     getattr(cable, cut)()
-    with ranks("", preamble=START, connect_s=2) as group:
-        said = group.start().wait()
+    with ranks("", preamble=START) as group:
+        group.start(2)
+        group.start(1, **within(2))
+        said = group.start(0, **within(3)).wait()
     assert all("InitializationFailed" in words for words in said), said
     assert "no rank 0 at 192.0.2.1 port 29500 within 2 s" in said[1], said
     for rank in (0, 2):
-        assert "waited 2 s for rank 1 in vain" in said[rank], said
+        assert "waited 3 s for rank 1 in vain" in said[rank], said
 
 
 @pytest.mark.parametrize("cut", CUTS)
 def test_a_cable_cut_during_the_meeting_is_named_by_all(ranks, cable, cut):
     """Rank 1 has joined and waits for rank 2 when the cable is cut. Rank 0 cannot know that yet."""
-    with ranks("", preamble=START, connect_s=3, timeout_s=1) as group:
-        group.start(0, 1)
-        group.wait_for(1, "starting")
-        time.sleep(0.7)
+    with ranks("", preamble=START, timeout_s=1) as group:
+        group.start(0)
+        group.wait_until_listening()
+        group.start(1, **within(3))
+        group.wait_until_joined(1)
         getattr(cable, cut)()
         group.start(2)
         said = group.wait()
@@ -215,26 +220,28 @@ def test_a_cable_cut_during_the_meeting_is_named_by_all(ranks, cable, cut):
 
 
 def test_keepalive_frees_the_seat_of_a_rank_that_vanished_during_the_meeting(ranks, cable):
-    with ranks("", preamble=START, connect_s=12, keepalive_s=1) as group:
-        group.start(0, 1)
-        group.wait_for(1, "starting")
-        time.sleep(0.7)
+    with ranks("", preamble=START, keepalive_s=1) as group:
+        group.start(2, LATER="1").wait_for(2, "starting")
+        group.start(1, LATER="1").wait_for(1, "starting")
+        group.start(0, **within(20))
+        group.give_word(1)
+        group.wait_until_joined(1)
         cable.drop()
-        time.sleep(8)
-        group.start(2)
-        said = group.wait(seconds=30)
+        group.wait_until_logged(0, "rank 1 left before the group was complete")
+        group.give_word(2)
+        said = group.wait()
     for rank in (0, 2):
-        assert "waited 12 s for rank 1 (came and left) in vain" in said[rank], said
+        assert "waited 20 s for rank 1 (came and left) in vain" in said[rank], said
 
 
 @pytest.mark.parametrize("cut", CUTS)
 def test_a_cable_mended_during_the_meeting_keeps_nobody_from_meeting(ranks, cable, cut):
     getattr(cable, cut)()
-    with ranks("", preamble=START, connect_s=15, timeout_s=5) as group:
+    with ranks("", preamble=START) as group:
         group.start()
         time.sleep(2)
         cable.mend()
-        said = group.wait(seconds=30)
+        said = group.wait()
     assert all(words.count("no failure") == 2 for words in said), said
 
 
@@ -247,16 +254,16 @@ say("ready")
 while not os.path.exists({str(go)!r}): time.sleep(0.01)
 started = time.monotonic()
 comm.close()
-assert time.monotonic() - started < 0.5
+assert time.monotonic() - started < 30  # the timeout is 60 s
 say("closed")
 """
-    with ranks(program, timeout_s=60) as group:
+    with ranks(program) as group:
         group.start()
         for rank in range(3):
             group.wait_for(rank, "ready")
         getattr(cable, cut)()
         go.touch()
-        said = group.wait(seconds=5)
+        said = group.wait()
     assert all("closed" in words and "Traceback" not in words for words in said), said
 
 
@@ -277,7 +284,7 @@ for step in range(6):
 say("right")
 """
     cable.drop(percent)
-    with ranks(program, connect_s=30, timeout_s=60) as group:
+    with ranks(program) as group:
         said = group.start().wait(seconds=90)
     assert all("right" in words for words in said), said
 
@@ -285,6 +292,6 @@ say("right")
 def test_the_kit_passes_where_packets_are_lost(ranks, cable):
     program = 'from cobre.comm.testing.command import main\nsys.exit(main(["--deadline", "100"]))'
     cable.drop(1)
-    with ranks(program, preamble=TOOLS, connect_s=30, timeout_s=60) as group:
+    with ranks(program, preamble=TOOLS) as group:
         said = group.start().wait(seconds=110)
     assert ", 0 failed" in said[0], said

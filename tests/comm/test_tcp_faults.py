@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import signal
-import time
 
 import pytest
 
 from comm.tcp_ranks import CALLS, Ranks
 
 SIZE = 3
-SECONDS = re.compile(r"\[(\d+\.\d+) s\]")
-
-
-def seconds_of(said):
-    return [float(number) for number in SECONDS.findall(said)]
 
 
 def ranks(directory, program, size=SIZE, **options):
@@ -28,11 +21,11 @@ def ranks(directory, program, size=SIZE, **options):
 def test_a_killed_rank_is_named_at_once(tmp_path, call, victim):
     program = f"""
 say("ready")
-if rank == {victim}: time.sleep(30)
+if rank == {victim}: hang()
 failure_of({CALLS[call]})
 failure_of(comm.barrier)
 """
-    with ranks(tmp_path, program, timeout_s=10) as group:
+    with ranks(tmp_path, program) as group:
         group.start()
         for rank in range(SIZE):
             group.wait_for(rank, "ready")
@@ -40,8 +33,7 @@ failure_of(comm.barrier)
         said = group.wait()
         for rank in {0, 1, 2} - {victim}:
             assert f"rank {victim} (" in said[rank], said
-            assert said[rank].count("has died or exited") == 2, said
-            assert max(seconds_of(said[rank])) < 5, said
+            assert said[rank].count("has died or exited") == 2, said  # not "after 60 s still waits"
 
 
 @pytest.mark.parametrize("victim", [1, 2])
@@ -49,21 +41,21 @@ def test_a_death_reaches_the_others_while_rank_0_computes(tmp_path, victim):
     program = f"""
 say("ready")
 if rank == 0: wait_for_word()
-if rank == {victim}: time.sleep(30)
+if rank == {victim}: hang()
 failure_of(comm.barrier)
 """
-    with ranks(tmp_path, program, timeout_s=10) as group:
+    with ranks(tmp_path, program) as group:
         group.start()
         for rank in range(SIZE):
             group.wait_for(rank, "ready")
         group.signal(victim, signal.SIGKILL)
         waiting = 3 - victim
-        group.wait(waiting, seconds=3)
-        assert f"rank {victim} (" in group.said(waiting)
-        assert seconds_of(group.said(waiting))[0] < 2
+        group.wait(waiting)
         group.give_word()
         group.wait(0)
-        assert f"rank {victim} (" in group.said(0)
+        for rank in (0, waiting):
+            assert f"rank {victim} (" in group.said(rank)
+            assert "has died or exited" in group.said(rank)
 
 
 @pytest.mark.waits
@@ -72,24 +64,26 @@ failure_of(comm.barrier)
 def test_a_stopped_rank_is_named_after_the_timeout(tmp_path, call, victim):
     program = f"""
 say("ready")
-if rank == {victim}: time.sleep(30)
+if rank == {victim}: hang()
+wait_for_word()
 failure_of({CALLS[call]})
 """
-    with ranks(tmp_path, program, timeout_s=1) as group:
+    with ranks(tmp_path, program, timeout_s=2) as group:
         group.start()
         for rank in range(SIZE):
             group.wait_for(rank, "ready")
-        group.signal(victim, signal.SIGSTOP)
+        group.stop(victim)
+        group.give_word()
         others = sorted({0, 1, 2} - {victim})
         said = group.wait(*others)
         for rank in others:
             assert f"rank {victim}" in said[rank], said
-            assert max(seconds_of(said[rank])) < 4, said
+            assert "still waits in" in said[rank], said
 
 
 @pytest.mark.waits
 @pytest.mark.parametrize(
-    "how", ["sys.exit(3)", "raise ValueError('mine')", "comm.close(); time.sleep(30)", "os._exit(0)"]
+    "how", ["sys.exit(3)", "raise ValueError('mine')", "comm.close(); hang()", "os._exit(0)"]
 )
 @pytest.mark.parametrize("victim", [0, 2])
 def test_a_rank_that_leaves_is_named_at_once(tmp_path, how, victim):
@@ -100,11 +94,11 @@ else:
     failure_of(comm.barrier)
 """
     others = {0, 1, 2} - {victim}
-    with ranks(tmp_path, program, timeout_s=10) as group:
+    with ranks(tmp_path, program) as group:
         said = group.start().wait(*others)
         for rank in others:
             assert f"rank {victim} (" in said[rank], said
-            assert max(seconds_of(said[rank])) < 3, said
+            assert "still waits" not in said[rank], said
 
 
 def test_a_rank_that_only_computes_is_not_disturbed_by_one_that_leaves(tmp_path):
@@ -155,13 +149,12 @@ def test_a_disagreement_is_reported_on_every_rank_and_repeated(tmp_path, what, o
 failure_of(*({other},) if rank == {odd} else ({usual},))
 failure_of(comm.barrier)
 """
-    with ranks(tmp_path, program, size, timeout_s=5) as group:
+    with ranks(tmp_path, program, size) as group:
         said = group.start().wait()
     for words in said:
         assert words.count("the ranks disagree") == 2, said
         assert f"rank {odd} called" in words, said
         assert words.count(" called ") >= 4, said  # somebody else's call is told, too
-        assert max(seconds_of(words)) < 4, said
 
 
 def test_an_exception_in_a_signal_handler_breaks_the_group_for_all(tmp_path):
@@ -174,18 +167,18 @@ if rank == 1:
     except RuntimeError: say("interrupted")
     failure_of(comm.barrier)
     say("told")
-    time.sleep(30)
+    hang()
 elif rank == 0:
     wait_for_word()
     failure_of(comm.barrier)
 else:
     failure_of(comm.barrier)
 """
-    with ranks(tmp_path, program, timeout_s=10) as group:
+    with ranks(tmp_path, program) as group:
         group.start()
         for rank in range(SIZE):
             group.wait_for(rank, "ready")
-        time.sleep(0.3)
+        group.wait_until_asleep(1)
         group.signal(1, signal.SIGUSR1)
         group.wait_for(1, "told")
         group.give_word()
@@ -203,13 +196,13 @@ if rank != {victim}: wait_for_word()
 failure_of(comm.barrier)  # of two ranks the interrupted one had already contributed: this one may complete
 failure_of(comm.barrier)
 """
-    with ranks(tmp_path, program, 2, timeout_s=10) as group:
+    with ranks(tmp_path, program, 2) as group:
         group.start()
         for rank in range(2):
             group.wait_for(rank, "ready")
-        time.sleep(0.3)
+        group.wait_until_asleep(victim)
         group.signal(victim, signal.SIGINT)
-        group.wait(victim, seconds=1)
+        group.wait(victim)
         assert "KeyboardInterrupt" in group.said(victim)
         group.give_word()
         said = group.wait()
@@ -225,30 +218,36 @@ if rank == 1:
         wait_for_word()
         os._exit(0)
     say("forked")
-    time.sleep(30)
+    hang()
 failure_of(comm.barrier)
 """
-    with ranks(tmp_path, program, timeout_s=10) as group:
+    with ranks(tmp_path, program) as group:
         group.start()
         group.wait_for(1, "forked")
         group.signal(1, signal.SIGKILL)
-        group.wait(0, 2, seconds=3)
+        group.wait(0, 2)
         assert "rank 1 (" in group.said(0)
+        assert "has died or exited" in group.said(0)
         group.give_word()
 
 
 def test_closing_from_another_thread_ends_a_waiting_call(tmp_path):
     program = """
-import threading
 if rank == 0:
-    threading.Timer(0.3, comm.close).start()
-    failure_of(comm.barrier)
+    thread = threading.Thread(target=failure_of, args=(comm.barrier,))
+    thread.start()
+    wait_until_in_call(thread)
+    comm.close()
+    thread.join()
+    say("closed")
 else:
-    time.sleep(1.0)
+    wait_for_word()
     failure_of(comm.barrier)
     failure_of(comm.barrier)
 """
-    with ranks(tmp_path, program, 2, timeout_s=10) as group:
-        said = group.start().wait()
+    with ranks(tmp_path, program, 2) as group:
+        group.start().wait_for(0, "closed")
+        group.give_word()
+        said = group.wait()
     assert "InvalidCommunicator" in said[0], said
     assert "rank 0" in said[1], said

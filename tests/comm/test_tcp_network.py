@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import time
 
 import pytest
 
 from comm.tcp_proxy import Proxy
-from comm.tcp_ranks import CALLS, TOOLS, Ranks, free_port
+from comm.tcp_ranks import CALLS, LONG_S, TOOLS, Ranks, free_port
 
 # The suite takes one odd size; `make test-network` takes all.
 SIZES = [2, 3, 4, 8] if os.environ.get("COBRE_TEST_NETWORK") else [3]
@@ -24,6 +23,8 @@ NETWORKS = {
     "stalls": (65536, 0.2, 0.001),
 }
 BREAKS = {"reset": "died or exited", "half_close": "died or exited", "freeze": "still waits"}
+# Only who says nothing any more is found by the timeout; a broken connection must be known long before that.
+TIMEOUT_S = {"reset": LONG_S, "half_close": LONG_S, "freeze": 2}
 
 
 @pytest.mark.waits
@@ -34,23 +35,24 @@ def test_the_kit_passes_through_a_network_that_delays_and_cuts_up(tmp_path, size
     largest, pause_s, stalls = NETWORKS[network]
     with Proxy(port, largest=largest, pause_s=pause_s, stalls=stalls) as proxy:
         ports = dict.fromkeys(range(1, size), proxy.port)
-        options = {"preamble": TOOLS, "port": port, "ports": ports, "timeout_s": 30, "directory": tmp_path}
+        options = {"preamble": TOOLS, "port": port, "ports": ports, "directory": tmp_path}
         with Ranks(size, KIT, **options) as group:
             said = group.start().wait(seconds=100)
     assert ", 0 failed" in said[0], said
 
 
-@pytest.mark.parametrize("after_s", [0.1, 0.6])
+@pytest.mark.parametrize("after", [200, 500_000])
 @pytest.mark.parametrize("how", ["reset", "half_close"])
-def test_a_kit_whose_network_breaks_ends_at_once_on_every_rank(tmp_path, how, after_s):
+def test_a_kit_whose_network_breaks_ends_at_once_on_every_rank(tmp_path, how, after):
+    """Right behind the meeting of 181 bytes, and in the middle."""
     port = free_port()
-    options = {"preamble": TOOLS, "port": port, "timeout_s": 30, "directory": tmp_path}
-    with Proxy(port, largest=1500) as proxy, Ranks(3, KIT, ports={1: proxy.port}, **options) as group:
-        group.start()
-        group.wait_until_joined(2)
-        time.sleep(after_s)
-        getattr(proxy, how)()
-        said = group.wait(seconds=15)
+    options = {"preamble": TOOLS, "port": port, "directory": tmp_path}
+    with (
+        Proxy(port, largest=1500, breaks=(how, after)) as proxy,
+        Ranks(3, KIT, ports={1: proxy.port}, **options) as group,
+    ):
+        said = group.start().wait()
+        assert proxy.has_broken
     assert all(process.returncode != 0 for process in group.processes.values()), said
     assert re.search(r"rank [01] \(127\.0\.0\.1:\d+\) has died or exited", "".join(said)), said
 
@@ -62,14 +64,15 @@ def test_a_kit_whose_network_breaks_ends_at_once_on_every_rank(tmp_path, how, af
 )
 def test_a_broken_network_is_an_error_on_every_rank(tmp_path, call, how, size):
     """Rank 1's connection breaks between two steps; what it calls next cannot complete."""
-    said = _break_before(tmp_path, f"failure_of({CALLS[call]})\nfailure_of(comm.barrier)", how, size)
+    program = f"failure_of({CALLS[call]})\nfailure_of(comm.barrier)"
+    said = _break_before(tmp_path, program, how, size, timeout_s=TIMEOUT_S[how])
     for rank, words in enumerate(said):
         failures = [line for line in words.splitlines() if line != "ready"]
         assert len(failures) == 2, said
         assert "no failure" not in failures[1], said
         assert "Traceback" not in words, said
         assert ("rank 0" if rank == 1 else "rank 1") in failures[1], said
-        assert BREAKS[how] in failures[1] or "still waits" in failures[1], said
+        assert BREAKS[how] in failures[1], said
 
 
 @pytest.mark.parametrize("how", BREAKS)
@@ -77,14 +80,14 @@ def test_closing_over_a_broken_network_waits_for_nobody_and_is_no_error(tmp_path
     program = """
 started = time.monotonic()
 comm.close()
-assert time.monotonic() - started < 0.5
+assert time.monotonic() - started < 30  # the timeout is 60 s
 say("closed")
 """
-    said = _break_before(tmp_path, program, how, 3)
+    said = _break_before(tmp_path, program, how, 3, timeout_s=LONG_S)
     assert all("closed" in words and "Traceback" not in words for words in said), said
 
 
-def _break_before(tmp_path, program, how, size):
+def _break_before(tmp_path, program, how, size, timeout_s):
     """What the ranks said; rank 1's connection breaks before ``program`` runs."""
     port, go = free_port(), tmp_path / "go"
     program = f"""
@@ -95,7 +98,9 @@ while not os.path.exists({str(go)!r}): time.sleep(0.01)
 """
     with (
         Proxy(port) as proxy,
-        Ranks(size, program, port=port, ports={1: proxy.port}, timeout_s=1, directory=tmp_path) as group,
+        Ranks(
+            size, program, port=port, ports={1: proxy.port}, timeout_s=timeout_s, directory=tmp_path
+        ) as group,
     ):
         group.start()
         for rank in range(size):
@@ -121,12 +126,19 @@ for _ in range(10_000):
 """
     with (
         Proxy(port) as proxy,
-        Ranks(3, program, port=port, ports={1: proxy.port}, timeout_s=2, directory=tmp_path) as group,
+        Ranks(
+            3,
+            program,
+            port=port,
+            ports={1: proxy.port},
+            timeout_s=TIMEOUT_S[how],
+            directory=tmp_path,
+        ) as group,
     ):
         group.start()
         group.wait_for(1, "step")
         getattr(proxy, how)()
-        said = group.wait(seconds=30)
+        said = group.wait()
     for rank, words in enumerate(said):
         last = words.splitlines()[-1]
         assert ("rank 0" if rank == 1 else "rank 1") in last, said

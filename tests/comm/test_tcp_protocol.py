@@ -7,8 +7,14 @@ import threading
 import numpy as np
 import pytest
 
-from cobre.comm import AllocationFailed, CollectiveFailed, TcpCommunicator, TcpConfig
-from comm.tcp_ranks import free_port
+from cobre.comm import (
+    AllocationFailed,
+    CollectiveFailed,
+    InitializationFailed,
+    TcpCommunicator,
+    TcpConfig,
+)
+from comm.tcp_ranks import LONG_S, free_port
 from comm.tcp_second import NOBODY, Failed, Rank
 
 SECRET = "between us"
@@ -29,7 +35,8 @@ def in_threads(*bodies):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(LONG_S)
+        assert not thread.is_alive()
     if errors:
         raise errors[0]
     return results
@@ -40,7 +47,7 @@ def groups(size, foreign, cut=1000):
     port = free_port()
 
     def ours(rank):
-        settings = {"port": port, "secret": SECRET, "connect_timeout": 10, "timeout": 5}
+        settings = {"port": port, "secret": SECRET, "connect_timeout": LONG_S, "timeout": LONG_S}
         return TcpCommunicator.connect(TcpConfig("127.0.0.1", rank, size, **settings))
 
     def theirs():
@@ -178,7 +185,7 @@ def test_a_torn_contribution_is_known_before_rank_0_comes_to_it(missing):
     waiting = threading.Thread(target=wait)
     waiting.start()
     second.contribute_and_die(np.ones(8_000), missing)
-    waiting.join(2)
+    waiting.join(LONG_S if missing else 2)
     if missing:
         assert not waiting.is_alive(), "rank 2 was not told while rank 0 computed"
         assert "rank 1 (127.0.0.1:" in outcome[0]
@@ -187,7 +194,7 @@ def test_a_torn_contribution_is_known_before_rank_0_comes_to_it(missing):
     else:
         assert waiting.is_alive(), outcome  # the step can still complete
         real[0].allreduce(np.ones(8_000), total := np.empty(8_000), "sum")
-        waiting.join(5)
+        waiting.join(LONG_S)
         assert outcome == ["no failure"]
         assert set(total) == {3.0}
     for comm in real.values():
@@ -201,14 +208,16 @@ def test_a_torn_contribution_is_known_before_rank_0_comes_to_it(missing):
 )
 def test_a_refusal_says_why(rank, size, secret, words):
     port, listens = free_port(), threading.Event()
-    config = TcpConfig("127.0.0.1", 0, 2, port=port, secret=SECRET, connect_timeout=1.0)
+    config = TcpConfig("127.0.0.1", 0, 2, port=port, secret=SECRET, connect_timeout=3.0)
 
     def hub():
-        with pytest.raises(Exception, match="rank 1 in vain"):
+        with pytest.raises(
+            InitializationFailed, match=r"rank 1 in vain; it turned away 1 connection: 1 from"
+        ):
             TcpCommunicator.connect(config, on_listening=lambda _: listens.set())
 
     def refused():
-        assert listens.wait(5)
+        assert listens.wait(LONG_S)
         with pytest.raises(Failed, match=words):
             Rank(rank, size, port, secret=secret)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import signal
-import time
 
 import pytest
 
@@ -21,9 +20,9 @@ def ranks(tmp_path):
 
 def pair(program, backend, directory):
     """Two ranks of either backend that keeps its own order of calls."""
-    shared = {"COBRE_COMM_BACKEND": backend, "COBRE_SHM_SIZE": "2", "COBRE_SHM_TIMEOUT_SECS": "10"}
+    shared = {"COBRE_COMM_BACKEND": backend, "COBRE_SHM_SIZE": "2", "COBRE_SHM_TIMEOUT_SECS": "60"}
     environ = {**shared, "COBRE_SHM_NAME": f"/cobre_comm_{secrets.token_hex(8)}"}
-    group = Ranks(2, program, directory=directory, timeout_s=10, environ=environ)
+    group = Ranks(2, program, directory=directory, environ=environ)
     for rank in range(2):
         group.start(rank, COBRE_SHM_RANK=str(rank))
     return group
@@ -37,14 +36,16 @@ def handler(*_):
 signal.signal(signal.SIGUSR1, handler)
 say("ready")
 if rank == 0:
-    time.sleep(1.5)
+    wait_for_word()
 failure_of(comm.barrier)
 """
-    with ranks(2, program, timeout_s=5) as group:
+    with ranks(2, program) as group:
         group.wait_for(1, "ready")
-        time.sleep(0.3)
+        group.wait_until_asleep(1)
         group.signal(1, signal.SIGUSR1)
-        said = group.wait(seconds=8)
+        group.wait_for(1, "InvalidCommunicator")
+        group.give_word()
+        said = group.wait()
     assert "InvalidCommunicator: a signal handler called the communicator" in said[1]
     assert [words.count("no failure") for words in said] == [1, 1], said
 
@@ -53,29 +54,28 @@ failure_of(comm.barrier)
 @pytest.mark.parametrize("backend", ["tcp", "shm"])
 def test_ctrl_c_ends_a_call_that_waits_for_its_turn_and_the_group_goes_on(tmp_path, backend):
     program = """
-import threading
 if rank == 0:
-    time.sleep(3)
+    wait_for_word()
     failure_of(comm.barrier)
 else:
     thread = threading.Thread(target=failure_of, args=(comm.barrier,))
     thread.start()
-    time.sleep(0.3)
-    say("ready")
-    started = time.monotonic()
+    wait_until_in_call(thread)
     try:
+        say("ready")
         comm.barrier()
     except KeyboardInterrupt:
-        say(f"interrupted {time.monotonic() - started < 1.5}")
+        say("interrupted")
     thread.join()
 failure_of(comm.barrier)
 """
     with pair(program, backend, tmp_path) as group:
         group.wait_for(1, "ready")
-        time.sleep(0.3)
+        group.wait_until_asleep(1)
         group.signal(1, signal.SIGINT)
-        said = group.wait(seconds=15)
-    assert "interrupted True" in said[1]
+        group.wait_for(1, "interrupted")  # though rank 0 has not called yet
+        group.give_word()
+        said = group.wait()
     assert [words.count("no failure") for words in said] == [2, 2], said
 
 
@@ -83,17 +83,18 @@ failure_of(comm.barrier)
 @pytest.mark.parametrize("backend", ["tcp", "shm"])
 def test_python_may_end_while_a_daemon_thread_is_in_a_call(tmp_path, backend):
     program = """
-import threading
 thread = threading.Thread(target=failure_of, args=(comm.barrier,), daemon=True)
 if rank == 1:
     thread.start()
-    time.sleep(0.3)
+    wait_until_in_call(thread)
     say("the end")
 else:
-    time.sleep(1.0)
+    wait_for_word()
     failure_of(comm.barrier)
 """
     with pair(program, backend, tmp_path) as group:
+        group.wait(1)
+        group.give_word()
         said = group.wait()
         statuses = [group.processes[rank].returncode for rank in range(2)]
     assert (said[1], statuses) == ("the end\n", [0, 0])
@@ -103,14 +104,13 @@ else:
 @pytest.mark.parametrize("backend", ["tcp", "shm"])
 def test_who_watches_need_not_wait_for_the_call_under_way(tmp_path, backend):
     program = """
-import threading
 if rank == 0:
     wait_for_word()
     comm.barrier()
 else:
     thread = threading.Thread(target=comm.barrier)
     thread.start()
-    time.sleep(0.3)
+    wait_until_in_call(thread)
     comm.stats()
     say(f"waiting {thread.is_alive()}")
     thread.join()

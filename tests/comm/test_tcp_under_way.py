@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import signal
 import struct
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -16,12 +14,7 @@ from comm.tcp_proxy import Proxy
 from comm.tcp_ranks import CALLS, Ranks, free_port
 from comm.tcp_second import Call, Rank, of_type
 
-SECONDS = re.compile(r"\[(\d+\.\d+) s\]")
 HUGE = "huge = np.ones(4_000_000)\n"  # more than the buffers between two ranks hold
-
-
-def seconds_of(said):
-    return [float(number) for number in SECONDS.findall(said)]
 
 
 @pytest.mark.waits
@@ -33,23 +26,22 @@ try:
     failure_of(comm.broadcast, huge, {root})
 except KeyboardInterrupt:
     say("interrupted")
-    time.sleep(30)
+    hang()
 """
     port = free_port()
     slow = {"largest": 3000, "pause_s": 0.1, "stalls": 0.5}
-    options = {"port": port, "timeout_s": 8, "directory": tmp_path}
+    options = {"port": port, "directory": tmp_path}
     with Proxy(port, **slow) as proxy, Ranks(size, program, ports={1: proxy.port}, **options) as group:
         group.start()
         for rank in range(size):
             group.wait_for(rank, "ready")
-        time.sleep(0.7)
+        group.wait_until_asleep(victim)
         group.signal(victim, signal.SIGINT)
         group.wait_for(victim, "interrupted")
         others = sorted(set(range(size)) - {victim})
-        group.wait(*others, seconds=15)
+        group.wait(*others)
         for rank in others:
             assert f"rank {victim} was interrupted" in group.said(rank)
-            assert max(seconds_of(group.said(rank))) < 6
 
 
 @pytest.mark.waits
@@ -64,7 +56,7 @@ failure_of(comm.broadcast, huge, {root})
 failure_of(comm.barrier)
 """
     port = free_port()
-    options = {"port": port, "timeout_s": 8, "directory": tmp_path}
+    options = {"port": port, "directory": tmp_path}
     with (
         Proxy(port, breaks=(how, 20_000_000)) as proxy,
         Ranks(size, program, ports={1: proxy.port}, **options) as group,
@@ -73,7 +65,6 @@ failure_of(comm.barrier)
     for rank, words in enumerate(said):
         assert words.count(f"rank {0 if rank == 1 else 1} (127.0.0.1:") == 2, said
         assert words.count("died or exited") == 2, said
-        assert max(seconds_of(words)) < 6, said
 
 
 @pytest.mark.parametrize("how", ["ctrl-c", "close"])
@@ -81,7 +72,6 @@ def test_a_call_whose_data_flows_without_a_pause_can_be_ended(tmp_path, how):
     n_bytes, piece = 4_000_000_000, 10_000_000
     first, other = (struct.pack("!IB", piece + 1, tag) + bytes(piece) for tag in (0x05, 0x0F))
     program = f"""
-import threading
 if {how == "close"}:
     threading.Thread(target=lambda: (wait_for_word(), comm.close())).start()
 buf = np.empty({n_bytes} // 8)
@@ -89,7 +79,7 @@ say("ready")
 failure_of(comm.broadcast, buf, 1)
 """
     port, sent = free_port(), 0
-    with Ranks(2, program, port=port, timeout_s=5, directory=tmp_path) as group:
+    with Ranks(2, program, port=port, directory=tmp_path) as group:
         group.start(0)
         root = Rank(1, 2, port)
         group.wait_for(0, "ready")
@@ -112,7 +102,7 @@ def test_a_rank_0_that_comes_within_the_grace_blames_nobody(tmp_path, size):
     program = f"""{HUGE}
 everything = np.ones(size * huge.size)
 comm.barrier()
-if rank == 0: time.sleep(1.3)
+if rank == 0: time.sleep(2)
 failure_of(comm.allgatherv, huge, everything, [huge.size] * size, [huge.size * r for r in range(size)])
 """
     with Ranks(size, program, timeout_s=1, directory=tmp_path) as group:
@@ -123,7 +113,7 @@ failure_of(comm.allgatherv, huge, everything, [huge.size] * size, [huge.size * r
 @pytest.mark.waits
 def test_only_the_rank_whose_data_is_awaited_is_blamed(tmp_path):
     port = free_port()
-    options = {"port": port, "timeout_s": 1, "directory": tmp_path}
+    options = {"port": port, "timeout_s": 3, "directory": tmp_path}
     with (
         Proxy(port, breaks=("freeze", 4_000_000)) as proxy,
         Ranks(4, f"failure_of({CALLS['large allreduce']})", ports={2: proxy.port}, **options) as group,
@@ -137,12 +127,19 @@ def test_only_the_rank_whose_data_is_awaited_is_blamed(tmp_path):
 @pytest.mark.waits
 def test_a_report_knows_the_calls_of_all_who_have_called(tmp_path):
     program = """
-comm.barrier()
-time.sleep([0.4, 0.0, 1.2, 0.0][rank])
+say("ready")
+if rank in (0, 2): wait_for_word()
 failure_of(*(comm.allreduce, one, one.copy(), "sum") if rank == 1 else (comm.barrier,))
 """
-    with Ranks(4, program, timeout_s=5, directory=tmp_path) as group:
-        said = group.start().wait()
+    with Ranks(4, program, directory=tmp_path) as group:
+        group.start()
+        for rank in (1, 3):
+            group.wait_for(rank, "ready")
+        group.wait_until_asleep(1, 3)
+        group.give_word(0)
+        group.wait(0)
+        group.give_word(2)
+        said = group.wait()
     for words in said:
         assert "rank 0, rank 3 called barrier(); rank 1 called allreduce(sum, 1 x float64)" in words, said
         assert "rank 2 has not called yet" in words, said
@@ -164,13 +161,13 @@ if rank == 0: wait_for_word()
 if "{call}" == "allreduce": failure_of(comm.allreduce, huge, huge.copy(), "sum")
 else: failure_of(comm.allgatherv, huge[: counts[rank]], gathered, counts, [0, 1, huge.size + 1])
 """
-    with Ranks(3, program, timeout_s=10, directory=tmp_path) as group:
+    with Ranks(3, program, directory=tmp_path) as group:
         group.start()
         for rank in range(3):
             group.wait_for(rank, "ready")
-        time.sleep(0.5)
+        group.wait_until_asleep(1, 2)
         group.signal(1, number)
-        group.wait(2, seconds=5)
+        group.wait(2)
         assert reason in group.said(2)
         group.give_word()
         group.wait(0)

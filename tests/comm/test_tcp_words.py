@@ -6,11 +6,12 @@ import socket
 import struct
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from cobre.comm import CollectiveFailed, InitializationFailed, TcpCommunicator, TcpConfig
-from comm.tcp_ranks import close_all, group_of, open_all
+from comm.tcp_ranks import LONG_S, Opening, close_all, group_of, open_all
 
 REFUSAL = 0x0D
 MANY = 45
@@ -28,10 +29,10 @@ def refusal_of(words):
 
         thread = threading.Thread(target=refuse)
         thread.start()
-        config = TcpConfig("127.0.0.1", 1, 2, port=listener.getsockname()[1], connect_timeout=5.0)
+        config = TcpConfig("127.0.0.1", 1, 2, port=listener.getsockname()[1], connect_timeout=LONG_S)
         with pytest.raises(InitializationFailed, match="says no") as caught:
             TcpCommunicator.connect(config)
-        thread.join(5)
+        thread.join(LONG_S)
     return caught.value.message.partition("says no: ")[2]
 
 
@@ -49,21 +50,23 @@ def test_the_words_of_a_stranger_are_made_readable(words, shown):
     assert refusal_of(words) == shown
 
 
-@pytest.mark.parametrize("present", [[0, 1], [0, 1, 20]])
+@pytest.mark.waits
+@pytest.mark.parametrize("present", [[1], [1, 20]])
 def test_those_who_came_read_in_full_who_did_not(present):
-    configs = group_of(MANY, connect_timeout=0.51234)
-    outcomes = open_all([configs[rank] for rank in present])
-    absent = "ranks 2-44" if len(present) == 2 else "ranks 2-19, 21-44"
-    for outcome in outcomes:
+    configs = group_of(MANY)
+    hub = Opening(replace(configs[0], connect_timeout=3.51234)).wait_until_listening()
+    workers = [Opening(configs[rank]) for rank in present]
+    absent = "ranks 2-44" if len(present) == 1 else "ranks 2-19, 21-44"
+    for outcome in [opening.outcome() for opening in (hub, *workers)]:
         assert isinstance(outcome, InitializationFailed), outcome
-        assert f"rank 0 waited 0.51234 s for {absent} in vain" in outcome.message
+        assert f"rank 0 waited 3.51234 s for {absent} in vain" in outcome.message
         assert outcome.suggestion.endswith("TcpConfig(connect_timeout=…)")
 
 
 @pytest.fixture(scope="module")
 def disagreements():
     """What each of many ranks reads when the last one calls something else than the others."""
-    comms = open_all(group_of(MANY, connect_timeout=15.0, timeout=15.0))
+    comms = open_all(group_of(MANY))
     counts = list(range(1, MANY + 1))
 
     displs = [sum(counts[:rank]) for rank in range(MANY)]
@@ -88,7 +91,7 @@ def test_every_one_of_many_ranks_reads_in_full_who_called_what(disagreements):
 
 
 def test_a_timeout_names_all_who_are_missing_on_every_rank():
-    comms = open_all(group_of(MANY, connect_timeout=15.0, timeout=0.5))
+    comms = open_all(group_of(MANY, timeout=2.0))
 
     def call(comm):
         with pytest.raises(CollectiveFailed) as caught:

@@ -76,12 +76,6 @@ REFUSED = [
      "block_id", 1),
     (put(INITIAL, "recent_observations", OBSERVATION), INITIAL, "recent_observations.value_m3s", 250.0),
     (both(history, without_lags), HISTORY, "date", 1),
-    (put(CONFIG, "training", "enabled", False), CONFIG, "training.enabled", False),
-    (put(CONFIG, "training", "stopping_rules", [{"type": "simulation", "replications": 100}]), CONFIG,
-     "training.stopping_rules.type", "simulation"),
-    (both(put(CONFIG, "training", "stopping_mode", "all"),
-          put(CONFIG, "training", "stopping_rules", [{"type": "simulation"}, {"type": "iteration_limit", "limit": 3}])),
-     CONFIG, "training.stopping_rules.type", "simulation"),
     (put(CONFIG, "training", "scenario_source", {"inflow": {"scheme": "historical"}}), CONFIG,
      "training.scenario_source.inflow.scheme", "historical"),
     (put(CONFIG, "policy", {"mode": "warm_start"}), CONFIG, "policy.mode", "warm_start"),
@@ -90,11 +84,8 @@ REFUSED = [
 ]  # fmt: skip
 
 WARNED = [
-    (put(CONFIG, "simulation", {"enabled": True}), CONFIG, "simulation.enabled", True),
     (put(CONFIG, "training", "cut_formulation", "multi"), CONFIG, "training.cut_formulation", "multi"),
     (put(CONFIG, "training", "forward_pass", {"type": "default"}), CONFIG, "training.forward_pass.type", "default"),
-    (put(CONFIG, "training", "stopping_rules", [{"type": "simulation"}, {"type": "iteration_limit", "limit": 3}]),
-     CONFIG, "training.stopping_rules.type", "simulation"),
     (put(CONFIG, "training", "scenario_source", {"historical_years": [1990, 1991]}), CONFIG,
      "training.scenario_source.historical_years", "(1990, 1991)"),
     (put(CONFIG, "training", "cut_selection", {"basis_activity_window": 9}), CONFIG,

@@ -10,6 +10,7 @@ import pytest
 
 from cobre.comm import LocalCommunicator
 from cobre.core.config import BoundStalling, CutSelection, IterationLimit, TimeLimit, TrainingConfig
+from cobre.core.training_tables import CONVERGENCE
 from cobre.errors import SolverError, ValidationError
 from cobre.sddp.training import train
 from sddp.cases import BusSpec, HydroSpec, StageSpec, ThermalSpec, make_case
@@ -24,16 +25,10 @@ def small(**training):
 def test_the_result_tells_how_training_went():
     result = trained(small())
     history = result.convergence_history
-    assert history.column_names == [
-        "iteration",
-        "lower_bound",
-        "upper_bound",
-        "upper_bound_std",
-        "ci_95",
-        "gap",
-        "wall_time_ms",
-        "iteration_time_ms",
-    ]
+    assert history.column_names == list(CONVERGENCE.column_names)
+    assert history["lp_solves"].to_pylist() == [3 * 4 + 3 * 3 * 3 + 3] * 6  # forward, backward, lower bound
+    assert history["cuts_added"].to_pylist() == [9] * 6
+    assert history["cuts_active"].to_pylist() == [9, 18, 27, 36, 45, 54]
     assert history["iteration"].to_pylist() == [1, 2, 3, 4, 5, 6]
     last = history.to_pylist()[-1]
     assert result.iterations == 6

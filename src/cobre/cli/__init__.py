@@ -62,9 +62,7 @@ def _dispatch(given: list[str]) -> int:
     name = "version" if given[0] in ("-V", "--version") else given[0]
     if name not in COMMANDS:
         known = ", ".join(COMMANDS)
-        sys.stderr.write(
-            f"cobre: there is no command {name!r}\n  fix: choose from {known}; see cobre --help\n"
-        )
+        _complain(f"cobre: there is no command {name!r}\n  fix: choose from {known}; see cobre --help")
         return USAGE_STATUS
     with _interruptible_imports():
         command = import_module(COMMANDS[name].module).main
@@ -122,12 +120,18 @@ def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> i
 
 def show_error(error: CobreError) -> None:
     """Print what went wrong and what to do, and tell a launcher that listens."""
-    from cobre.cli.wrapping import width_of, wrap_lines
     from cobre.comm.report import report_error
 
-    notes = "".join(f"  {note}\n" for note in getattr(error, "__notes__", ()))
-    sys.stderr.write(notes + wrap_lines(f"cobre: {error}", width_of(sys.stderr)) + "\n")
+    sys.stderr.writelines(f"  {note}\n" for note in getattr(error, "__notes__", ()))
+    _complain(f"cobre: {error}")
     report_error(error)
+
+
+def _complain(text: str) -> None:
+    """On stderr, broken between words where the terminal is narrow."""
+    from cobre.cli.wrapping import terminal_width, wrap_lines
+
+    sys.stderr.write(wrap_lines(text, terminal_width(sys.stderr)) + "\n")
 
 
 def _discard_stdout() -> None:
@@ -136,10 +140,10 @@ def _discard_stdout() -> None:
 
 
 def _overview() -> str:
-    from cobre.cli.wrapping import reflow, width_of
+    from cobre.cli.wrapping import reflow, screen_width
 
     width = max(map(len, COMMANDS))
     rows = "".join(f"  {name:<{width}}  {command.summary}\n" for name, command in COMMANDS.items())
     page = f"usage: cobre COMMAND …\n\n{rows}\ncobre COMMAND --help explains each.\n"
-    columns = width_of(sys.stdout)
+    columns = screen_width(sys.stdout)
     return page if columns is None else reflow(page, columns)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from cobre.cli.invocation import typed
 from cobre.cli.parser import Parser
 from cobre.cli.response import Response, add_output_format, answer
 from cobre.io.example import write_example
@@ -33,6 +35,6 @@ def main(arguments: Sequence[str]) -> int:
         )
 
     def show(response: Response) -> None:
-        sys.stdout.write(f"{response.summary}\n  next: cobre run {options.folder}\n")
+        sys.stdout.write(f"{response.summary}\n  next: {typed(f'run {shlex.quote(options.folder)}')}\n")
 
     return answer("init", options.output_format, work, show)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cobre.cli.parser import Parser, positive_float, positive_int
+from cobre.cli.wrapping import terminal_width, wrap_lines
 from cobre.comm.backend import Nodes
 from cobre.comm.launch.kills import signal_name
 from cobre.comm.launch.launcher import Ending, Request, launch
@@ -29,6 +30,10 @@ Start N ranks of a program on this machine and show what they print, each line w
 
 In the program, cobre.comm.create_communicator() finds the other ranks.
 """
+
+USAGE = """\
+cobre launch -n N [options] [--] program [argument …]
+       cobre launch -n N [options] -m module [argument …]"""
 
 EPILOG = """\
 how it ends
@@ -80,18 +85,20 @@ def main(arguments: Sequence[str]) -> int:
     try:
         ending = launch(request, _output(options, console))
     except WorkerError as error:
-        notes = "".join(f"{note}\n" for note in error.__notes__) if options.quiet else ""
-        _say(f"{notes}cobre launch: {error}\n")
+        if options.quiet:
+            _say("\n".join(error.__notes__))
+        _say(f"cobre launch: {error}")
         return 128 - error.exit_code
     if ending.trace and not options.quiet:
-        _say(f"cobre launch: {os.environ[TRACE_VARIABLE]}: {ending.trace}\n")
+        _say(f"cobre launch: {os.environ[TRACE_VARIABLE]}: {ending.trace}")
     _explain(ending, options, console)
     return ending.status
 
 
-def _say(text: str) -> None:
+def _say(text: str, words: Sequence[str] = ()) -> None:
+    """A message, broken between words where the terminal is narrow, and what a rank printed as it printed it."""
     if sys.stderr is not None:  # closed: nobody wants to know, and the status still counts
-        sys.stderr.write(text)
+        sys.stderr.write(f"{wrap_lines(text, terminal_width(sys.stderr))}\n{''.join(words)}")
 
 
 def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> None:
@@ -104,19 +111,20 @@ def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> N
         who += f" (or {' or '.join(map(str, culprit.alike))}, gone at the same time)"
     how = signal_name(culprit.exit_code) if culprit.exit_code < 0 else f"exit status {culprit.exit_code}"
     words = _last_words(culprit)
+    is_on_display = not options.quiet and _is_last_on_display(console, culprit, words)
     if ending.asked_to_end:
-        _say(f"cobre launch: ended by {ending.asked_to_end[0].name}\n")
-    elif _only_tells(culprit):
-        repeated = options.quiet or not _is_last_on_display(console, culprit, words)
-        why = f":\n{''.join(words)}" if repeated else "\n"
-        _say(f"cobre launch: no rank here failed by itself; {who} ended first, with {how}, and says why{why}")
-    elif options.quiet or not _is_last_on_display(console, culprit, words):
-        colon = ", its last words:" if words else ""
-        _say(f"cobre launch: {who} failed first, with {how}{colon}\n{''.join(words)}")
+        _say(f"cobre launch: ended by {ending.asked_to_end[0].name}")
+        return
+    if _only_tells(culprit):
+        text = f"cobre launch: no rank here failed by itself; {who} ended first, with {how}, and says why"
+        _say(text if is_on_display else f"{text}:", [] if is_on_display else words)
+    elif is_on_display:
+        _say(f"cobre launch: {who} failed with {how}")
     else:
-        _say(f"cobre launch: {who} failed with {how}\n")
-    if ending.explanation is not None and not ending.asked_to_end:
-        _say(f"  likely: {ending.explanation.reason}\n  fix: {ending.explanation.remedy}\n")
+        colon = ", its last words:" if words else ""
+        _say(f"cobre launch: {who} failed first, with {how}{colon}", words)
+    if ending.explanation is not None:
+        _say(f"  likely: {ending.explanation.reason}\n  fix: {ending.explanation.remedy}")
 
 
 def _only_tells(culprit: RankResult) -> bool:
@@ -197,7 +205,7 @@ def _split(parser: Parser, arguments: list[str]) -> tuple[list[str], list[str]]:
 
 def _parser() -> Parser:
     parser = Parser("cobre launch", DESCRIPTION, EPILOG)
-    parser.usage = "cobre launch -n N [options] [--] (program | -m module) [arguments …]"
+    parser.usage = USAGE
     add = parser.add_argument
     add(
         "-n",

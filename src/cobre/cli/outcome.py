@@ -11,7 +11,7 @@ from cobre.cli.figures import duration, money
 from cobre.cli.gap import gap_sentence
 from cobre.cli.planner_page import show_simulation
 from cobre.cli.sparkline import sparkline
-from cobre.cli.wrapping import width_of, wrap_lines
+from cobre.cli.wrapping import screen_width, wrap_lines
 from cobre.sddp.gap import GapEstimate
 from cobre.sddp.result import TrainingResult
 from cobre.study import RunResult, SimulationResult
@@ -122,7 +122,7 @@ def show_record(
     from rich.text import Text
 
     console = Console(file=stream, highlight=False, force_terminal=False if is_plain else None)
-    width = None if is_plain else width_of(stream)
+    width = None if is_plain else screen_width(stream)
     for label, text in _rows(record, history, output):
         label = f"{label:<{LABEL_WIDTH}}"
         line = wrap_lines(f"{label}{text}", width, hanging=LABEL_WIDTH)

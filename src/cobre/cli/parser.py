@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import NoReturn
 
 from cobre.cli import USAGE_STATUS
-from cobre.cli.wrapping import reflow
+from cobre.cli.wrapping import reflow, terminal_width, wrap_lines
 
 __all__ = ["Parser", "positive_float", "positive_int"]
 
@@ -31,7 +32,8 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        self.exit(USAGE_STATUS, f"{self.prog}: {message}\n  fix: see {self.prog} --help\n")
+        text = f"{self.prog}: {message}\n  fix: see {self.prog} --help"
+        self.exit(USAGE_STATUS, wrap_lines(text, terminal_width(sys.stderr)) + "\n")
 
 
 def positive_int(text: str) -> int:

@@ -6,7 +6,7 @@ from typing import TextIO
 
 from cobre.cli.figures import money
 from cobre.cli.sparkline import sparkline
-from cobre.cli.wrapping import width_of, wrap_lines
+from cobre.cli.wrapping import screen_width, wrap_lines
 from cobre.study import SimulationResult
 
 __all__ = ["show_simulation"]
@@ -15,6 +15,8 @@ __all__ = ["show_simulation"]
 MAX_ENTITIES = 10
 """Buses and reservoirs shown; the tables have all."""
 LABEL = 13
+WIDE = 80
+"""Columns of a screen without a width of its own; a narrower one shows fewer figures."""
 SOURCES = (
     ("hydro", "hydro_mwh"),
     ("thermal", "thermal_mwh"),
@@ -32,16 +34,17 @@ def show_simulation(
     from rich.text import Text
 
     console = Console(file=stream, highlight=False, force_terminal=False if is_plain else None)
-    width = None if is_plain else width_of(stream)
-    for label, text in page(result, lower_bound):
-        line = (
-            wrap_lines(f"{label:<{LABEL}}{text}", width, hanging=LABEL) if label else f"{'':<{LABEL}}{text}"
-        )
+    width = None if is_plain else screen_width(stream)
+    for label, text in page(result, lower_bound, width):
+        line = wrap_lines(f"{label:<{LABEL}}{text}", width, hanging=LABEL if label else 0)
         console.print(Text.assemble((line[:LABEL], "dim"), line[LABEL:]), soft_wrap=True)
 
 
-def page(result: SimulationResult, lower_bound: float | None = None) -> list[tuple[str, str]]:
-    """Lines of the page: a label, which may be empty, and a text."""
+def page(
+    result: SimulationResult, lower_bound: float | None = None, width: int | None = None
+) -> list[tuple[str, str]]:
+    """Lines of the page: a label, which may be empty, and a text; rows of tables fit ``width`` columns."""
+    room = (width or WIDE) - LABEL
     statistics = result.statistics
     lines = [
         ("simulation", f"{result.scenarios:,} scenarios"),
@@ -51,8 +54,8 @@ def page(result: SimulationResult, lower_bound: float | None = None) -> list[tup
     if lower_bound is not None:
         lines.append(("", bound_line(lower_bound, statistics["mean_cost"], statistics["ci_95"])))
     lines += _energy_lines(result)
-    lines += _price_lines(result)
-    lines += _storage_lines(result)
+    lines += _price_lines(result, room)
+    lines += _storage_lines(result, room)
     return lines
 
 
@@ -92,19 +95,24 @@ def _energy_lines(result: SimulationResult) -> list[tuple[str, str]]:
     return lines
 
 
-def _price_lines(result: SimulationResult) -> list[tuple[str, str]]:
-    """Marginal cost by bus: mean and spread over the horizon, and the mean of each stage."""
+def _price_lines(result: SimulationResult, room: int) -> list[tuple[str, str]]:
+    """Marginal cost by bus: mean and, if there is room, spread over the horizon, and the mean of each stage."""
+    is_wide = room >= WIDE - LABEL
     whole = result.quantiles("spot_price", by=("bus",), shares=(0.05, 0.95)).to_pylist()
     stages = result.quantiles("spot_price", by=("bus", "stage"), shares=()).to_pylist()
-    lines = [("price", "marginal cost by bus in $/MWh: mean, 5 %, 95 %, and its mean by stage")]
+    figures_shown = "mean, 5 %, 95 %" if is_wide else "mean"
+    lines = [("price", f"marginal cost by bus in $/MWh: {figures_shown}, and its mean by stage")]
     for row in whole[:MAX_ENTITIES]:
         means = [each["mean"] for each in stages if each["bus_id"] == row["bus_id"]]
-        figures = f"{row['mean']:>10,.2f} {row['p5']:>10,.2f} {row['p95']:>10,.2f}"
-        lines.append(("", f"{_name(row['bus_name'])} {figures}  {sparkline(means)}"))
+        figures = " ".join(
+            f"{row[name]:>10,.2f}" for name in (("mean", "p5", "p95") if is_wide else ("mean",))
+        )
+        beginning = f"{_name(row['bus_name'])} {figures}  "
+        lines.append(("", beginning + sparkline(means, width=room - len(beginning))))
     return lines + _more(len(whole), "buses", "buses")
 
 
-def _storage_lines(result: SimulationResult) -> list[tuple[str, str]]:
+def _storage_lines(result: SimulationResult, room: int) -> list[tuple[str, str]]:
     """Storage at the end of each stage: three quantiles of the largest reservoirs."""
     if "hydros" not in result.tables:
         return []
@@ -123,8 +131,9 @@ def _storage_lines(result: SimulationResult) -> list[tuple[str, str]]:
             values = [row[quantile] for row in rows if row["hydro_id"] == plant]
             name = _name(names[plant] if place == 0 else "")
             percent = quantile[1:].rjust(2)
-            drawing = sparkline(values, low=0.0, high=largest[plant])
-            lines.append(("", f"{name} {percent} % {values[-1]:>12,.1f}  {drawing}"))
+            beginning = f"{name} {percent} % {values[-1]:>12,.1f}  "
+            drawing = sparkline(values, low=0.0, high=largest[plant], width=room - len(beginning))
+            lines.append(("", beginning + drawing))
     return lines + _more(len(shown), "reservoirs", "hydros") if shown else []
 
 

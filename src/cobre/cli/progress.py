@@ -10,7 +10,7 @@ from typing import Protocol, TextIO
 from cobre.cli.figures import duration, money
 from cobre.cli.gap import gap_column
 from cobre.cli.remaining import RemainingTime
-from cobre.cli.wrapping import width_of
+from cobre.cli.wrapping import screen_width
 from cobre.sddp.events import ProgressEvent
 
 __all__ = ["Progress", "SilentProgress", "open_progress"]
@@ -40,7 +40,7 @@ class LineProgress:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._is_narrow = (width_of(stream) or FULL_WIDTH) < FULL_WIDTH
+        self._is_narrow = (screen_width(stream) or FULL_WIDTH) < FULL_WIDTH
         self._last_line_at = float("-inf")
         self._pending: ProgressEvent | None = None
         self._phase: str | None = None
@@ -125,7 +125,8 @@ class LiveProgress:
             parts.append((f"  gap {gap}", "cyan"))
         parts.append((elapsed, ""))
         if limit:
-            parts.append((f", about {duration(self._remaining.until(limit))} to go", ""))
+            left = max(1, round(self._remaining.until(limit)))
+            parts.append((f", up to about {duration(left) if left >= 60 else f'{left} s'} to go", ""))
         parts.append((f"  upper {money(event.upper_bound)}", ""))
         return parts
 

@@ -16,7 +16,7 @@ from cobre.cli.outcome import run_summary, show_run, simulation_document, traini
 from cobre.cli.parser import positive_int
 from cobre.cli.progress import Progress, SilentProgress, open_progress
 from cobre.cli.response import Response, add_output_format, answer
-from cobre.cli.wrapping import width_of, wrap_lines
+from cobre.cli.wrapping import terminal_width, wrap_lines
 from cobre.comm import BackendKind, GroupMember, create_communicator
 from cobre.comm.report import report_error
 from cobre.core.case import Case
@@ -128,7 +128,7 @@ def _run(options: Any, comm: GroupMember | None) -> tuple[RunResult, Response]:
 
     case = load() if comm is None else study.on_first_rank(comm, load)
     if not options.quiet:
-        width = width_of(sys.stderr)
+        width = terminal_width(sys.stderr)
         sys.stderr.writelines(wrap_lines(f"warning: {problem}", width) + "\n" for problem in warnings)
     with _progress(options, is_alone=comm is None or comm.size == 1) as progress:
         result = study.run_case(

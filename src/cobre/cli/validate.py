@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cobre import study
 from cobre.cli.parser import Parser
 from cobre.cli.response import Response, add_output_format, answer
-from cobre.cli.wrapping import width_of, wrap_lines
+from cobre.cli.wrapping import terminal_width, wrap_lines
 from cobre.io import ProblemReport, ValidationReport
 
 __all__ = ["main"]
@@ -62,7 +62,7 @@ def _show(case: str, report: ValidationReport, response: Response) -> None:
         _show_table(rows)
     else:
         for word, problem in rows:
-            sys.stdout.write(wrap_lines(f"{word}: {problem}", width_of(sys.stdout)) + "\n")
+            sys.stdout.write(wrap_lines(f"{word}: {problem}", terminal_width(sys.stdout)) + "\n")
     sys.stdout.write(f"{case} is {response.summary}\n")
 
 

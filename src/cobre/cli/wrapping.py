@@ -9,7 +9,7 @@ import textwrap
 from itertools import groupby
 from typing import TextIO
 
-__all__ = ["reflow", "width_of", "wrap_lines"]
+__all__ = ["reflow", "screen_width", "terminal_width", "wrap_lines"]
 
 LISTING = range(4, 8)
 """Indentation of lines that are no sentences, such as commands to type."""
@@ -18,11 +18,17 @@ CONTINUED = 4
 COLUMNS = re.compile(r"(?<=\S) {2,}(?=\S)")
 
 
-def width_of(stream: TextIO) -> int | None:
-    """Columns of the terminal behind ``stream``; None if it is none. COLUMNS is heard either way."""
-    if not stream.isatty() and not os.environ.get("COLUMNS"):
-        return None
-    return shutil.get_terminal_size().columns
+def terminal_width(stream: TextIO) -> int | None:
+    """Columns of the terminal behind ``stream``; None if it is none.
+
+    For lines that programs may look for: the COLUMNS that a shell or readline exported says nothing about a pipe.
+    """
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def screen_width(stream: TextIO) -> int | None:
+    """Like `terminal_width`, for whole screens: COLUMNS is heard either way, as for tables."""
+    return shutil.get_terminal_size().columns if os.environ.get("COLUMNS") else terminal_width(stream)
 
 
 def wrap_lines(text: str, width: int | None, hanging: int = 2) -> str:

@@ -213,7 +213,7 @@ def _environment(survey: _Survey) -> Iterator[Finding]:
 
 
 def _launcher(survey: _Survey) -> Iterator[Finding]:
-    """Whether this process was started as a rank, and whether ranks that start here can find each other."""
+    """A problem if this process was started as one of several ranks of a backend that cannot run here."""
     if chosen_in(os.environ) != BackendKind.AUTO:
         return
     for record in survey.records:
@@ -221,9 +221,7 @@ def _launcher(survey: _Survey) -> Iterator[Finding]:
         if group is None or not group.has_several_ranks:
             continue
         refusal = survey.ask(record, partial(refusal_of, record), _BROKEN)
-        if refusal is None:
-            yield Finding("ok", "environment", f"a launcher started {group.described}, for {record.name}")
-        else:
+        if refusal is not None:
             yield Finding("problem", "environment", *not_joinable(record, group, refusal))
 
 

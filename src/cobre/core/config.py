@@ -121,6 +121,8 @@ class SimulationConfig:
     layout: Layout = "by_scenario"
     """One file per table and scenario, or one file per table."""
 
+    __repr__ = changed_fields
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpointing:

@@ -47,9 +47,10 @@ def read_training(folder: Path) -> TrainingRecord:
     metadata = _json(folder / METADATA)
     if metadata.get("status") in ("running", "failed"):
         raise _unfinished(folder, metadata)
+    iterations = metadata["iterations"]
     return TrainingRecord(
         folder,
-        metadata,
+        {**metadata, "iterations": iterations["completed"] if isinstance(iterations, dict) else iterations},
         _json(folder / TIMINGS),
         _table(folder / CONVERGENCE),
         (folder / TRAINING_SUCCESS).exists(),

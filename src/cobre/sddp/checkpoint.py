@@ -93,7 +93,11 @@ class TrainingState:
             "archived": sorted(self.archives),
             "simulated_cost": None if self.simulated_cost is None else asdict(self.simulated_cost),
             "logs": [
-                {"stage_ids": log.stage_ids, "selections": [asdict(each) for each in log.selections]}
+                {
+                    "stage_ids": log.stage_ids,
+                    "most_rows": log.most_rows,
+                    "selections": [asdict(each) for each in log.selections],
+                }
                 for log in self.logs
             ],
         }
@@ -135,6 +139,7 @@ def _pool(arrays: Mapping[str, NDArray[Any]], stage: int) -> PoolState:
 def _log(arrays: Mapping[str, NDArray[Any]], part: int, entry: Mapping[str, Any]) -> TrainingLog:
     return TrainingLog(
         stage_ids=list(entry["stage_ids"]),
+        most_rows=entry["most_rows"],
         selections=[SelectionRecord(**each) for each in entry["selections"]],
         **{name: arrays[f"log{part}/{name}"] for name in ("counters", "rows", "times", "setups")},
     )

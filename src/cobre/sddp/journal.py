@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import GroupMember, ReduceOp
+from cobre.sddp.solver_tables import COUNTERS, Columns, retry_columns, solver_columns, solver_counters
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_rows
 
 Floats = NDArray[np.float64]
-Columns = dict[str, list[Any]]
 
 PHASES = ("forward", "backward", "selection", "lower_bound")
-RECOVERED = tuple(f"recovered_{attempt}" for attempt in range(2, 8))
-COUNTERS = (
-    "solves",
-    "chains",
-    "iterations",
-    "retries",
-    "run_ns",
-    "cuts_ns",
-    "patch_ns",
-    "basis_ns",
-    *RECOVERED,
-)
 COMMUNICATION = ("allreduce_move", "other_move", "wait")
-NS_PER_MS = 1e6
 
 
 @dataclass(frozen=True)
@@ -62,7 +48,8 @@ class Journal:
         """One entry per iteration: ``[phase]``, the rows of all programs that were solved, cuts included."""
         self._times: list[Floats] = []
         """One entry per iteration: ``[phase, (seconds, communication…)]``."""
-        self._last_counters = self._read_counters()
+        self._most_rows = 0
+        self._last_counters = solver_counters(self.models)
         self._last_times = self._read_times()
 
     @property
@@ -75,21 +62,19 @@ class Journal:
         self._counters.append(np.zeros((len(PHASES), len(self.models), len(COUNTERS))))
         self._rows.append(np.zeros(len(PHASES)))
         self._times.append(np.zeros((len(PHASES), 1 + len(COMMUNICATION))))
-        self._last_counters, self._last_times = self._read_counters(), self._read_times()
+        self._last_counters, self._last_times = solver_counters(self.models), self._read_times()
 
     def end_phase(self, phase: str) -> None:
         """What happened since the last call belongs to ``phase`` of this iteration."""
         place = PHASES.index(phase)
-        counters, times = self._read_counters(), self._read_times()
+        counters, times = solver_counters(self.models), self._read_times()
         self._counters[-1][place] = counters - self._last_counters
         self._times[-1][place] = times - self._last_times
-        rows = [model.solver.template.n_rows + model.solver.n_active_cuts for model in self.models]
-        self._rows[-1][place] = float((self._counters[-1][place, :, COUNTERS.index("solves")] * rows).sum())
+        solves = self._counters[-1][place, :, COUNTERS.index("solves")]
+        rows = np.array([model.solver.template.n_rows + model.solver.n_active_cuts for model in self.models])
+        self._rows[-1][place] = float((solves * rows).sum())
+        self._most_rows = max(self._most_rows, int(rows[solves > 0].max(initial=0)))
         self._last_counters, self._last_times = counters, times
-
-    def _read_counters(self) -> Floats:
-        rows = [model.solver.counters() for model in self.models]
-        return np.array([[row[name] for name in COUNTERS] for row in rows], dtype=np.float64)
 
     def _read_times(self) -> Floats:
         stats = self.comm.stats()
@@ -103,6 +88,8 @@ class Journal:
         total, rows = np.empty_like(mine), np.empty((len(mine), len(PHASES)))
         self.comm.allreduce(mine, total, ReduceOp.SUM)
         self.comm.allreduce(np.stack(self._rows), rows, ReduceOp.SUM)
+        most, most_rows = np.array([self._most_rows], dtype=np.int64), np.empty(1, dtype=np.int64)
+        self.comm.allreduce(most, most_rows, ReduceOp.MAX)
         times = gather_rows(self.comm, np.stack(self._times)[np.newaxis], self.comm.size)
         # Setting up a solve is measured inside the solver: this rank's part of it, per phase.
         setup = mine[:, :, :, [COUNTERS.index("patch_ns"), COUNTERS.index("basis_ns")]].sum(axis=(2, 3)) / 1e9
@@ -111,6 +98,7 @@ class Journal:
             stage_ids=[model.stage.id for model in self.models],
             counters=total,
             rows=rows,
+            most_rows=int(most_rows[0]),
             times=times,
             setups=setups,
             selections=self.selections,
@@ -126,6 +114,8 @@ class TrainingLog:
     """``[iteration, phase, stage, counter]`` of all ranks."""
     rows: Floats
     """``[iteration, phase]``: rows of all programs that were solved, cuts included, of all ranks."""
+    most_rows: int
+    """Of the largest program that was solved."""
     times: Floats
     """``[rank, iteration, phase, (seconds, communication…)]``."""
     setups: Floats
@@ -143,6 +133,10 @@ class TrainingLog:
     def mean_rows(self) -> list[float]:
         """Rows of a program that was solved, on average, in each iteration."""
         return [float(rows.sum()) / max(1, n) for rows, n in zip(self.rows, self.solves(), strict=True)]
+
+    def solve_seconds(self, phase: str) -> float:
+        """Time inside the solver in all of a phase, of all ranks."""
+        return float(self._counter("run_ns")[:, PHASES.index(phase)].sum()) / 1e9
 
     def phase_ms(self, phase: str) -> list[int]:
         """Time of a phase in each iteration, on the first rank."""
@@ -191,35 +185,16 @@ class TrainingLog:
 
     def solver_columns(self, first: int = 1) -> Columns:
         """`cobre.core.training_tables.SOLVER_ITERATIONS`: a row per iteration, phase and stage with solves."""
-        found: Columns = {}
-        for iteration, place, stage in np.argwhere(self._counter("solves") > 0).tolist():
-            counts = dict(zip(COUNTERS, self.counters[iteration, place, stage].tolist(), strict=True))
-            row = {
-                "iteration": first + iteration,
-                "scenario_id": None,
-                "phase": PHASES[place],
-                "stage_id": self.stage_ids[stage],
-                "opening_index": None,
-                "rank": None,
-                "worker_id": None,
-                **solver_row(counts),
-            }
-            for name, value in row.items():
-                found.setdefault(name, []).append(value)
-        return found
+        return solver_columns(self._by_phase(first), self.stage_ids)
 
     def retry_columns(self, first: int = 1) -> Columns:
         """`cobre.core.training_tables.RETRY_HISTOGRAM`: only where a solve needed more than one attempt."""
-        found: Columns = {name: [] for name in ("iteration", "phase", "stage_id", "retry_level", "count")}
-        first = COUNTERS.index(RECOVERED[0])
-        recovered = self.counters[..., first:]
-        for iteration, place, stage, level in np.argwhere(recovered > 0).tolist():
-            found["iteration"].append(first + iteration)
-            found["phase"].append(PHASES[place])
-            found["stage_id"].append(self.stage_ids[stage])
-            found["retry_level"].append(level + 2)
-            found["count"].append(int(recovered[iteration, place, stage, level]))
-        return found
+        return retry_columns(self._by_phase(first), self.stage_ids)
+
+    def _by_phase(self, first: int) -> Iterator[tuple[int, str, Floats]]:
+        for iteration, of_iteration in enumerate(self.counters):
+            for phase, counters in zip(PHASES, of_iteration, strict=True):
+                yield first + iteration, phase, counters
 
     def selection_columns(self) -> Columns:
         """`cobre.core.training_tables.CUT_SELECTION`."""
@@ -235,22 +210,3 @@ class TrainingLog:
             "budget_evicted": [each.active_after_method - each.active_after for each in self.selections],
             "active_after_budget": [each.active_after for each in self.selections],
         }
-
-
-def solver_row(counts: dict[str, float]) -> dict[str, Any]:
-    """The columns of `SOLVER_ITERATIONS` that count and time, from counters of solvers."""
-    retried = int(sum(counts[name] for name in RECOVERED))
-    return {
-        "lp_solves": int(counts["solves"]),
-        "lp_successes": int(counts["solves"]),
-        "lp_retries": retried,
-        "lp_failures": 0,
-        "retry_attempts": int(counts["retries"]),
-        "basis_offered": int(counts["chains"]),
-        "basis_consistency_failures": 0,
-        "simplex_iterations": int(counts["iterations"]),
-        "solve_time_ms": counts["run_ns"] / NS_PER_MS,
-        "load_model_time_ms": counts["cuts_ns"] / NS_PER_MS,
-        "set_bounds_time_ms": counts["patch_ns"] / NS_PER_MS,
-        "basis_set_time_ms": counts["basis_ns"] / NS_PER_MS,
-    }

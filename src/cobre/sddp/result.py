@@ -59,6 +59,9 @@ class TrainingResult:
     total_cuts: int
     workers: list[WorkerInfo] | None
     """By rank; None with one worker."""
+    backend: str = "local"
+    hosts: list[str] = field(default_factory=list, repr=False, compare=False)
+    """Name of the machine of each rank."""
     stop_signal: int | None = None
     """The signal that asked for a graceful stop, if one did."""
     timings: dict[str, float] = field(default_factory=dict, repr=False)

@@ -18,6 +18,7 @@ from cobre.sddp.checkpointing import CheckpointPlan, Saver, gather_bases, pool_s
 from cobre.sddp.events import OnProgress, ProgressEvent
 from cobre.sddp.forward import Trajectories, forward_pass
 from cobre.sddp.gap import GapEstimate, comparison_of, estimate_gap
+from cobre.sddp.hosts import host_names
 from cobre.sddp.identity import identity_of
 from cobre.sddp.interruption import StopRequest
 from cobre.sddp.journal import Journal, SelectionRecord, TrainingLog
@@ -329,6 +330,8 @@ class _Training:
             termination_reason=reason,
             total_cuts=sum(model.pool.size for model in work.models),
             workers=workers if self.comm.size > 1 else None,
+            backend=self.comm.backend,
+            hosts=host_names(self.comm),
             stop_signal=signal,
             timings=timings,
             logs=logs,

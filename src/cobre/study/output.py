@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +15,7 @@ from cobre.io.write.folder import TRAINING_SUCCESS
 from cobre.sddp.checkpointing import remove_checkpoints, remove_unfinished
 from cobre.sddp.result import TrainingResult
 from cobre.study.resuming import CHECKPOINT_FOLDER, Resume, Start, find_start
+from cobre.study.training_metadata import file_metadata
 
 POLICY_FOLDER = "policy"
 
@@ -57,7 +56,7 @@ class RunOutput:
         facts = self._run.facts("complete" if is_complete else "partial")
         result.policy.save(self._folder / POLICY_FOLDER)
         write_dictionaries(self._folder, self._case, result.policy.state_names)
-        metadata = {**metadata_of(result), **facts}
+        metadata = {**file_metadata(self._case, result), **facts}
         tables = _training_tables(result)
         write_training(self._folder, result.convergence_history, metadata, result.timings, tables)
         if is_complete:
@@ -89,24 +88,3 @@ def _training_tables(result: TrainingResult) -> list[tuple[TableSchema, dict[str
                 found[name].extend(values)
         first += log.n_iterations
     return list(tables.values())
-
-
-def metadata_of(result: TrainingResult) -> dict[str, Any]:
-    """How training went, as plain data."""
-    workers = result.workers or []
-    return {
-        "cobre_version": version("pycobre"),
-        "iterations": result.iterations,
-        "final_lower_bound": result.final_lower_bound,
-        "final_upper_bound": result.final_upper_bound,
-        "final_gap": result.final_gap,
-        "gap_estimate": None if result.gap_estimate is None else asdict(result.gap_estimate),
-        "termination_reason": result.termination_reason,
-        "total_cuts": result.total_cuts,
-        "wall_time_ms": result.history["wall_time_ms"][-1],
-        "policy": result.policy.summary(),
-        "workers": [
-            {"rank": worker.rank, "wall_time_ms": worker.wall_time_ms, "backend": worker.backend}
-            for worker in workers
-        ],
-    }

@@ -15,18 +15,21 @@ from typing import Any
 from cobre.comm import GroupMember, LocalCommunicator, emit
 from cobre.core.case import Case
 from cobre.core.files import sync_files
+from cobre.core.training_tables import RETRY_HISTOGRAM, SOLVER_ITERATIONS
 from cobre.errors import CobreError, ValidationError
 from cobre.io.write.dictionaries import write_dictionaries
 from cobre.io.write.folder import claim, clear_simulation
-from cobre.io.write.simulation import ScenarioFiles
-from cobre.io.write.simulation_by_table import TableFiles, join_parts, remove_parts
-from cobre.io.write.simulation_end import finish_simulation, write_summaries
+from cobre.io.write.parts import join_parts, remove_parts, removing_unfinished
+from cobre.io.write.simulation import ScenarioFiles, SimulationWriter, TableFiles, table_path
+from cobre.io.write.simulation_end import finish_simulation, write_solver_tables, write_summaries
 from cobre.sddp.events import OnProgress
+from cobre.sddp.hosts import distribution, host_names
 from cobre.sddp.policy import Policy
 from cobre.sddp.sharing import share, share_failure
 from cobre.sddp.simulation import SimulationOutcome
 from cobre.sddp.simulation import simulate as simulate_on
 from cobre.sddp.simulation.tables import tables_of
+from cobre.sddp.solver_tables import retry_columns, solve_totals, solver_columns
 from cobre.study.cases import configured
 from cobre.study.output import POLICY_FOLDER
 from cobre.study.ranks import (
@@ -92,6 +95,7 @@ def simulate(
         if order.folder is not None:
             resources.enter_context(claim(order.folder))
             clear_simulation(order.folder)
+            resources.enter_context(removing_unfinished(order.folder))
         return order
 
     try:
@@ -130,36 +134,37 @@ def simulate_rank(comm: GroupMember, order: _Order, on_progress: OnProgress | No
     clock = RunClock()
     case, folder = order.case, order.folder
     sink = _open_sink(order, comm.rank)
-    outcome = simulate_on(comm, case, order.policy, order.n_scenarios, sink=sink, on_progress=on_progress)
-    if folder is None:
+    try:
+        outcome = simulate_on(comm, case, order.policy, order.n_scenarios, sink=sink, on_progress=on_progress)
+    except BaseException:
+        if sink is not None:
+            sink.parts.abandon()
+        raise
+    if folder is None or sink is None:
         return outcome
-
-    def end() -> None:
-        if isinstance(sink, TableFiles):
-            sink.close()
+    hosts = host_names(comm)
 
     def join() -> None:
-        if isinstance(sink, TableFiles):
-            for table in tables_of(case)[comm.rank :: comm.size]:
-                join_parts(folder, table.schema)
+        joined = sink.joined([table.schema for table in tables_of(case)])
+        for schema in joined[comm.rank :: comm.size]:
+            join_parts(folder, schema, table_path(folder, schema))
         sync_files(folder)
 
     def finish() -> None:
         if comm.rank == 0:
             remove_parts(folder)
-            _finish(folder, order, outcome, comm, clock)
+            _finish(folder, order, outcome, _metadata(order, outcome, comm, hosts, clock))
 
-    for step in (end, join, finish):
+    for step in (sink.parts.close, join, finish):
         _together(comm, step)
     return outcome
 
 
-def _open_sink(order: _Order, rank: int) -> ScenarioFiles | TableFiles | None:
+def _open_sink(order: _Order, rank: int) -> SimulationWriter | None:
     if order.folder is None:
         return None
-    if order.case.config.simulation.layout == "by_table":
-        return TableFiles(order.folder, rank)
-    return ScenarioFiles(order.folder)
+    is_by_table = order.case.config.simulation.layout == "by_table"
+    return TableFiles(order.folder, rank) if is_by_table else ScenarioFiles(order.folder, rank)
 
 
 def _together(comm: GroupMember, step: Callable[[], None]) -> None:
@@ -172,21 +177,25 @@ def _together(comm: GroupMember, step: Callable[[], None]) -> None:
     share_failure(comm, failure)
 
 
-def _finish(
-    folder: Path, order: _Order, outcome: SimulationOutcome, comm: GroupMember, clock: RunClock
-) -> None:
+def _finish(folder: Path, order: _Order, outcome: SimulationOutcome, metadata: Mapping[str, Any]) -> None:
     stage_ids = [stage.id for stage in order.case.horizon.stages]
     is_complete = outcome.statistics is not None
     if is_complete:
-        write_summaries(folder, stage_ids, outcome.costs, outcome.summaries)
+        write_summaries(folder, stage_ids, outcome.costs)
+    solves = [(None, "simulation", outcome.counters)]
+    solver_tables = [
+        (SOLVER_ITERATIONS, solver_columns(solves, stage_ids)),
+        (RETRY_HISTOGRAM, retry_columns(solves, stage_ids)),
+    ]
+    write_solver_tables(folder, solver_tables)
     write_dictionaries(folder, order.case, order.policy.state_names)
-    finish_simulation(folder, _metadata(order, outcome, comm, clock), is_complete=is_complete)
+    finish_simulation(folder, metadata, is_complete=is_complete)
 
 
 def _metadata(
-    order: _Order, outcome: SimulationOutcome, comm: GroupMember, clock: RunClock
+    order: _Order, outcome: SimulationOutcome, comm: GroupMember, hosts: list[str], clock: RunClock
 ) -> dict[str, Any]:
-    statistics, solves = outcome.statistics, outcome.solves
+    statistics = outcome.statistics
     n = order.n_scenarios if statistics is not None else 0
     return {
         **clock.facts(),
@@ -198,21 +207,8 @@ def _metadata(
         "statistics": None if statistics is None else statistics.to_dict(),
         "layout": order.case.config.simulation.layout,
         "wall_time_ms": outcome.wall_time_ms,
-        "solve_stats": {
-            "total_lp_solves": int(solves["solves"]),
-            "first_try": int(solves["solves"] - solves["retries"]),
-            "retried": int(solves["retries"]),
-            "failed": 0,
-            "simplex_iterations": int(solves["iterations"]),
-            "solve_seconds": solves["solve_seconds"],
-            "parallelism": comm.size,
-        },
-        "distribution": {
-            "backend": comm.backend,
-            "world_size": comm.size,
-            "ranks_participated": comm.size,
-            "threads_per_rank": 1,
-        },
+        "solve_stats": {**solve_totals(outcome.counters), "parallelism": comm.size},
+        "distribution": distribution(comm.backend, hosts),
     }
 
 

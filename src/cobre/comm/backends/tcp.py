@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import random
 import secrets
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BACKEND", "TcpCommunicator"]
 
+BELOW_EPHEMERAL = range(
+    20_000, 32_768
+)  # where Linux, unless told otherwise, begins with outgoing connections
 LIMITS = {"piece_bytes": 1024 * 1024, "window_bytes": 512 * 1024, "keepalive_s": 10}
 
 _log = logging.getLogger("cobre.comm")
@@ -54,7 +59,8 @@ class TcpCommunicator(_core.TcpCommunicator):
 
         ``on_listening(port)`` is called on rank 0 once it listens, for whoever asked for port 0 and must tell
         the others. Failure: `InitializationFailed`, at once for a refused secret, rank or size, else after
-        ``connect_timeout``, naming who is missing.
+        ``connect_timeout``, naming who is missing and who was turned away. Meanwhile rank 0 logs who joins
+        and, as warnings, whom it turns away.
         """
         limits = config.limits if isinstance(config, _TunedConfig) else LIMITS
         comm = cls(config.rank, config.size, config.timeout, **limits)
@@ -68,15 +74,11 @@ class TcpCommunicator(_core.TcpCommunicator):
                 _log.info("rank 0 listens at %s", ", ".join(comm.listening_at))
                 if on_listening is not None:
                     on_listening(comm.port)
-                comm.gather()
+                comm.gather(_log.log)
             else:
-                comm.join(*meeting_at)
+                comm.join(*meeting_at, _log.log)
         finally:
-            named, unnamed = comm.visitors()
-            for address, reason in named:
-                _log.warning("dropped a connection from %s: %s", address, reason)
-            if unnamed:
-                _log.warning("dropped %d more connections", unnamed)
+            comm.end_meeting()
         return comm
 
     @property
@@ -173,7 +175,7 @@ def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
         "COBRE_COMM_BACKEND": "tcp",
         "COBRE_TCP_COORDINATOR": "127.0.0.1",
         "COBRE_TCP_BIND_ADDR": "127.0.0.1",
-        "COBRE_TCP_PORT": str(_free_port()),
+        "COBRE_TCP_PORT": str(free_port()),
         "COBRE_TCP_SECRET": secrets.token_hex(16),
         "COBRE_TCP_SIZE": str(size),
     }
@@ -191,12 +193,19 @@ def _node_commands(argv: Sequence[str], nodes: Nodes) -> list[RankCommand]:
     return [RankCommand(tuple(argv), {**shared, "COBRE_TCP_RANK": str(rank)}, rank) for rank in nodes.ranks]
 
 
-def _free_port() -> int:
-    """A port that nobody has at this moment."""
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody has at this moment.
+
+    The kernel gives it to no outgoing connection, which could take it before rank 0 listens there.
+    """
+    for port in random.SystemRandom().sample(BELOW_EPHEMERAL, 100):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        chosen: int = probe.getsockname()[1]
+        return chosen
 
 
 BACKEND = Backend(

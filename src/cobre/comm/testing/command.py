@@ -16,7 +16,7 @@ from cobre.comm.selection import create_communicator, get_backend
 from cobre.comm.testing.catalogue import CHECKS
 from cobre.comm.testing.checks import Check
 from cobre.comm.testing.expectations import Failure
-from cobre.comm.testing.runner import choose, run_checks
+from cobre.comm.testing.runner import choose, run_checks, supervised
 from cobre.comm.testing.sequences import digest
 from cobre.errors import BackendError, CommError, InvalidBackend, WorkerError
 
@@ -78,6 +78,8 @@ def _run_here(comm: Communicator, options: argparse.Namespace, names: Sequence[s
 
     failed = 0
     try:
+        if names is None:
+            _print_digest(comm, options)
         run_checks(
             comm,
             names,
@@ -94,6 +96,13 @@ def _run_here(comm: Communicator, options: argparse.Namespace, names: Sequence[s
     finally:
         if comm.rank == 0:
             print(f"{passed} passed, {failed} failed", flush=True)
+
+
+def _print_digest(comm: Communicator, options: argparse.Namespace) -> None:
+    with supervised("the digest", comm.rank, options.deadline):
+        text = digest(comm, options.seed)
+    if comm.rank == 0:
+        print(f"{'digest':<45}{text}", flush=True)
 
 
 def _start(options: argparse.Namespace, chosen: Sequence[Check]) -> int:
@@ -194,7 +203,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--digest",
         action="store_true",
-        help="print the SHA-256 of a fixed run: equal on every backend of this size",
+        help="print only the SHA-256 of a fixed run: equal on every backend of this size",
     )
     parser.add_argument(
         "-n", type=_from(1, int), metavar="N", dest="size", help="start N ranks and check in them"

@@ -13,7 +13,7 @@ from cobre.comm.testing.catalogue import CHECKS
 from cobre.comm.testing.checks import Check, Context, as_member
 from cobre.comm.testing.expectations import Failure
 
-__all__ = ["choose", "run_checks"]
+__all__ = ["choose", "run_checks", "supervised"]
 
 Report = Callable[[Check, float], None]
 
@@ -53,7 +53,7 @@ def run_checks(
     for check in chosen:
         ctx = Context(check.name, seed, dict(limits or {}))
         start = time.perf_counter()
-        with _supervised(check, comm.rank, deadline_s):
+        with supervised(check.name, comm.rank, deadline_s):
             if check.phases is None:
                 check.run(member, ctx)
             else:
@@ -63,18 +63,18 @@ def run_checks(
                 continue
         _tell(report, check, time.perf_counter() - start)
     if closing:
-        with _supervised(closing[0][0], comm.rank, deadline_s):
+        with supervised(closing[0][0].name, comm.rank, deadline_s):
             comm.close()
     for check, steps, spent in closing:
         start = time.perf_counter()
-        with _supervised(check, comm.rank, deadline_s):
+        with supervised(check.name, comm.rank, deadline_s):
             next(steps, None)
         _tell(report, check, spent + time.perf_counter() - start)
     return len(chosen)
 
 
 @contextmanager
-def _supervised(check: Check, rank: int, deadline_s: float | None) -> Iterator[None]:
+def supervised(name: str, rank: int, deadline_s: float | None) -> Iterator[None]:
     """Turns what a check raises into a `Failure` that names it, and ends the process if it hangs."""
     if deadline_s is not None:
         faulthandler.dump_traceback_later(deadline_s, exit=True, file=sys.__stderr__ or sys.stderr)
@@ -82,8 +82,8 @@ def _supervised(check: Check, rank: int, deadline_s: float | None) -> Iterator[N
         yield
     except Exception as error:
         text = str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
-        failure = Failure(f"rank {rank}: {check.name} failed: {text}")
-        failure.check = check.name
+        failure = Failure(f"rank {rank}: {name} failed: {text}")
+        failure.check = name
         raise failure from error
     finally:
         if deadline_s is not None:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from cobre.core.arrow import arrow_table
 from cobre.core.case import Case
 from cobre.core.files import write_atomically
-from cobre.core.outputs import Column, TableSchema, code, identifier, number, table
+from cobre.core.outputs import TableSchema, code, identifier, number, table
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, SIMULATION_TABLES, STAGE_SUMMARY
+from cobre.core.training_tables import CONVERGENCE, CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_ITERATIONS, TIMING
 from cobre.io.write.parquet import parquet_bytes
 from cobre.io.write.training import json_bytes
 
@@ -43,6 +44,8 @@ CODES = {
     "operative_state": ("non_existing", "filling_dead_volume", "operating", "decommissioned"),
     "storage_binding": ("none", "min", "max", "target"),
 }
+SOLVER_TABLES = (SOLVER_ITERATIONS, RETRY_HISTOGRAM)
+"""Of training and of simulation."""
 STAGE_COLUMNS = ("stage_id", "start_date", "end_date", "season_id", "block_id", "block_name", "hours")
 BOUNDS = table(
     "training/dictionaries/bounds",
@@ -110,13 +113,15 @@ def _stages(case: Case) -> Iterator[tuple[Any, ...]]:
 
 
 def _variables() -> Iterator[tuple[Any, ...]]:
-    for schema in (*SIMULATION_TABLES, PATHS, SCENARIO_SUMMARY, STAGE_SUMMARY):
+    for schema in (*SIMULATION_TABLES, PATHS, SCENARIO_SUMMARY, STAGE_SUMMARY, *SOLVER_TABLES):
         yield from _described(f"simulation/{schema.name}", schema)
+    for schema in (CONVERGENCE, TIMING, *SOLVER_TABLES, CUT_SELECTION):
+        yield from _described(f"training/{schema.name}", schema)
     yield from _described(BOUNDS.name, BOUNDS)
 
 
-def _described(file: str, columns: TableSchema | Iterable[Column]) -> Iterator[tuple[Any, ...]]:
-    for column in columns:
+def _described(file: str, schema: TableSchema) -> Iterator[tuple[Any, ...]]:
+    for column in schema:
         yield (
             file,
             column.name,

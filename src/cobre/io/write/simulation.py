@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from cobre.core.arrow import arrow_column, arrow_schema, arrow_table
 from cobre.core.files import write_atomically
 from cobre.core.outputs import TableSchema
+from cobre.core.simulation_tables import SIMULATION_TABLES, STAGE_SUMMARY
 from cobre.io.write.folder import SIMULATION as FOLDER
 from cobre.io.write.parquet import parquet_bytes
+from cobre.io.write.parts import PartFiles
 
 DATA = "data.parquet"
 
@@ -35,14 +37,28 @@ class Chunk(Protocol):
     def scenarios(self) -> range: ...
     @property
     def tables(self) -> Sequence[TableRows]: ...
+    @property
+    def summary(self) -> TableRows: ...
+
+
+class SimulationWriter(Protocol):
+    """Writes the tables of the scenarios of one rank."""
+
+    parts: PartFiles
+
+    def write(self, chunk: Chunk) -> None:
+        """Write the tables of all scenarios of ``chunk``."""
+
+    def joined(self, tables: Sequence[TableSchema]) -> list[TableSchema]:
+        """Which of the case's tables, and of those over all scenarios, are made of the parts of all ranks."""
 
 
 class ScenarioFiles:
     """One file per table and scenario: ``TABLE/scenario_id=NNNN/data.parquet``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, rank: int) -> None:
+        self.parts = PartFiles(folder, rank)
         self._root = folder / FOLDER
-        self.n_files = 0
 
     def write(self, chunk: Chunk) -> None:
         """Write the tables of all scenarios of ``chunk``; a table without rows has no file."""
@@ -53,7 +69,31 @@ class ScenarioFiles:
                 if content.num_rows:
                     path = self._root / table.schema.name / f"scenario_id={scenario:04d}" / DATA
                     write_atomically(path, parquet_bytes(content), is_synced=False)
-                    self.n_files += 1
+        self.parts.append(chunk.summary.schema, _chunk_table(chunk.summary, chunk.scenarios))
+
+    def joined(self, tables: Sequence[TableSchema]) -> list[TableSchema]:
+        return [STAGE_SUMMARY]
+
+
+class TableFiles:
+    """One file per table, for many scenarios: ``TABLE/data.parquet``."""
+
+    def __init__(self, folder: Path, rank: int) -> None:
+        self.parts = PartFiles(folder, rank)
+
+    def write(self, chunk: Chunk) -> None:
+        """Append the tables of all scenarios of ``chunk``."""
+        for table in (*chunk.tables, chunk.summary):
+            self.parts.append(table.schema, _chunk_table(table, chunk.scenarios))
+
+    def joined(self, tables: Sequence[TableSchema]) -> list[TableSchema]:
+        return [*tables, STAGE_SUMMARY]
+
+
+def table_path(folder: Path, schema: TableSchema) -> Path:
+    """The file that has the rows of all scenarios."""
+    root = folder / FOLDER
+    return root / schema.name / DATA if schema in SIMULATION_TABLES else root / f"{schema.name}.parquet"
 
 
 def _fixed_columns(table: TableRows) -> dict[str, pa.Array]:
@@ -78,7 +118,7 @@ def _scenario_table(table: TableRows, fixed: Mapping[str, pa.Array], place: int,
     return pa.Table.from_arrays(arrays, schema=arrow_schema(table.schema))
 
 
-def chunk_table(table: TableRows, scenarios: range) -> pa.Table:
+def _chunk_table(table: TableRows, scenarios: range) -> pa.Table:
     """All rows of a chunk, scenario by scenario."""
     n_rows = len(table.columns["stage_id"])
     columns: dict[str, NDArray[np.generic]] = {

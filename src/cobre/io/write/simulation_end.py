@@ -2,45 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from cobre.core.arrow import arrow_table
 from cobre.core.files import write_atomically
 from cobre.core.outputs import TableSchema
-from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, STAGE_SUMMARY
+from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY
 from cobre.io.write.folder import SIMULATION as FOLDER
 from cobre.io.write.folder import SUCCESS
-from cobre.io.write.parquet import parquet_bytes
+from cobre.io.write.parquet import ROWS_PER_GROUP, parquet_bytes, write_groups
+from cobre.io.write.simulation import table_path
 from cobre.io.write.training import json_bytes
 
 METADATA = "metadata.json"
 
 
-def write_summaries(
-    folder: Path, stage_ids: Sequence[int], costs: NDArray[np.float64], summaries: NDArray[np.float64]
+def write_summaries(folder: Path, stage_ids: Sequence[int], costs: NDArray[np.float64]) -> None:
+    """The path and the cost of every scenario; ``costs [scenario]``."""
+    n_scenarios = len(costs)
+    write_groups(table_path(folder, PATHS), PATHS, _paths(stage_ids, n_scenarios))
+    content = {
+        "scenario_id": np.arange(n_scenarios, dtype=np.int32),
+        "probability": np.full(n_scenarios, np.nan),
+        "discounted_immediate_cost": costs,
+    }
+    path = table_path(folder, SCENARIO_SUMMARY)
+    write_atomically(path, parquet_bytes(arrow_table(SCENARIO_SUMMARY, content)))
+
+
+def _paths(stage_ids: Sequence[int], n_scenarios: int) -> Iterator[pa.Table]:
+    """Some scenarios at a time."""
+    n_stages = len(stage_ids)
+    stage = np.array(stage_ids, dtype=np.int32)
+    node = np.arange(n_stages, dtype=np.int32)
+    step = max(1, ROWS_PER_GROUP // n_stages)
+    for first in range(0, n_scenarios, step):
+        scenarios = np.arange(first, min(first + step, n_scenarios), dtype=np.int32)
+        yield arrow_table(
+            PATHS,
+            {
+                "scenario_id": np.repeat(scenarios, n_stages),
+                "stage_id": np.tile(stage, len(scenarios)),
+                "node_id": np.tile(node, len(scenarios)),
+            },
+        )
+
+
+def write_solver_tables(
+    folder: Path, tables: Sequence[tuple[TableSchema, Mapping[str, Sequence[Any]]]]
 ) -> None:
-    """Paths, costs and summaries of all scenarios: ``costs [scenario]``, ``summaries [scenario, stage, value]``."""
-    n_scenarios, n_stages = summaries.shape[:2]
-    scenario = np.repeat(np.arange(n_scenarios, dtype=np.int32), n_stages)
-    stage = np.tile(np.array(stage_ids, dtype=np.int32), n_scenarios)
-    values = {name: summaries[:, :, k].ravel() for k, name in enumerate(STAGE_SUMMARY.column_names[2:])}
-    node = np.tile(np.arange(n_stages, dtype=np.int32), n_scenarios)
-    _write(folder, PATHS, {"scenario_id": scenario, "stage_id": stage, "node_id": node})
-    _write(folder, STAGE_SUMMARY, {"scenario_id": scenario, "stage_id": stage, **values})
-    _write(
-        folder,
-        SCENARIO_SUMMARY,
-        {
-            "scenario_id": np.arange(n_scenarios, dtype=np.int32),
-            "probability": np.full(n_scenarios, np.nan),
-            "discounted_immediate_cost": costs,
-        },
-    )
+    """What the solvers did, with and without rows: ``solver/NAME.parquet``."""
+    for schema, columns in tables:
+        path = folder / FOLDER / f"{schema.name}.parquet"
+        write_atomically(path, parquet_bytes(arrow_table(schema, columns)))
 
 
 def finish_simulation(folder: Path, metadata: Mapping[str, Any], *, is_complete: bool) -> None:
@@ -49,8 +69,3 @@ def finish_simulation(folder: Path, metadata: Mapping[str, Any], *, is_complete:
     if is_complete:
         write_atomically(folder / FOLDER / SUCCESS, b"")
         write_atomically(folder / SUCCESS, b"")
-
-
-def _write(folder: Path, schema: TableSchema, columns: Mapping[str, NDArray[Any]]) -> None:
-    path = folder / FOLDER / f"{schema.name}.parquet"
-    write_atomically(path, parquet_bytes(arrow_table(schema, columns)))

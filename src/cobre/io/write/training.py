@@ -28,15 +28,14 @@ def write_training(
 ) -> list[Path]:
     """Write the convergence history, where the time went, and last what was run and how it ended; the files' paths.
 
-    ``tables`` are further ones with their columns; one without rows is not written.
+    ``tables`` are further ones with their columns.
     """
     contents = {
         CONVERGENCE: parquet_bytes(convergence),
         TIMINGS: json_bytes(timings),
     }
     for schema, columns in tables:
-        if len(columns[schema.column_names[0]]):
-            contents[f"training/{schema.name}.parquet"] = parquet_bytes(arrow_table(schema, columns))
+        contents[f"training/{schema.name}.parquet"] = parquet_bytes(arrow_table(schema, columns))
     contents[METADATA] = json_bytes(metadata)
     for name, data in contents.items():
         write_atomically(folder / name, data)

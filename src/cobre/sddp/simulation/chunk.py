@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.outputs import TableSchema
+from cobre.core.simulation_tables import STAGE_SUMMARY
 from cobre.sddp.simulation.outcome import Floats, StageOutcome
-from cobre.sddp.simulation.summary import summarise
+from cobre.sddp.simulation.summary import TOTALS, add_stage, summarise
 from cobre.sddp.simulation.tables import SimulationTable
 
 Column = NDArray[Any]
@@ -32,30 +33,37 @@ class Chunk:
     scenarios: range
     costs: Floats
     """``[scenario]``: discounted to the first stage."""
-    summaries: Floats
-    """``[scenario, stage, value]``: see `cobre.sddp.simulation.summary.VALUES`."""
+    totals: Floats
+    """``[scenario, value]``: see `cobre.sddp.simulation.summary.TOTALS`."""
     tables: list[TableRows]
+    summary: TableRows
+    """One row per scenario and stage."""
 
 
 def collect(scenarios: range, outcomes: Iterable[StageOutcome], tables: Sequence[SimulationTable]) -> Chunk:
     """Turn the outcomes of all stages into tables; each is let go before the next stage is solved."""
     parts: list[list[dict[str, Column]]] = [[] for _ in tables]
+    summaries: list[dict[str, Column]] = []
     costs = np.zeros(len(scenarios))
-    summaries = []
+    totals = np.zeros((len(scenarios), len(TOTALS)))
     for outcome in outcomes:
         rows = {table.schema.name: dict(table.rows(outcome)) for table in tables}
         costs += outcome.view.discount_factor * rows["costs"]["immediate_cost"][:, 0]
-        summaries.append(summarise(outcome.view, rows, len(scenarios)))
+        of_stage = summarise(outcome.view, rows, len(scenarios))
+        add_stage(totals, of_stage)
+        columns = {name: value[:, np.newaxis] for name, value in of_stage.items()}
+        summaries.append(_with_place(outcome, columns))
         for table, part in zip(tables, parts, strict=True):
             part.append(_with_place(outcome, rows[table.schema.name]))
     return Chunk(
         scenarios,
         costs,
-        np.stack(summaries, axis=1),
+        totals,
         [
             TableRows(table.schema, _joined(table.schema, part))
             for table, part in zip(tables, parts, strict=True)
         ],
+        TableRows(STAGE_SUMMARY, _joined(STAGE_SUMMARY, summaries)),
     )
 
 

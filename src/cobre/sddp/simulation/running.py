@@ -20,9 +20,10 @@ from cobre.sddp.sharing import share_failure
 from cobre.sddp.simulation.chunk import Chunk, collect
 from cobre.sddp.simulation.engine import Engine
 from cobre.sddp.simulation.statistics import SimulationStatistics, simulation_statistics
-from cobre.sddp.simulation.summary import VALUES
+from cobre.sddp.simulation.summary import TOTALS
 from cobre.sddp.simulation.tables import SimulationTable, tables_of
 from cobre.sddp.simulation.writing import WriterThread
+from cobre.sddp.solver_tables import solver_counters
 from cobre.sddp.statistics import gather_rows
 
 CHUNK_BYTES = 32 << 20
@@ -45,11 +46,11 @@ class SimulationOutcome:
     statistics: SimulationStatistics | None
     costs: Floats
     """``[scenario]``: discounted, of all ranks."""
-    summaries: Floats
-    """``[scenario, stage, value]``: see `cobre.sddp.simulation.summary.VALUES`."""
+    totals: Floats
+    """``[scenario, value]``: see `cobre.sddp.simulation.summary.TOTALS`."""
     wall_time_ms: float
-    solves: dict[str, float]
-    """Of all ranks: number of solves, retries, and seconds in the solver."""
+    counters: Floats
+    """``[stage, counter]`` of the solvers of all ranks: see `cobre.sddp.solver_tables.COUNTERS`."""
     stop_signal: int | None = None
 
 
@@ -94,7 +95,7 @@ class _Simulation:
         self.tables = tables_of(case)
         self.chunk_size = chunk_size(self.tables, case, n_scenarios)
         self.costs: list[Floats] = []
-        self.summaries: list[Floats] = []
+        self.totals: list[Floats] = []
 
     def run(self) -> SimulationOutcome:
         most = -(-self.n_scenarios // self.comm.size)  # of the rank with the largest block
@@ -119,7 +120,7 @@ class _Simulation:
             if scenarios:
                 chunk = collect(scenarios, self.engine.run(scenarios), self.tables)
                 self.costs.append(chunk.costs)
-                self.summaries.append(chunk.summaries)
+                self.totals.append(chunk.totals)
                 writer.write(chunk)
             if is_last:
                 writer.finish()
@@ -161,26 +162,17 @@ class _Simulation:
         elapsed_ms = 1000.0 * (time.perf_counter() - self.began)
         if signal is not None:
             nothing = np.empty(0)
-            return SimulationOutcome(None, nothing, nothing, elapsed_ms, self._solves(), signal)
+            return SimulationOutcome(None, nothing, nothing, elapsed_ms, self._counters(), signal)
         costs = gather_rows(self.comm, _joined(self.costs, ()), self.n_scenarios)
-        n_stages, n_values = len(self.engine.views), len(VALUES)
-        summaries = gather_rows(self.comm, _joined(self.summaries, (n_stages, n_values)), self.n_scenarios)
-        statistics = simulation_statistics(costs, summaries)
-        return SimulationOutcome(statistics, costs, summaries, elapsed_ms, self._solves())
+        totals = gather_rows(self.comm, _joined(self.totals, (len(TOTALS),)), self.n_scenarios)
+        statistics = simulation_statistics(costs, totals)
+        return SimulationOutcome(statistics, costs, totals, elapsed_ms, self._counters())
 
-    def _solves(self) -> dict[str, float]:
-        counters = [model.solver.counters() for model in self.engine.models]
-        mine = np.array(
-            [
-                sum(counter[name] for counter in counters)
-                for name in ("solves", "retries", "iterations", "run_ns")
-            ],
-            dtype=np.float64,
-        )
-        total = np.empty(4)
+    def _counters(self) -> Floats:
+        mine = solver_counters(self.engine.models)
+        total = np.empty_like(mine)
         self.comm.allreduce(mine, total, ReduceOp.SUM)
-        solves, retries, iterations, run_ns = total.tolist()
-        return {"solves": solves, "retries": retries, "iterations": iterations, "solve_seconds": run_ns / 1e9}
+        return total
 
 
 def chunk_size(tables: Sequence[SimulationTable], case: Case, n_scenarios: int) -> int:

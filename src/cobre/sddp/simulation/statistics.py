@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.simulation_tables import COST_CATEGORIES
-from cobre.sddp.simulation.summary import VALUES
+from cobre.sddp.simulation.summary import TOTALS
 from cobre.sddp.statistics import statistics_of
 
 Floats = NDArray[np.float64]
@@ -62,22 +62,20 @@ class SimulationStatistics:
         return asdict(self)
 
 
-def simulation_statistics(costs: Floats, summaries: Floats) -> SimulationStatistics:
-    """From all scenarios in order: ``costs [scenario]`` and ``summaries [scenario, stage, value]`` (`VALUES`)."""
+def simulation_statistics(costs: Floats, totals: Floats) -> SimulationStatistics:
+    """From all scenarios in order: ``costs [scenario]`` and ``totals [scenario, value]`` (`TOTALS`)."""
     of_costs = statistics_of(costs)
     ordered = np.sort(costs)
     n = len(costs)
     n_worst = max(1, n - math.floor(TAIL * n))
 
-    def over_stages(name: str) -> Floats:
-        """``[scenario]``: summed in stage order."""
-        values: Floats = np.add.accumulate(summaries[:, :, VALUES.index(name)], axis=1)[:, -1]
-        return values
+    def total(name: str) -> Floats:
+        return totals[:, TOTALS.index(name)]
 
     def mean(name: str) -> float:
-        return statistics_of(over_stages(name)).mean
+        return statistics_of(total(name)).mean
 
-    deficits = summaries[:, :, VALUES.index("max_deficit_mw")].max(axis=1) > DEFICIT_MW
+    deficits = total("max_deficit_mw") > DEFICIT_MW
     return SimulationStatistics(
         n_scenarios=n,
         mean_cost=of_costs.mean,
@@ -94,7 +92,7 @@ def simulation_statistics(costs: Floats, summaries: Floats) -> SimulationStatist
         total_spillage_mwh=mean("spillage_mwh"),
         total_spillage_hm3=mean("spillage_hm3"),
         total_curtailment_mwh=mean("curtailment_mwh"),
-        categories={kind: _category(over_stages(f"{kind}_cost"), costs) for kind in COST_CATEGORIES},
+        categories={kind: _category(total(f"{kind}_cost"), costs) for kind in COST_CATEGORIES},
     )
 
 

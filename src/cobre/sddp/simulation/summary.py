@@ -1,4 +1,4 @@
-"""What most questions ask of a scenario and a stage, small enough to be kept for all of them."""
+"""What most questions ask of a scenario and a stage, and what statistics need of a whole scenario."""
 
 from __future__ import annotations
 
@@ -9,17 +9,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.horizon import HM3_PER_M3S_HOUR
-from cobre.core.simulation_tables import COST_CATEGORIES, STAGE_SUMMARY
+from cobre.core.simulation_tables import COST_CATEGORIES
 from cobre.sddp.simulation.outcome import Floats, StageView, sum_in_order
 
 Rows = Mapping[str, NDArray[Any]]
-VALUES = STAGE_SUMMARY.column_names[2:]
+TOTALS = (
+    "deficit_mwh",
+    "max_deficit_mw",
+    "curtailment_mwh",
+    "spillage_hm3",
+    "spillage_mwh",
+    *(f"{kind}_cost" for kind in COST_CATEGORIES),
+)
+"""What is kept of every scenario: sums over its stages, of ``max_deficit_mw`` the greatest."""
 
 
-def summarise(view: StageView, tables: Mapping[str, Rows], n: int) -> Floats:
-    """``[scenario, value]`` of one stage in the order of `VALUES`; ``tables`` has the rows of that stage by table."""
-    found = {**_energy(view, tables, n), **_water(view, tables, n), **_costs(tables["costs"])}
-    return np.stack([found[name] for name in VALUES], axis=1)
+def summarise(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Floats]:
+    """The columns ``[scenario]`` of `STAGE_SUMMARY` for one stage; ``tables`` has the rows of that stage by table."""
+    return {**_energy(view, tables, n), **_water(view, tables, n), **_costs(tables["costs"])}
+
+
+def add_stage(totals: Floats, stage: Mapping[str, Floats]) -> None:
+    """Add a stage to ``totals [scenario, value]``, whose values are those of `TOTALS`."""
+    for k, name in enumerate(TOTALS):
+        if name == "max_deficit_mw":
+            np.maximum(totals[:, k], stage[name], out=totals[:, k])
+        else:
+            totals[:, k] += stage[name]
 
 
 def _energy(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Floats]:

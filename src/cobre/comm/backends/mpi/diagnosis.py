@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from cobre.comm.backend import Finding
+from cobre.comm.backends.mpi import BACKEND
 from cobre.comm.backends.mpi.mpiexec import Library, find_library, find_mpiexec, is_of
 from cobre.errors import BackendNotAvailable
 
@@ -25,7 +26,23 @@ def diagnose(environ: Mapping[str, str]) -> list[Finding]:
     except BackendNotAvailable as error:
         return [*findings, Finding("problem", "mpi", error.message, error.suggestion)]
     findings.append(Finding("ok", "mpi", f"cobre launch --backend mpi uses {mpiexec}"))
-    return [*findings, *_on_path(library, mpiexec, environ)]
+    return [*findings, *_started_by(library, mpiexec, environ), *_on_path(library, mpiexec, environ)]
+
+
+def _started_by(library: Library, mpiexec: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """A problem if this very process is a rank that the ``mpiexec`` of another MPI started."""
+    group = BACKEND.launched_group(environ)
+    if group is None or not group.has_several_ranks:
+        return
+    is_open_mpi = {"OMPI_COMM_WORLD_SIZE": True, "PMI_SIZE": False}.get(group.variable)
+    if is_open_mpi is None or is_open_mpi == library.is_open_mpi or "SLURM_STEP_ID" in environ:
+        return  # SLURM serves several kinds of MPI, each in its own way
+    yield Finding(
+        "problem",
+        "mpi",
+        f"a launcher started {group.described}, but not that of {library.vendor}: every rank believes that it is alone",
+        f"start ranks with cobre launch --backend mpi or {mpiexec}",
+    )
 
 
 def _on_path(library: Library, mpiexec: Path, environ: Mapping[str, str]) -> Iterator[Finding]:

@@ -1,0 +1,84 @@
+#include "tcp/attempt.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace cobre::tcp {
+
+namespace {
+
+// Not ETIMEDOUT: whoever is slow may be there all the same.
+bool means_nobody_listens(int error) noexcept {
+    return error == ECONNREFUSED || error == ENETUNREACH || error == EHOSTUNREACH || error == EADDRNOTAVAIL ||
+           error == EAFNOSUPPORT;
+}
+
+}  // namespace
+
+Attempt::Attempt(const Endpoint& endpoint, int keepalive_s, const Secret& secret, const Introduction& introduction)
+    : applicant_(secret, introduction) {
+    try {
+        socket_ = begin_connecting(endpoint, keepalive_s);
+    } catch (const std::system_error& error) {
+        end(means_nobody_listens(error.code().value()) ? State::vacant : State::failed, error.code().message());
+    }
+}
+
+pollfd Attempt::wanted() const noexcept {
+    return {socket_.get(), static_cast<short>(state_ == State::connecting ? POLLOUT : POLLIN), 0};
+}
+
+void Attempt::proceed() {
+    if (state_ == State::connecting) return finish_connecting();
+    const std::span<std::byte> room = applicant_.room();
+    const ssize_t count = ::recv(socket_.get(), room.data(), room.size(), MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (count <= 0)
+        return end(State::failed, std::string("it closed the connection during the handshake") +
+                                      (count == 0 ? "" : std::string(": ") + std::strerror(errno)));
+    applicant_.received(static_cast<std::size_t>(count));
+    const std::string answer = applicant_.proceed();
+    switch (applicant_.state()) {
+        case Applicant::State::waiting: return send_small(socket_, answer);
+        case Applicant::State::proved:
+            if (state_ == State::unproved) introduction_ = answer;
+            state_ = State::proved;
+            return;
+        case Applicant::State::joined: state_ = State::joined; return;
+        case Applicant::State::refused:
+            return end(State::refused, applicant_.failure().text, applicant_.failure().fix);
+        case Applicant::State::misled:
+            return end(State::foreign, applicant_.failure().text, applicant_.failure().fix);
+    }
+}
+
+void Attempt::finish_connecting() {
+    const int error = connect_error(socket_);
+    if (error != 0) return end(means_nobody_listens(error) ? State::vacant : State::failed, std::strerror(error));
+    if (is_connected_to_itself(socket_)) return end(State::vacant, "nothing listens there");
+    state_ = State::unproved;
+}
+
+void Attempt::introduce() {
+    send_small(socket_, introduction_);
+    introduction_.clear();
+}
+
+void Attempt::expire() { end(State::failed, std::strerror(ETIMEDOUT)); }
+
+void Attempt::withdraw() noexcept {
+    if (state_ == State::unproved || state_ == State::proved) {
+        send_small(socket_, goodbye_frame());
+        close_without_reset(socket_);
+    }
+    socket_.reset();
+}
+
+void Attempt::end(State state, std::string reason, std::string fix) {
+    state_ = state;
+    failure_ = {std::move(reason), std::move(fix)};
+    socket_.reset();
+}
+
+}  // namespace cobre::tcp

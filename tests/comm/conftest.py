@@ -1,0 +1,5 @@
+"""Fixtures that several files here take."""
+
+from mpi_batch import said
+
+__all__ = ["said"]

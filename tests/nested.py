@@ -1,0 +1,33 @@
+"""Runs tests of the tests' own machinery: a small suite in a folder, with the real ``conftest.py``."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+MACHINERY = (
+    "conftest.py",
+    "leaks.py",
+    "mpi_batch.py",
+    "mpi_ranks.py",
+    "together.py",
+    "warm.py",
+    "workers.py",
+)
+
+
+def run_pytest(folder: Path, tests: str, *choice: str, **environ: str) -> str:
+    """What ``pytest -rA`` prints about these tests."""
+    for name in MACHINERY:
+        shutil.copy(HERE / name, folder)
+    (folder / "test_some.py").write_text(tests)
+    command = [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", "--rootdir", folder, *choice]
+    environ = {**os.environ, **environ}
+    done = subprocess.run(
+        command, cwd=folder, env=environ, capture_output=True, text=True, timeout=110, check=False
+    )
+    return done.stdout
