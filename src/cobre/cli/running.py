@@ -147,7 +147,7 @@ def _run(options: Any, comm: GroupMember | None) -> tuple[RunResult, Response]:
 
 
 def _note(text: str) -> None:
-    sys.stderr.write(wrap_lines(f"note: {text}", width_of(sys.stderr)) + "\n")
+    sys.stderr.write(wrap_lines(f"note: {text}", terminal_width(sys.stderr)) + "\n")
 
 
 def _progress(options: Any, is_alone: bool) -> AbstractContextManager[Progress]:
