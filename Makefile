@@ -34,6 +34,7 @@ build/wheel/.built: $(VENV)/.builders $(SOURCES) $(wildcard build/.strict)
 	rm -rf build/wheel
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel \
 	  -C build-dir=build/native -C cmake.define.COBRE_STRICT=$(if $(wildcard build/.strict),ON,OFF) .
+	rm -rf src/cobre/_native && cp -r build/native/stubs/_native src/cobre/_native  # for mypy
 	touch $@
 
 $(VENV)/.ready: $(VENV)/.tools build/wheel/.built
@@ -94,7 +95,6 @@ strict:
 	@$(MAKE) --no-print-directory setup
 
 types: setup
-	rm -rf src/cobre/_native && cp -r "$$($(BIN)/python -c 'import cobre._native as n, pathlib; print(pathlib.Path(n.__file__).parent / "_native")')" src/cobre/_native
 	$(BIN)/mypy
 
 layers: setup
@@ -138,7 +138,7 @@ build-asan build-tsan: build-%: setup
 
 sanitize: build-asan build-tsan ## run the core's drivers briefly under all sanitizers
 	build/asan/core_driver && build/asan/noise_driver && build/asan/shm_driver 100 && build/asan/tcp_driver && build/asan/tcp_fuzz 20000
-	build/tsan/core_driver && build/tsan/noise_driver && build/tsan/shm_driver 50 && build/tsan/tcp_driver && build/tsan/tcp_fuzz 5000
+	build/tsan/core_driver && build/tsan/noise_driver && build/tsan/tcp_driver && build/tsan/tcp_fuzz 5000
 
 asan: build-asan ## run the core's drivers under AddressSanitizer and UBSan
 	build/asan/core_driver && build/asan/noise_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000

@@ -26,12 +26,13 @@ from cobre.comm import LocalCommunicator
 from cobre.core.case import Case
 from cobre.core.config import IterationLimit
 from cobre.io.example import write_example
-from cobre.io.write.simulation import ScenarioFiles
-from cobre.io.write.simulation_by_table import TableFiles
+from cobre.io.write.parts import join_parts
+from cobre.io.write.simulation import ScenarioFiles, SimulationWriter, TableFiles, table_path
 from cobre.sddp.events import ProgressEvent
 from cobre.sddp.forward import forward_pass
 from cobre.sddp.policy import Policy
-from cobre.sddp.simulation import Sink, simulate
+from cobre.sddp.simulation import simulate
+from cobre.sddp.simulation.tables import tables_of
 from cobre.sddp.workspace import open_workspace
 
 LAYOUTS = ("none", "by_scenario", "by_table")
@@ -114,12 +115,16 @@ def simulation_sampler(
         def note(event: ProgressEvent) -> None:
             times.append((time.perf_counter(), event.scenarios_complete))
 
-        with tempfile.TemporaryDirectory(dir=scratch) as folder:
-            sink = open_sink(layout, Path(folder))
+        with tempfile.TemporaryDirectory(dir=scratch) as name:
+            folder = Path(name)
+            sink = open_sink(layout, folder)
             simulate(comm, case, policy, n, sink=sink, on_progress=note)
-            if isinstance(sink, TableFiles):
-                sink.close()
-        (began, before), (ended, after) = times[0], times[-1]
+            if sink is not None:
+                sink.parts.close()
+                for schema in sink.joined([table.schema for table in tables_of(case)]):
+                    join_parts(folder, schema, table_path(folder, schema))
+            ended = time.perf_counter()
+        (began, before), (_, after) = times[0], times[-1]
         if after == before:
             raise SystemExit(f"all {n} scenarios fit one chunk: ask for more with --scenarios")
         return (ended - began) / ((after - before) * case.horizon.n_stages)
@@ -127,11 +132,11 @@ def simulation_sampler(
     return sample
 
 
-def open_sink(layout: str, folder: Path) -> Sink | None:
+def open_sink(layout: str, folder: Path) -> SimulationWriter | None:
     """What writes tables in this layout."""
     if layout == "none":
         return None
-    return TableFiles(folder, 0) if layout == "by_table" else ScenarioFiles(folder)
+    return TableFiles(folder, 0) if layout == "by_table" else ScenarioFiles(folder, 0)
 
 
 PEAK = """

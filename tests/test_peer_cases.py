@@ -1,18 +1,18 @@
-"""Public example cases, in the folder that COBRE_PEER_CASES names: their bounds are known."""
+"""Public example cases, where they are at hand: their bounds are known."""
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 import cobre
+from cobre.comm import LocalCommunicator
+from cobre.sddp.simulation import simulate
+from peer_cases import CASES, FOLDER, WHERE
+from simulation.balances import assert_balanced
 
-FOLDER = os.environ.get(
-    "COBRE_PEER_CASES", ""
-)  # read here: no test sees variables of ours that it did not set
+pytestmark = pytest.mark.skipif(not CASES, reason=WHERE)
 
 BOUNDS = {
     "d01-thermal-dispatch": (182500.0, 1e-6),
@@ -29,9 +29,7 @@ OPTIMUM_1DTOY = 2605944.586098845
 
 
 def load(name):
-    if not FOLDER:
-        pytest.skip("COBRE_PEER_CASES names no folder: make peers PEERS=...")
-    return cobre.load_case(Path(FOLDER) / name)
+    return cobre.load_case(FOLDER / name)
 
 
 @pytest.mark.parametrize("name", BOUNDS)
@@ -58,3 +56,41 @@ def test_4ree_comes_near_its_bound():
     rules = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 100}]}}
     result = cobre.train(load("4ree"), config_overrides=rules)
     assert result.final_lower_bound == pytest.approx(6.0866e10, rel=2e-3)
+
+
+def short(limit):
+    return {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": limit}]}}
+
+
+@pytest.mark.parametrize("name", [*BOUNDS, "d16-par1-lag-shift", "1dtoy", "4ree"])
+def test_simulated_tables_balance(name):
+    case = cobre.load_case(load(name).folder, short(3))
+    assert_balanced(case, cobre.simulate(case, cobre.train(case).policy, scenarios=4))
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_every_simulated_scenario_of_a_deterministic_case_costs_its_bound(name):
+    case = cobre.load_case(load(name).folder, short(10))
+    result = cobre.simulate(case, cobre.train(case).policy, scenarios=5)
+    expected, _ = BOUNDS[name]
+    costs = result.scenario_summary["discounted_immediate_cost"].to_pylist()
+    assert costs == pytest.approx([expected] * 5, rel=1e-9)
+
+
+def test_dispatch_of_thermal_plants():
+    """Load 20 MW for 730 h: 15 MW at 5 $/MWh and 5 MW at 10 $/MWh."""
+    case = load("d01-thermal-dispatch")
+    result = cobre.simulate(case, cobre.train(case).policy, scenarios=3)
+    rows = result.thermals.to_pylist()
+    assert {(row["thermal_id"], round(row["generation_mw"], 9)) for row in rows} == {(0, 15.0), (1, 5.0)}
+    assert result.buses["spot_price"].to_pylist() == pytest.approx([10.0] * result.buses.num_rows)
+
+
+def test_mean_of_many_scenarios_of_1dtoy_lies_within_its_interval_of_the_optimum():
+    """Three deviations of the mean."""
+    case = load("1dtoy")
+    trained = cobre.train(case)
+    with LocalCommunicator() as comm:
+        found = simulate(comm, case, trained.policy, 20_000).statistics
+    assert abs(found.mean_cost - OPTIMUM_1DTOY) <= 3.0 / 1.96 * found.ci_95
+    assert found.mean_cost >= trained.final_lower_bound - 3.0 / 1.96 * found.ci_95

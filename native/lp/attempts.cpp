@@ -71,7 +71,8 @@ Status Solver::retry(Status first, int& attempts) {
     }
     if (attempts > 1) set_base_options();
     if (attempts > 1 && status == Status::optimal)
-        ++counters_.recovered[std::min<std::size_t>(static_cast<std::size_t>(attempts) - 2, counters_.recovered.size() - 1)];
+        ++counters_.recovered[std::min<std::size_t>(static_cast<std::size_t>(attempts) - 2,
+                                                    counters_.recovered.size() - 1)];
     if (status == Status::failed && spent() >= settings_.retry_seconds) return Status::out_of_time;
     return status;
 }

@@ -55,7 +55,7 @@ std::string Dropped::turned_away() const {
         text += std::to_string(reason.count) + " from ";
         for (const std::string& address : reason.addresses)
             text.append(&address == &reason.addresses.front() ? "" : ", ").append(address);
-        if (reason.count > reason.addresses.size()) text += " and elsewhere";
+        if (reason.count > reason.addresses.size()) text += ", …";
         text += " (" + reason.text + ")";
     }
     if (others > 0) text += ", " + std::to_string(others) + " for other reasons";

@@ -20,11 +20,17 @@ constexpr milliseconds longest_lookup_pause{1000};
 // How long a worker that was refused at one address of a name gives the others, where nobody listens: its own rank
 // 0 may have been started with it, and be about to.
 constexpr milliseconds patience{500};
-// How long a worker that has met rank 0 waits beyond its deadline for rank 0 to say who is missing: rank 0 may have
-// begun later, and may have to wait for a processor.
+// How long a worker that has met rank 0 waits beyond its deadline for rank 0 to say who is missing: rank 0 may
+// have begun later, and may have to wait for a processor.
 constexpr milliseconds verdict_time{4000};
 
 }  // namespace
+
+Joining::Joining(const MeetingConfig& config, Caller& caller) : config_(config), caller_(caller) {
+    introduction_.rank = static_cast<std::uint32_t>(config.group.rank);
+    introduction_.size = static_cast<std::uint32_t>(config.group.size);
+    introduction_.host = host_identity();
+}
 
 Met Joining::run() {
     for (;;) {
@@ -96,17 +102,9 @@ void Joining::start_due(Clock::time_point now) {
         }
         address.has_started = true;
         address.since = now;
-        address.attempt.emplace(address.endpoint, config_.keepalive_s, config_.secret, introduction());
+        address.attempt.emplace(address.endpoint, config_.keepalive_s, config_.secret, introduction_);
         if (address.attempt->is_over()) conclude(address, now);
     }
-}
-
-Introduction Joining::introduction() const {
-    Introduction introduction;
-    introduction.rank = static_cast<std::uint32_t>(config_.group.rank);
-    introduction.size = static_cast<std::uint32_t>(config_.group.size);
-    introduction.host = host_identity();
-    return introduction;
 }
 
 void Joining::sleep() {
@@ -171,8 +169,8 @@ void Joining::conclude(Address& address, Clock::time_point now) {
     next_start_ = now;  // the next address need not wait for this one any more
 }
 
-// Fails when there is nobody left to ask: somebody else is at every address; or a rank 0 that refused us is at one,
-// and at the others nobody listens though they were tried again after a while.
+// Fails when there is nobody left to ask: somebody else is at every address; or a rank 0 that refused us is at
+// one, and at the others nobody listens though they were tried again after a while.
 void Joining::judge(Clock::time_point now) {
     std::size_t listed = 0, vacant = 0, foreign = 0, refused = 0;
     for (const Address& address : addresses_) {

@@ -17,7 +17,7 @@ namespace cobre::tcp {
 class Joining {
 public:
     // `config` and `caller` outlive it.
-    Joining(const MeetingConfig& config, Caller& caller) : config_(config), caller_(caller) {}
+    Joining(const MeetingConfig& config, Caller& caller);
 
     // Returns when the group is complete. Throws comm::Error of class initialization_failed, or `Interrupted`.
     Met run();
@@ -47,7 +47,6 @@ private:
     void look_up(Clock::time_point now);
     void list(const std::vector<Endpoint>& endpoints);
     void start_due(Clock::time_point now);
-    Introduction introduction() const;
     void sleep();
     Clock::time_point next_event() const noexcept;
     void serve(std::size_t place);
@@ -64,6 +63,7 @@ private:
 
     const MeetingConfig& config_;
     Caller& caller_;
+    Introduction introduction_;
     std::optional<Lookup> lookup_;  // under way
     Clock::time_point next_lookup_;
     std::chrono::milliseconds lookup_pause_{0};

@@ -15,6 +15,7 @@ import pytest
 
 import mpi_ranks
 from cobre.io.example import write_example
+from cobre.study import RunPlan, idle_workers, load_case
 from launches import start
 
 # What `cobre run` does, except that a rank that has failed takes its time to end.
@@ -136,16 +137,53 @@ def test_a_signal_under_mpiexec_lets_rank_0_write_what_was_trained(endless):
     assert (endless / "output" / "training" / "metadata.json").exists()
 
 
-def test_more_workers_than_trajectories_are_said_to_be_idle(cobre, case):
+IDLE = "an iteration has 2 trajectories to share: 1 of 3 workers is idle"
+
+
+@pytest.fixture
+def short(case):
+    """One iteration of two trajectories."""
     config = json.loads((case / "config.json").read_text())
     config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 1}]
     config["training"]["forward_passes"] = 2
     (case / "config.json").write_text(json.dumps(config))
-    idle = "an iteration has 2 trajectories, so 1 of 3 workers are idle\n  fix: start 2 or fewer (-n 2), "
-    assert idle in cobre("run", case, "-n", 3, check=0).stderr
-    assert "idle" not in cobre("run", case, "-n", 2, check=0).stderr
-    launched = cobre("launch", "-n", 3, "--no-prefix", "-m", "cobre", "run", case, check=0)
-    assert launched.stderr.count(idle) == 1
-    document = json.loads(cobre("run", case, "-n", 3, "--output-format", "json", check=0).stdout)
-    assert [each["field"] for each in document["warnings"]] == ["training.forward_passes"]
-    assert "idle" not in cobre("run", case, "-n", 3, "--quiet", check=0).stderr
+    return case
+
+
+@pytest.mark.parametrize(
+    ("plan", "ranks", "told"),
+    [
+        (RunPlan(), 2, None),
+        (RunPlan(), 3, IDLE),
+        (RunPlan(scenarios=9), 4, "2 of 4 workers are idle"),
+        (RunPlan(trains=False, scenarios=9), 9, None),
+        (
+            RunPlan(trains=False, scenarios=1),
+            2,
+            "the simulation has 1 scenario to share: 1 of 2 workers is idle",
+        ),
+    ],
+)
+def test_ranks_beyond_what_there_is_to_share_are_counted(short, plan, ranks, told):
+    found = idle_workers(load_case(short), plan, ranks)
+    assert len(found) == (told is not None)
+    assert all(told in warning.message and "-n" in warning.remedy for warning in found)
+
+
+def test_idle_workers_are_said_once_by_those_that_run_and_those_that_are_launched(cobre, short):
+    done = cobre("run", short, "-n", 3, check=0)
+    assert f"{IDLE}\n  fix: start 2 or fewer (-n 2), " in done.stderr
+    launched = cobre(
+        "launch", "-n", 3, "--no-prefix", "-m", "cobre", "run", short, "--output-format", "json", check=0
+    )
+    assert launched.stderr.count(IDLE) == 1
+    assert [each["message"] for each in json.loads(launched.stdout)["warnings"]] == [IDLE]
+
+
+def test_nothing_to_do_is_said_by_rank_0_and_leaves_no_rank_waiting(cobre, case):
+    config = json.loads((case / "config.json").read_text())
+    config["training"]["enabled"] = False
+    (case / "config.json").write_text(json.dumps(config))
+    done = cobre("launch", "-n", 2, "-m", "cobre", "run", case, "--skip-simulation", check=4)
+    assert done.stderr.count("there is nothing to do") == 1, done.stderr
+    assert "cobre launch: rank 0 of 2 failed with exit status 4\n" in done.stderr

@@ -102,10 +102,19 @@ def test_a_last_line_without_its_end_is_shown(capfd):
     assert result.output == "first\nunfinished\n"
 
 
-def test_lines_appear_while_the_rank_still_runs(capfd):
-    with pytest.raises(WorkerError):
-        run_code(1, "print('now'); time.sleep(60)", echo=True, timeout=2.0)
-    assert capfd.readouterr().out == "[0] now\n"
+def test_lines_appear_while_the_rank_still_runs(capfd, tmp_path):
+    seen = tmp_path / "seen"
+
+    def look():
+        if wait_for(lambda: capfd.readouterr().out == "[0] now\n", 30.0):
+            seen.touch()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    wait = "print('now')\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)"
+    [result] = run_code(1, wait, str(seen), echo=True)
+    thread.join()
+    assert result.exit_code == 0
 
 
 def test_undecodable_output_is_no_obstacle():
@@ -113,9 +122,10 @@ def test_undecodable_output_is_no_obstacle():
     assert result.output == "\ufffd\n"
 
 
+@pytest.mark.waits
 def test_the_deadline_kills_and_names_who_still_ran():
-    with pytest.raises(WorkerError, match=r"still running after 1\.0 s.*: rank 0, rank 2\n") as caught:
-        run_code(3, "print(os.getpid()); time.sleep(0 if rank == 1 else 60)", timeout=1.0)
+    with pytest.raises(WorkerError, match=r"still running after 6\.0 s.*: rank 0, rank 2\n") as caught:
+        run_code(3, "print(os.getpid()); time.sleep(0 if rank == 1 else 60)", timeout=6.0)
     pids = [int(note.split()[1]) for note in caught.value.__notes__]
     assert len(pids) == 3
     assert not any(map(is_alive, pids))
@@ -134,10 +144,11 @@ def test_after_a_failure_the_others_may_end_by_themselves(monkeypatch):
     assert [(r.exit_code, r.output) for r in results] == [(0, "done\n"), (7, "")]
 
 
-def test_a_rank_that_ignores_sigterm_is_killed(monkeypatch):
+def test_a_rank_that_ignores_sigterm_is_killed(monkeypatch, tmp_path):
     monkeypatch.setattr(group, "GRACE_S", 0.3)
-    stubborn = "import signal; signal.signal(15, signal.SIG_IGN); print('deaf'); time.sleep(60)"
-    results = run_code(2, f"if rank == 0: {stubborn}\nelse: time.sleep(0.5); sys.exit(1)")
+    stubborn = "import signal; signal.signal(15, signal.SIG_IGN); open(sys.argv[1], 'w'); time.sleep(60)"
+    failing = "while not os.path.exists(sys.argv[1]): time.sleep(0.01)\n    sys.exit(1)"
+    results = run_code(2, f"if rank == 0: {stubborn}\nelse:\n    {failing}", str(tmp_path / "deaf"))
     assert [r.exit_code for r in results] == [-signal.SIGKILL, 1]
 
 
@@ -167,6 +178,20 @@ def test_an_interrupt_leaves_no_rank_behind(tmp_path):
         run_code(2, "open(f'{sys.argv[1]}/{os.getpid()}', 'w'); time.sleep(60)", str(tmp_path))
     thread.join()
     assert not any(is_alive(int(path.name)) for path in tmp_path.iterdir())
+
+
+def test_an_interrupt_while_a_rank_is_being_started_leaves_nothing_open(monkeypatch):
+    popen = subprocess.Popen
+
+    def interrupted(command, **options):
+        if command[0] == sys.executable:
+            raise KeyboardInterrupt
+        return popen(command, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_code(2, "pass")
+    # That nothing is open is what every test is asked for at its end.
 
 
 def test_ranks_end_when_their_launcher_is_killed(tmp_path):

@@ -254,7 +254,7 @@ def test_the_timeout_kills_and_names(backend):
     start = time.monotonic()
     with pytest.raises(WorkerError, match=r"still running after 1\.5 s, now killed: rank 0, rank 1"):
         run(lambda comm: time.sleep(60), num_workers=2, backend=backend, timeout=1.5)
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 30  # they would have slept for 60
 
 
 def test_a_callback_that_raises_ends_everything(backend):

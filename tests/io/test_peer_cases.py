@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 import cobre
 from cobre.core.digest import digest
+from peer_cases import CASES, WHERE
 
-FOLDER = Path(os.environ.get("COBRE_PEER_CASES", Path(__file__).parents[3] / "shared" / "peer-cases"))
-CASES = sorted(path for path in FOLDER.glob("*") if (path / "config.json").is_file())
-
-pytestmark = pytest.mark.skipif(
-    not CASES, reason="set COBRE_PEER_CASES to the folder of the public example cases"
-)
+pytestmark = pytest.mark.skipif(not CASES, reason=WHERE)
 
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda path: path.name)

@@ -182,6 +182,7 @@ def test_a_full_disk(study, tmp_path, layout, n_workers):
     last = done.stderr.strip().splitlines()
     assert any("cannot write" in line and "No space left on device" in line for line in last), done.stderr
     assert any("free some space" in line for line in last), done.stderr
+    assert "Exception ignored" not in done.stderr
     paths = [Path(line) for line in done.stdout.splitlines() if line.startswith(str(disk))]
     assert len(paths) > 1
     assert [path for path in paths if path.name.startswith((".", "_SUCCESS")) or path.suffix == ".tmp"] == []
@@ -203,6 +204,7 @@ def test_a_file_that_may_not_grow(study, expected, tmp_path, layout):
     assert done.returncode == 1, done.stderr
     assert "cobre.errors.IOError: cannot write" in done.stderr
     assert "File too large" in done.stderr
+    assert "Exception ignored" not in done.stderr
     assert_unfinished(tmp_path)
     assert_clean_start(study, tmp_path, layout, expected)
 

@@ -162,13 +162,15 @@ def test_ctrl_c_ends_a_long_batch_and_leaves_the_solver_usable():
     solver = LpSolver(template)
     rows = np.tile(parameters(rng, template, 50), (4000, 1))
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    begin = time.monotonic()
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+
+    def solve_until_interrupted():
+        timer.start()
         solver.solve_batch(rows, solver.allocate(len(rows)))
+
+    with pytest.raises(KeyboardInterrupt):
+        solve_until_interrupted()
     timer.join()
-    assert time.monotonic() - begin < 3.0
-    assert solver.counters()["solves"] < len(rows)
+    assert 0 < solver.counters()["solves"] < len(rows)
     assert solve(solver, rows[:3])[0].is_optimal
 
 

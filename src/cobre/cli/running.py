@@ -123,7 +123,8 @@ def _run(options: Any, comm: GroupMember | None) -> tuple[RunResult, Response]:
     def load() -> Case:
         case, report = study.load_with_report(options.case)
         warnings.extend(report.warnings)
-        warnings.extend(study.idle_workers(case, options.workers or (comm.size if comm else 1)))
+        ranks = options.workers or (comm.size if comm else 1)
+        warnings.extend(study.idle_workers(case, options.plan, ranks))
         return case
 
     case = load() if comm is None else study.on_first_rank(comm, load)

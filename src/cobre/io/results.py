@@ -16,7 +16,7 @@ from cobre.io.parquet import read_parquet
 from cobre.io.write.folder import SIMULATION, TRAINING_SUCCESS, is_claimed
 from cobre.io.write.training import CONVERGENCE, METADATA, TIMINGS
 
-__all__ = ["TrainingRecord", "find_results", "read_training"]
+__all__ = ["TrainingRecord", "damaged", "find_results", "read_json", "read_training"]
 
 CASE_OUTPUT = "output"
 
@@ -44,14 +44,16 @@ def find_results(path: Path) -> Path:
 
 def read_training(folder: Path) -> TrainingRecord:
     """The record of the run in ``folder``; an error that says how far it came if it left no results."""
-    metadata = _json(folder / METADATA)
+    metadata = read_json(folder / METADATA)
     if metadata.get("status") in ("running", "failed"):
         raise _unfinished(folder, metadata)
-    iterations = metadata["iterations"]
+    iterations = metadata.get("iterations")
+    if iterations is None:
+        raise damaged(folder / METADATA, "iterations is missing")
     return TrainingRecord(
         folder,
         {**metadata, "iterations": iterations["completed"] if isinstance(iterations, dict) else iterations},
-        _json(folder / TIMINGS),
+        read_json(folder / TIMINGS),
         _table(folder / CONVERGENCE),
         (folder / TRAINING_SUCCESS).exists(),
     )
@@ -71,15 +73,16 @@ def _unfinished(folder: Path, metadata: Mapping[str, Any]) -> IOError:
     return IOError(str(folder), text, suggestion=suggestion)
 
 
-def _json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file that a run wrote."""
     try:
         content = json.loads(path.read_bytes())
     except OSError as error:
         raise _unreadable(path, error) from error
     except ValueError as error:
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
     if not isinstance(content, dict):
-        raise _damaged(path, f"expected an object, found {type(content).__name__}")
+        raise damaged(path, f"expected an object, found {type(content).__name__}")
     return content
 
 
@@ -89,9 +92,9 @@ def _table(path: Path) -> pa.Table:
     except OSError as error:
         raise _unreadable(path, error) from error
     except pa.ArrowInvalid as error:
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
     if not table.num_rows:
-        raise _damaged(path, "no iteration in it")
+        raise damaged(path, "no iteration in it")
     return table
 
 
@@ -103,7 +106,8 @@ def _unreadable(path: Path, error: OSError) -> IOError:
     )
 
 
-def _damaged(path: Path, why: object) -> ValidationError:
+def damaged(path: Path, why: object) -> ValidationError:
+    """The error to raise for a file that is not as a run writes it."""
     return ValidationError(
         f"{path} is damaged: {why}",
         kind="ParseError",

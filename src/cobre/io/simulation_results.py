@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, SIMULATION_TABLES, STAGE_SUMMARY
@@ -66,6 +67,10 @@ class Calendar:
         season = self.seasons[stage]
         return -1 if season is None else season
 
+    def has(self, stage: int, block: int | None) -> bool:
+        """Whether there is such a block, or such a stage."""
+        return stage in self._stage_hours if block is None else (stage, block) in self.block_hours
+
     def hours(self, stage: int, block: int | None) -> float:
         """Of a block, or of the whole stage."""
         return self._stage_hours[stage] if block is None else self.block_hours[stage, block]
@@ -117,6 +122,14 @@ class SimulationFiles:
                 f"this simulation has no table {name!r}",
                 suggestion=f"the tables are: {known}",
             )
+        unknown = [column for column in columns or () if column not in SCHEMAS[name].column_names]
+        if unknown:
+            raise ValidationError(
+                f"table {name} has no column {', '.join(map(repr, unknown))}",
+                kind="IncompatibleSettings",
+                context={"table": name, "columns": unknown},
+                suggestion=f"its columns are: {', '.join(SCHEMAS[name].column_names)}",
+            )
         try:
             return pa.concat_tables([read_parquet(path, columns) for path in paths])
         except OSError as error:
@@ -131,7 +144,15 @@ class SimulationFiles:
 
     def calendar(self) -> Calendar:
         """Hours and seasons of the stages."""
-        return Calendar.read(self.folder / DICTIONARIES / "stages.csv")
+        path = self.folder / DICTIONARIES / "stages.csv"
+        try:
+            return Calendar.read(path)
+        except OSError as error:
+            raise IOError(
+                str(path),
+                f"cannot read {path}, which has the hours of all blocks: {error.strerror or error}",
+                suggestion="simulate again with this program, which writes it",
+            ) from error
 
     def entity_names(self, kind: str) -> dict[int, str]:
         """Names by id of one kind of entities; empty if the folder has no dictionary."""
@@ -149,9 +170,7 @@ def with_names(files: SimulationFiles, table: pa.Table) -> pa.Table:
     for column, kind in NAMED_BY.items():
         if column in table.column_names:
             names = files.entity_names(kind)
-            ids = table[column].to_pylist()
-            place = table.column_names.index(column) + 1
-            table = table.add_column(
-                place, f"{kind}_name", pa.array([names.get(i) for i in ids], pa.string())
-            )
+            known = pa.array(list(names), table[column].type)
+            found = pa.array(list(names.values()), pa.string()).take(pc.index_in(table[column], known))
+            table = table.add_column(table.column_names.index(column) + 1, f"{kind}_name", found)
     return table

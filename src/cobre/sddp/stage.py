@@ -115,7 +115,8 @@ class StageModel:
     ) -> BatchOutput:
         """Solve all rows of ``parameters``, or raise `SolverError` with the program that has no optimum on disk.
 
-        For the message: ``chain_of`` says what a chain of solves is about, ``first_chain`` numbers the first one.
+        For the message: ``iteration`` is 0 in a simulation, ``chain_of`` says what a chain of solves is about,
+        ``first_chain`` numbers the first one.
         """
         output = self.solver.allocate(
             len(parameters),
@@ -134,7 +135,8 @@ class StageModel:
         return output
 
     def _failure(self, outcome: BatchOutcome, iteration: int, where: str) -> SolverError:
-        path = Path(gettempdir()) / f"cobre_{os.getpid()}_stage{self.stage.id}_iteration{iteration}.mps"
+        part = f"iteration {iteration}" if iteration else "simulation"
+        path = Path(gettempdir()) / f"cobre_{os.getpid()}_stage{self.stage.id}_{part.replace(' ', '')}.mps"
         try:
             written = f"the program is in {self.solver.write_model(path)}"
         except (OSError, CobreError) as error:
@@ -145,7 +147,7 @@ class StageModel:
             self.stage.id,
             iteration,
             str(outcome.status),
-            f"stage {self.stage.id}, iteration {iteration}, {where}: the linear program is {outcome.status} after "
+            f"stage {self.stage.id}, {part}, {where}: the linear program is {outcome.status} after "
             f"{outcome.attempts} attempts; {written}{likely}",
             suggestion="correct the data of the limits named above, which cannot hold together"
             if likely

@@ -9,7 +9,7 @@ from typing import Any
 from cobre import io
 from cobre.core.case import Case
 from cobre.errors import CobreError
-from cobre.io import ProblemReport, ValidationReport
+from cobre.io import ValidationReport
 
 
 def load_case(path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None) -> Case:
@@ -57,21 +57,3 @@ def configured(case: Case | str | PathLike[str] | None, config_overrides: Mappin
             suggestion="change case.config with dataclasses.replace, or load the case from its folder",
         )
     return io.load(case.folder, config_overrides)
-
-
-def idle_workers(case: Case, ranks: int) -> list[ProblemReport]:
-    """A warning if there are more ranks than trajectories to share among them."""
-    trajectories = case.config.training.forward_passes
-    if ranks <= trajectories:
-        return []
-    count = "1 trajectory" if trajectories == 1 else f"{trajectories} trajectories"
-    return [
-        ProblemReport(
-            "IncompatibleSettings",
-            "config.json",
-            f"an iteration has {count}, so {ranks - trajectories} of {ranks} workers are idle",
-            f"start {trajectories} or fewer (-n {trajectories}), or raise training.forward_passes",
-            field="training.forward_passes",
-            value=trajectories,
-        )
-    ]

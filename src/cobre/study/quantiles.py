@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,14 @@ from cobre.core.outputs import Column, TableSchema
 from cobre.errors import ValidationError
 from cobre.io.simulation_results import NAMED_BY, SCHEMAS, Calendar, SimulationFiles, with_names
 
-KEYS = {**{kind: column for column, kind in NAMED_BY.items()}, "stage": "stage_id", "block": "block_id"}
+KEYS = {
+    **{kind: column for column, kind in NAMED_BY.items()},
+    "stage": "stage_id",
+    "block": "block_id",
+    "lag": "lag_index",
+}
 SEASON = "season"
+NO_BLOCK = -1
 INTENSIVE_UNITS = ("$/MWh", "$/hm3", "MW/(m3/s)")
 """Adding up such values of several entities says nothing."""
 
@@ -25,20 +32,23 @@ def quantile_table(
     files: SimulationFiles, column: str, by: Sequence[str], shares: Sequence[float], table: str | None
 ) -> pa.Table:
     """One row per combination of ``by``: its keys, ``mean``, and ``p5``, ``p50``, … for the ``shares``."""
+    by = (by,) if isinstance(by, str) else by
+    for share in shares:
+        if not 0.0 <= share <= 1.0:
+            raise _refused(f"there is no quantile {share}", "give shares from 0 to 1")
     schema = _schema_with(column, by, table)
     described = next(each for each in schema if each.name == column)
     key_columns = [_key(schema, name) for name in by]
     _check_entities(schema, described, key_columns)
     rows = files.read(schema.name, _needed(schema, column, key_columns))
-    scenario = rows["scenario_id"].to_numpy()
     calendar = files.calendar()
-    used = _rows_used(described, key_columns, rows)
-    weights = _weights(calendar, described, key_columns, rows)
     values = rows[column].to_numpy(zero_copy_only=False).astype(np.float64)
-    used &= ~np.isnan(values)
-    keys = [_key_values(calendar, name, rows)[used] for name in key_columns]
-    groups, grid = _grid(scenario[used], keys, values[used], weights[used])
-    found: dict[str, Any] = {name: groups[:, k] for k, name in enumerate(key_columns)}
+    used = _rows_used(described, key_columns, rows) & ~np.isnan(values)
+    rows, values = rows.filter(pa.array(used)), values[used]
+    weighted = values * _weights(calendar, described, key_columns, rows)
+    keys = [_key_values(calendar, name, rows) for name in key_columns]
+    groups, grid = _grid(rows["scenario_id"].to_numpy(), keys, weighted)
+    found: dict[str, Any] = dict(zip(key_columns, groups, strict=True))
     found["mean"] = grid.mean(axis=1)
     for share in shares:
         found[f"p{100 * share:g}"] = np.quantile(grid, share, axis=1)
@@ -46,15 +56,19 @@ def quantile_table(
 
 
 def _grid(
-    scenario: NDArray[Any], keys: list[NDArray[Any]], values: Floats, weights: Floats
-) -> tuple[NDArray[Any], Floats]:
-    """Distinct keys ``[group, key]`` and weighted sums ``[group, scenario]``."""
+    scenario: NDArray[Any], keys: list[NDArray[Any]], values: Floats
+) -> tuple[list[NDArray[Any]], Floats]:
+    """Distinct keys, each ``[group]``, and sums ``[group, scenario]``."""
     scenarios, column = np.unique(scenario, return_inverse=True)
-    stacked = np.stack(keys, axis=1) if keys else np.zeros((len(scenario), 0), dtype=np.int64)
-    groups, row = np.unique(stacked, axis=0, return_inverse=True)
-    grid = np.zeros((len(groups), len(scenarios)))
-    np.add.at(grid, (row.ravel(), column), values * weights)
-    return groups, grid
+    distinct = [np.unique(key, return_inverse=True) for key in keys]
+    sizes = tuple(len(each) for each, _ in distinct)
+    places = np.ravel_multi_index([place for _, place in distinct], sizes) if keys else np.zeros_like(column)
+    groups, row = np.unique(places, return_inverse=True)
+    n = len(scenarios)
+    grid: Floats = np.zeros(len(groups) * n)
+    np.add.at(grid, row * n + column, values)
+    chosen = np.unravel_index(groups, sizes) if keys else ()
+    return [each[index] for (each, _), index in zip(distinct, chosen, strict=True)], grid.reshape(-1, n)
 
 
 def _schema_with(column: str, by: Sequence[str], table: str | None) -> TableSchema:
@@ -94,6 +108,8 @@ def _check_entities(schema: TableSchema, column: Column, keys: list[str]) -> Non
         raise _refused(
             f"{column.name} of several entities cannot be added up", f"add {NAMED_BY[entity]!r} to by"
         )
+    if "lag_index" in schema.column_names and "lag_index" not in keys:
+        raise _refused(f"{column.name} of several lags cannot be added up", "add 'lag' to by")
 
 
 def _needed(schema: TableSchema, column: str, keys: list[str]) -> list[str]:
@@ -103,14 +119,15 @@ def _needed(schema: TableSchema, column: str, keys: list[str]) -> list[str]:
 
 def _key_values(calendar: Calendar, name: str, rows: pa.Table) -> NDArray[Any]:
     if name == SEASON:
-        return np.array([calendar.season_of(stage) for stage in rows["stage_id"].to_pylist()])
+        stages, place = np.unique(rows["stage_id"].to_numpy(), return_inverse=True)
+        return np.array([calendar.season_of(stage) for stage in stages.tolist()], dtype=np.int32)[place]
     values: NDArray[Any] = rows[name].to_numpy(zero_copy_only=False)
     return values
 
 
 def _rows_used(column: Column, keys: list[str], rows: pa.Table) -> NDArray[np.bool_]:
     """All rows; of a value that the blocks of a stage repeat, only the first block's."""
-    if column.is_of_stage and "block_id" not in keys:
+    if column.is_of_stage and "block_id" in rows.column_names and "block_id" not in keys:
         first: NDArray[np.bool_] = rows["block_id"].to_numpy(zero_copy_only=False) == 0
         return first
     return np.ones(rows.num_rows, dtype=np.bool_)
@@ -120,14 +137,18 @@ def _weights(calendar: Calendar, column: Column, keys: list[str], rows: pa.Table
     """1 for values that add up over time; otherwise the share of the row's hours in those of its group."""
     if (column.adds_up and not column.is_of_stage) or "stage_id" not in rows.column_names:
         return np.ones(rows.num_rows)
-    has_blocks = "block_id" in rows.column_names and not column.is_of_stage
-    blocks = rows["block_id"].to_pylist() if has_blocks else [None] * rows.num_rows
-    return np.array(
-        [
-            calendar.hours(stage, block) / calendar.hours_of_group(stage, block, keys)
-            for stage, block in zip(rows["stage_id"].to_pylist(), blocks, strict=True)
-        ]
-    )
+    stages, stage = np.unique(rows["stage_id"].to_numpy(), return_inverse=True)
+    blocks, block = [None], np.zeros(rows.num_rows, dtype=np.int64)
+    if "block_id" in rows.column_names and not column.is_of_stage:
+        numbers = rows["block_id"].fill_null(NO_BLOCK).to_numpy()
+        distinct, block = np.unique(numbers, return_inverse=True)
+        blocks = [None if number == NO_BLOCK else number for number in distinct.tolist()]
+    shares = np.full((len(stages), len(blocks)), np.nan)
+    for at, (s, b) in zip(np.ndindex(shares.shape), product(stages.tolist(), blocks), strict=True):
+        if calendar.has(s, b):
+            shares[at] = calendar.hours(s, b) / calendar.hours_of_group(s, b, keys)
+    weights: Floats = shares[stage, block]
+    return weights
 
 
 def _refused(what: str, fix: str) -> ValidationError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import weakref
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from cobre.errors import CobreError, IOError
-from cobre.io.results import TrainingRecord, find_results, read_training
+from cobre.io.results import TrainingRecord, damaged, find_results, read_json, read_training
 from cobre.io.simulation_results import SCHEMAS, SimulationFiles, with_names
 from cobre.io.write.simulation_end import METADATA
 from cobre.sddp.policy import Policy
@@ -67,12 +66,14 @@ class SimulationResult:
     def load(cls, folder: str | PathLike[str]) -> Self:
         """The simulation in an output folder."""
         path = Path(folder) / "simulation" / METADATA
-        try:
-            metadata = json.loads(path.read_bytes())
-        except OSError as error:
-            raise IOError(
-                str(path), f"{folder} holds no simulation", suggestion="run `cobre simulate` first"
-            ) from error
+        if not path.exists():
+            raise IOError(str(path), f"{folder} holds no simulation", suggestion="run `cobre simulate` first")
+        metadata = read_json(path)
+        scenarios = metadata.get("scenarios")
+        if not isinstance(scenarios, dict) or not isinstance(scenarios.get("completed"), int):
+            raise damaged(path, "scenarios.completed is missing")
+        if "statistics" not in metadata:
+            raise damaged(path, "statistics is missing; another program may have written it")
         return cls(metadata, Path(folder))
 
     @property

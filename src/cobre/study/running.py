@@ -10,11 +10,13 @@ from pathlib import Path
 from cobre.comm import GroupMember
 from cobre.core.case import Case
 from cobre.errors import CobreError
+from cobre.io import ProblemReport
 from cobre.sddp.events import OnProgress
 from cobre.sddp.policy import Policy
 from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
 from cobre.study.output import POLICY_FOLDER
+from cobre.study.ranks import on_first_rank
 from cobre.study.results import SimulationResult
 from cobre.study.resuming import Resume
 from cobre.study.simulation import simulate
@@ -78,11 +80,9 @@ def run_case(
     run that a signal stopped in training is not simulated. ``resume`` and ``on_note`` are those of `train`.
     """
     if comm is None:
-        if case is None:
-            raise TypeError("there is no case to run\n  fix: pass a case")
-        settled = plan.settled(case)
+        settled = plan.settled(_given(case))
     else:
-        settled = share(comm, None if case is None else plan.settled(case))
+        settled = share(comm, on_first_rank(comm, lambda: plan.settled(_given(case))))
     training: TrainingResult | None = None
     if policy is None:
         policy = Path(output) / POLICY_FOLDER
@@ -104,3 +104,33 @@ def run_case(
         scenarios=settled.scenarios,
     )
     return RunResult(training, simulation)
+
+
+def _given(case: Case | None) -> Case:
+    if case is None:
+        raise TypeError("there is no case to run\n  fix: pass a case")
+    return case
+
+
+def idle_workers(case: Case, plan: RunPlan, ranks: int) -> list[ProblemReport]:
+    """A warning if there are more ranks than trajectories, or scenarios, to share among them."""
+    settled = plan.settled(case)
+    if settled.trains:
+        field, count = "training.forward_passes", case.config.training.forward_passes
+        shared = "an iteration has " + ("1 trajectory" if count == 1 else f"{count} trajectories")
+    else:
+        field, count = "simulation.num_scenarios", settled.scenarios or case.config.simulation.n_scenarios
+        shared = "the simulation has " + ("1 scenario" if count == 1 else f"{count} scenarios")
+    if not 1 <= count < ranks:
+        return []
+    idle = f"{ranks - count} of {ranks} workers {'is' if ranks - count == 1 else 'are'} idle"
+    return [
+        ProblemReport(
+            "IncompatibleSettings",
+            "config.json",
+            f"{shared} to share: {idle}",
+            f"start {count} or fewer (-n {count}), or raise {field}",
+            field=field,
+            value=count,
+        )
+    ]

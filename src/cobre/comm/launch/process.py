@@ -93,7 +93,7 @@ class RankProcess:
                 start_new_session=True,
                 pass_fds=(self.inbox.write_end, *pass_fds),
             )
-        except OSError:
+        except BaseException:  # also a Ctrl-C while the program is being started
             self.inbox.close()
             raise
         finally:

@@ -63,9 +63,9 @@ class ScenarioFiles:
     def write(self, chunk: Chunk) -> None:
         """Write the tables of all scenarios of ``chunk``; a table without rows has no file."""
         for table in chunk.tables:
-            fixed = _fixed_columns(table)
+            fixed, schema = _fixed_columns(table), arrow_schema(table.schema)
             for place, scenario in enumerate(chunk.scenarios):
-                content = _scenario_table(table, fixed, place, scenario)
+                content = _scenario_table(table, schema, fixed, place, scenario)
                 if content.num_rows:
                     path = self._root / table.schema.name / f"scenario_id={scenario:04d}" / DATA
                     write_atomically(path, parquet_bytes(content), is_synced=False)
@@ -105,7 +105,9 @@ def _fixed_columns(table: TableRows) -> dict[str, pa.Array]:
     }
 
 
-def _scenario_table(table: TableRows, fixed: Mapping[str, pa.Array], place: int, scenario: int) -> pa.Table:
+def _scenario_table(
+    table: TableRows, schema: pa.Schema, fixed: Mapping[str, pa.Array], place: int, scenario: int
+) -> pa.Table:
     n_rows = len(fixed["stage_id"])
     arrays = []
     for column in table.schema:
@@ -115,7 +117,7 @@ def _scenario_table(table: TableRows, fixed: Mapping[str, pa.Array], place: int,
             arrays.append(fixed[column.name])
         else:
             arrays.append(arrow_column(column, table.columns[column.name][place]))
-    return pa.Table.from_arrays(arrays, schema=arrow_schema(table.schema))
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _chunk_table(table: TableRows, scenarios: range) -> pa.Table:

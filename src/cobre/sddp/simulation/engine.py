@@ -75,9 +75,11 @@ def _check_fit(case: Case, policy: Policy, state_names: list[str]) -> None:
         return
     ours, theirs = set(state_names), set(policy.state_names)
     missing, surplus = sorted(ours - theirs), sorted(theirs - ours)
+    differences = [f"the policy has no {', '.join(missing[:5])}"] if missing else []
+    differences += [f"the case has no {', '.join(surplus[:5])}"] if surplus else []
     raise ValidationError(
-        f"the state of the policy is not that of the case: the policy has no {', '.join(missing[:5]) or 'other'}, the "
-        f"case no {', '.join(surplus[:5]) or 'other'} ({len(policy.state_names)} and {len(state_names)} components)",
+        f"the state of the policy is not that of the case: {'; '.join(differences) or 'its order differs'} "
+        f"({len(policy.state_names)} and {len(state_names)} components)",
         kind="IncompatibleSettings",
         context={"missing": missing[:20], "surplus": surplus[:20]},
         suggestion="simulate with a policy that was trained on this case",

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.sddp.simulation.productivity import Productivities, stage_productivities
 from cobre.sddp.subproblem import StageProblem
 from cobre.sddp.subproblem.builder import ABSENT, Indices
 from cobre.sddp.subproblem.scope import StageScope
@@ -36,6 +37,10 @@ class StageView:
     @cached_property
     def hours(self) -> Floats:
         return self.scope.hours
+
+    @cached_property
+    def productivities(self) -> Productivities:
+        return stage_productivities(self.scope)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from cobre.core.horizon import HM3_PER_M3S_HOUR
 from cobre.sddp.simulation.outcome import Floats, StageOutcome, by_block
-from cobre.sddp.simulation.productivity import stage_productivities
 from cobre.sddp.simulation.tables.layout import flat, keys, states
 from cobre.sddp.subproblem.builder import ABSENT, Indices
 
@@ -127,8 +126,9 @@ def _storage_final(outcome: StageOutcome) -> Floats:
 
 
 def _violations_of_stage(outcome: StageOutcome) -> dict[str, Floats]:
+    """``[n, hydro]``, or ``[hydro]`` where the program has no such violation."""
     hydro = outcome.view.problem.columns.hydro
-    nothing = np.zeros((len(outcome), len(hydro.negative_inflow)))
+    nothing = np.zeros(len(hydro.negative_inflow))
     return {
         "storage_violation_below_hm3": nothing,
         "filling_target_violation_hm3": nothing,
@@ -141,9 +141,9 @@ def _violations_of_stage(outcome: StageOutcome) -> dict[str, Floats]:
 
 
 def _energy(outcome: StageOutcome) -> dict[str, Floats]:
-    """Productivities, stored energy and the energy of inflows ``[n, hydro]``."""
-    view, n = outcome.view, len(outcome)
-    found = stage_productivities(view.scope)
+    """Stored energy and the energy of inflows ``[n, hydro]``; productivities ``[hydro]``."""
+    view = outcome.view
+    found = view.productivities
     incremental = outcome.values(view.problem.columns.state.inflow)
     lowest = np.array([plant.min_storage_hm3 for plant in view.scope.system.hydros])
     per_hm3 = found.accumulated / HM3_PER_M3S_HOUR
@@ -151,13 +151,13 @@ def _energy(outcome: StageOutcome) -> dict[str, Floats]:
     after = (_storage_final(outcome) - lowest) * per_hm3
     hours = view.scope.stage.hours
     return {
-        "equivalent_productivity_mw_per_m3s": np.tile(found.equivalent, (n, 1)),
-        "accumulated_productivity_mw_per_m3s": np.tile(found.accumulated, (n, 1)),
+        "equivalent_productivity_mw_per_m3s": found.equivalent,
+        "accumulated_productivity_mw_per_m3s": found.accumulated,
         "incremental_inflow_energy_mw": incremental * found.accumulated,
         "stored_energy_initial_mwh": before,
         "stored_energy_final_mwh": after,
-        "integrated_equivalent_productivity_mw_per_m3s": np.tile(found.integrated_equivalent, (n, 1)),
-        "integrated_accumulated_productivity_mw_per_m3s": np.tile(found.integrated_accumulated, (n, 1)),
+        "integrated_equivalent_productivity_mw_per_m3s": found.integrated_equivalent,
+        "integrated_accumulated_productivity_mw_per_m3s": found.integrated_accumulated,
         "stored_energy_initial_mw": before / hours,
         "stored_energy_final_mw": after / hours,
     }
