@@ -78,9 +78,6 @@ REFUSED = [
     (both(history, without_lags), HISTORY, "date", 1),
     (put(CONFIG, "training", "scenario_source", {"inflow": {"scheme": "historical"}}), CONFIG,
      "training.scenario_source.inflow.scheme", "historical"),
-    (put(CONFIG, "policy", {"mode": "warm_start"}), CONFIG, "policy.mode", "warm_start"),
-    (put(CONFIG, "policy", {"mode": "resume"}), CONFIG, "policy.mode", "resume"),
-    (put(CONFIG, "policy", {"boundary": {"path": "other", "source_stage": 3}}), CONFIG, "policy.boundary", "other"),
 ]  # fmt: skip
 
 WARNED = [
@@ -94,7 +91,8 @@ WARNED = [
     (put(CONFIG, "exports", {"states": True}), CONFIG, "exports.states", True),
     (put(CONFIG, "exports", {"stochastic": True}), CONFIG, "exports.stochastic", True),
     (put(CONFIG, "policy", {"path": "elsewhere"}), CONFIG, "policy.path", "elsewhere"),
-    (put(CONFIG, "policy", {"checkpointing": {"enabled": True}}), CONFIG, "policy.checkpointing", None),
+    (put(CONFIG, "policy", {"checkpointing": {"enabled": True, "store_basis": False}}), CONFIG,
+     "policy.checkpointing.store_basis", False),
     (put(CONFIG, "estimation", {"max_order": 2}), CONFIG, "estimation", None),
     (put(CONFIG, "modeling", "inflow_non_negativity", "penalty_cost", 500.0), CONFIG,
      "modeling.inflow_non_negativity.penalty_cost", 500.0),

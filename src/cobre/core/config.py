@@ -142,6 +142,20 @@ PolicyMode = Literal["fresh", "warm_start", "resume"]
 
 
 @dataclass(frozen=True, slots=True)
+class BoundaryConfig:
+    """Cuts of another study that price what follows the last stage."""
+
+    path: str
+    """Folder of its policy, looked for in the output folder and then in the case folder."""
+    source_stage: int | None = None
+    """Its stage that ends with this study, counted from 0; None finds it by date."""
+    is_strict: bool = False
+    """Whether a component of the state that the policy does not know is an error."""
+
+    __repr__ = changed_fields
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyConfig:
     """Where training starts and what it saves."""
 
@@ -149,6 +163,7 @@ class PolicyConfig:
     path: str = "policy"
     """Folder of the policy that ``warm_start`` begins with, relative to the output folder."""
     checkpointing: Checkpointing = field(default_factory=Checkpointing)
+    boundary: BoundaryConfig | None = None
 
     __repr__ = changed_fields
 

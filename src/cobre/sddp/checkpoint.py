@@ -110,7 +110,7 @@ class TrainingState:
             data = path.read_bytes()
         except OSError as error:
             raise IOError(str(path), f"cannot read {path}: {error.strerror or error}") from error
-        facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, path)
+        facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, path, content="checkpoint")
         cost = facts["simulated_cost"]
         return cls(
             identity=facts["identity"],

@@ -52,9 +52,10 @@ class CheckpointPlan:
         return self.folder / f"{PREFIX}{iteration:06d}{SUFFIX}"
 
 
-def checkpoints_in(folder: Path) -> list[Path]:
-    """The checkpoints of a folder, the newest first."""
-    return sorted(folder.glob(f"{PREFIX}*{SUFFIX}"), reverse=True)
+def checkpoints_in(folder: Path, since: float | None = None) -> list[Path]:
+    """The checkpoints of a folder, the newest first; only those written after ``since`` (seconds since 1970)."""
+    found = sorted(folder.glob(f"{PREFIX}*{SUFFIX}"), reverse=True)
+    return found if since is None else [path for path in found if path.stat().st_mtime >= since]
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,10 @@ class FoundCheckpoint:
     unusable: list[str]
 
 
-def newest_checkpoint(folder: Path) -> FoundCheckpoint:
-    """The newest whole checkpoint of ``folder``; a damaged one is passed over."""
+def newest_checkpoint(folder: Path, since: float | None = None) -> FoundCheckpoint:
+    """The newest whole checkpoint of ``folder``, written after ``since``; a damaged one is passed over."""
     unusable: list[str] = []
-    for path in checkpoints_in(folder):
+    for path in checkpoints_in(folder, since):
         try:
             return FoundCheckpoint(path, TrainingState.load(path), unusable)
         except CobreError as error:

@@ -80,12 +80,15 @@ def _with_digest(body: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryv
 
 
 def decode(
-    data: bytes, magic: bytes, versions: range, path: Path
+    data: bytes, magic: bytes, versions: range, path: Path, *, content: str
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What `encode` was given, or `ValidationError` for anything that it did not write."""
+    """What `encode` was given, or `ValidationError` for anything that it did not write.
+
+    ``content`` is what the file should hold, for messages.
+    """
     if len(data) < PREFIX.size or data[:8] != magic:
         raise ValidationError(
-            f"{path} is no such file of this program: it does not begin with {magic.decode()!r}",
+            f"{path} is not a {content} of this program: it does not begin with {magic.decode()!r}",
             kind="ParseError",
             context={"path": str(path)},
             suggestion="name the folder that cobre.train or cobre run wrote",

@@ -22,14 +22,22 @@ WORDS = {
     "scenario_source": "training.scenario_source",
     "cut_selection": "training.cut_selection",
     "solver": "the version of the LP solver",
+    "boundary": "the cuts of policy.boundary",
 }
 """Each part as a user knows it."""
 READABLE = ("inflow_non_negativity", "forward_passes", "tree_seed", "solver")
 """Parts that are short enough to be shown; of the others only a digest is kept."""
 
 
-def identity_of(case: Case) -> dict[str, str]:
-    """Values or digests of everything that the numbers of training depend on; not limits, rules or workers."""
+NOTHING = "none"
+"""In place of the digest of something that a study does not have."""
+
+
+def identity_of(case: Case, boundary: str | None = None) -> dict[str, str]:
+    """Values or digests of everything that the numbers of training depend on; not limits, rules or workers.
+
+    ``boundary`` is the digest of the cuts that follow the last stage.
+    """
     training = case.config.training
     return {
         "system": digest(case.system),
@@ -43,16 +51,17 @@ def identity_of(case: Case) -> dict[str, str]:
         "scenario_source": digest(training.scenario_source),
         "cut_selection": digest(training.cut_selection),
         "solver": f"highspy {version('highspy')}",
+        "boundary": NOTHING if boundary is None else boundary,
     }
 
 
-def check_identity(saved: Mapping[str, str], case: Case, path: Path) -> None:
+def check_identity(saved: Mapping[str, str], case: Case, boundary: str | None, path: Path) -> None:
     """Raise one error that names every difference between the run of a checkpoint and ``case``."""
-    now = identity_of(case)
+    now = identity_of(case, boundary)
     differences = [
         f"{words}" + (f" was {saved.get(part)}, now {now[part]}" if part in READABLE else " changed")
         for part, words in WORDS.items()
-        if saved.get(part) != now[part]
+        if saved.get(part, NOTHING) != now[part]
     ]
     if differences:
         raise ValidationError(

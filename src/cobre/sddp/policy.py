@@ -205,7 +205,7 @@ class Policy:
             data = file.read_bytes()
         except OSError as error:
             raise IOError(str(file), f"cannot read {file}: {error.strerror or error}") from error
-        facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, file)
+        facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, file, content="policy")
         stages = tuple(
             StageCuts(
                 arrays[f"{stage}/intercepts"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -18,6 +19,7 @@ from cobre.sddp.checkpointing import CheckpointPlan, Saver, gather_bases, pool_s
 from cobre.sddp.events import OnProgress, ProgressEvent
 from cobre.sddp.forward import Trajectories, forward_pass
 from cobre.sddp.gap import GapEstimate, comparison_of, estimate_gap
+from cobre.sddp.given_cuts import Boundary, CutRows
 from cobre.sddp.hosts import host_names
 from cobre.sddp.identity import identity_of
 from cobre.sddp.interruption import StopRequest
@@ -41,18 +43,24 @@ def train(
     on_progress: OnProgress | None = None,
     start: TrainingState | None = None,
     checkpoints: CheckpointPlan | None = None,
+    first_cuts: Sequence[CutRows | None] = (),
+    boundary: Boundary | None = None,
 ) -> TrainingResult:
     """Collective: train the policy of ``case`` on all ranks of ``comm``; every rank gets the result.
 
     With ``start`` it continues where a run stood that `check_identity` finds to be the same; the result is that of a
-    run which was never interrupted. With ``checkpoints`` it saves where it stands, at the end as well.
+    run which was never interrupted. With ``checkpoints`` it saves where it stands, at the end as well. Without
+    ``start`` the stages begin with ``first_cuts``, if there are any. What follows the last stage costs what
+    ``boundary`` says, and nothing without one.
 
     Bits depend on the case alone, not on the ranks. SIGINT and SIGTERM end training after the iteration that
     runs, on all ranks together, with a policy that can be used. ``on_progress`` is called on every rank that
     has one, after each iteration.
     """
     with StopRequest() as stop:
-        return _Training(comm, case, stop, on_progress, start, checkpoints).run()
+        training = _Training(comm, case, stop, on_progress, checkpoints, boundary)
+        training.begin(start, first_cuts)
+        return training.run()
 
 
 class _Training:
@@ -62,17 +70,20 @@ class _Training:
         case: Case,
         stop: StopRequest,
         on_progress: OnProgress | None,
-        start: TrainingState | None,
         checkpoints: CheckpointPlan | None,
+        boundary: Boundary | None,
     ) -> None:
         self.clock = PhaseClock()
-        self.case = case
         self.comm = comm
         self.stop = stop
         self.on_progress = on_progress
         self.settings = case.config.training
         self.comparison = comparison_of(case)
-        self.work: Workspace = open_workspace(comm, case)
+        self.boundary = boundary
+        self.identity = identity_of(case, None if boundary is None else boundary.digest)
+        self.work: Workspace = open_workspace(
+            comm, case, end_cost_bound=None if boundary is None else boundary.floor
+        )
         self.journal = Journal(comm, self.work.models)
         self.bound = LowerBound(comm, self.work.models[0], self.work.initial_state)
         self.records: list[IterationRecord] = []
@@ -84,8 +95,18 @@ class _Training:
             self.archives = {index: StateArchive(dimension) for index in self._selected_stages()}
         self.saver = None if checkpoints is None else Saver(comm, checkpoints)
         self.earlier_logs: list[TrainingLog] = []
+
+    def begin(self, start: TrainingState | None, first_cuts: Sequence[CutRows | None]) -> None:
+        """Put cuts of earlier runs into the stages."""
+        models = self.work.models
         if start is not None:
             self._continue_from(start)
+        else:
+            for model, cuts in zip(models, first_cuts, strict=False):
+                if cuts is not None:
+                    model.set_cuts(cuts.rows, cuts.active)
+            if self.boundary is not None:
+                models[-1].set_cuts(self.boundary.cuts.rows, self.boundary.cuts.active)
         self.clock.lap("setup")
 
     def _continue_from(self, start: TrainingState) -> None:
@@ -219,7 +240,7 @@ class _Training:
         if self.comm.rank != 0:
             return None
         return TrainingState(
-            identity=identity_of(self.case),
+            identity=self.identity,
             records=self.records,
             elapsed_s=time.perf_counter() - self.clock.began,
             pools=[pool_state(model) for model in models],
@@ -313,7 +334,7 @@ class _Training:
             [model.future_cost_floor for model in work.models],
             self._start_bases(),
             [model.stage for model in work.models],
-            identity_of(self.case),
+            self.identity,
         )
         logs = [*self.earlier_logs, *([self.journal.close()] if self.journal.n_iterations else [])]
         timings = time_split(self.clock, work.models, self.comm)

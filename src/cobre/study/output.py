@@ -14,7 +14,7 @@ from cobre.io.write.dictionaries import write_dictionaries
 from cobre.io.write.folder import TRAINING_SUCCESS
 from cobre.sddp.checkpointing import remove_checkpoints, remove_unfinished
 from cobre.sddp.result import TrainingResult
-from cobre.study.resuming import CHECKPOINT_FOLDER, Resume, Start, find_start
+from cobre.study.starting import CHECKPOINT_FOLDER, Start, StartRequest, find_start
 from cobre.study.training_metadata import file_metadata
 
 POLICY_FOLDER = "policy"
@@ -27,25 +27,33 @@ class RunOutput:
         self.folder = self._folder = folder
         self._run: RunRecord | None = None
         self._case: Case | None = None
+        self._start = Start()
         self._resources = ExitStack()
 
-    def begin(self, case: Case, resume: Resume = None) -> Start:
+    def begin(self, case: Case, wanted: StartRequest) -> Start:
         """Take the folder over for a run of ``case``; where training starts.
 
         Nothing of an earlier run is removed before it is clear that this one can start.
         """
         folder = self._folder
         if folder is None:
-            return find_start(case, resume, None, is_finished=True)
+            return find_start(case, wanted, None, is_finished=True)
         self._resources.enter_context(claim(folder))
-        start = find_start(case, resume, folder, is_finished=(folder / TRAINING_SUCCESS).exists())
+        start = find_start(case, wanted, folder, is_finished=(folder / TRAINING_SUCCESS).exists())
         remove_unfinished(folder / CHECKPOINT_FOLDER)
         if start.state is None:
             remove_checkpoints(folder / CHECKPOINT_FOLDER)
         run = RunRecord.start(case)
-        begin(folder, run)
-        self._run, self._case = run, case
+        begin(folder, run, keeps_policy=bool(start.first_cuts))
+        self._run, self._case, self._start = run, case, start
         return start
+
+    def begin_again(self, case: Case, wanted: StartRequest) -> Start:
+        """Where training of the same run starts after an attempt that failed."""
+        self._start = find_start(case, wanted, self._folder, is_finished=False)
+        if self._folder is not None:
+            remove_unfinished(self._folder / CHECKPOINT_FOLDER)
+        return self._start
 
     def write(self, result: TrainingResult) -> None:
         """Write policy, convergence, timings and metadata, then ``_SUCCESS`` unless a signal ended training."""
@@ -56,7 +64,11 @@ class RunOutput:
         facts = self._run.facts("complete" if is_complete else "partial")
         result.policy.save(self._folder / POLICY_FOLDER)
         write_dictionaries(self._folder, self._case, result.policy.state_names)
-        metadata = {**file_metadata(self._case, result), **facts}
+        metadata = {
+            **file_metadata(self._case, result),
+            "resumed_from": self._start.facts(),
+            **facts,
+        }
         tables = _training_tables(result)
         write_training(self._folder, result.convergence_history, metadata, result.timings, tables)
         if is_complete:

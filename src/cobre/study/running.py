@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from cobre.comm import GroupMember
+from cobre.comm.launch.restarts import Restarts
 from cobre.core.case import Case
 from cobre.errors import CobreError
 from cobre.io import ProblemReport
@@ -17,9 +18,10 @@ from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
 from cobre.study.output import POLICY_FOLDER
 from cobre.study.ranks import on_first_rank
+from cobre.study.restarting import with_restarts
 from cobre.study.results import SimulationResult
-from cobre.study.resuming import Resume
 from cobre.study.simulation import simulate
+from cobre.study.starting import Resume
 from cobre.study.training import train
 
 
@@ -73,11 +75,13 @@ def run_case(
     comm: GroupMember | None = None,
     resume: Resume = None,
     on_note: Callable[[str], None] | None = None,
+    max_restarts: int = 0,
 ) -> RunResult:
     """Train and simulate ``case`` (None on ranks of ``comm`` after the first) into the folder ``output``.
 
     ``policy`` is what a run without training simulates; by default the one in the folder ``policy`` of ``output``. A
-    run that a signal stopped in training is not simulated. ``resume`` and ``on_note`` are those of `train`.
+    run that a signal stopped in training is not simulated. ``resume``, ``on_note`` and ``max_restarts`` are those of
+    `train`; a simulation whose worker was killed starts again from its first scenario.
     """
     if comm is None:
         settled = plan.settled(_given(case))
@@ -87,23 +91,38 @@ def run_case(
     if policy is None:
         policy = Path(output) / POLICY_FOLDER
     if settled.trains:
-        training = train(case, num_workers, backend, None, progress_callback, output, comm, resume, on_note)
+        training = train(
+            case,
+            num_workers,
+            backend,
+            None,
+            progress_callback,
+            output,
+            comm,
+            resume,
+            on_note,
+            max_restarts=max_restarts,
+        )
         policy = training.policy
         if training.stop_signal is not None:
             return RunResult(training, None)
     if not settled.simulates:
         return RunResult(training, None)
-    simulation = simulate(
-        case,
-        policy,
-        num_workers,
-        backend,
-        progress_callback=progress_callback,
-        output=output,
-        comm=comm,
-        scenarios=settled.scenarios,
-    )
-    return RunResult(training, simulation)
+    to_simulate = policy
+
+    def attempt(workers: int, restarts: Restarts) -> SimulationResult:
+        return simulate(
+            case,
+            to_simulate,
+            workers,
+            backend,
+            progress_callback=progress_callback,
+            output=output,
+            comm=comm,
+            scenarios=settled.scenarios,
+        )
+
+    return RunResult(training, with_restarts(attempt, num_workers, max_restarts, on_note))
 
 
 def _given(case: Case | None) -> Case:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from cobre.comm import GroupMember, LocalCommunicator, emit
+from cobre.comm.launch.restarts import Restarts
 from cobre.core.case import Case
 from cobre.sddp.checkpoint import TrainingState
 from cobre.sddp.checkpointing import CheckpointPlan
 from cobre.sddp.events import OnProgress
+from cobre.sddp.given_cuts import Boundary, CutRows
 from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
 from cobre.sddp.training import train as train_on
@@ -26,7 +28,8 @@ from cobre.study.ranks import (
     refuse_workers_beside,
     run_workers,
 )
-from cobre.study.resuming import Resume, plan_of
+from cobre.study.restarting import with_restarts
+from cobre.study.starting import GivenPolicy, Resume, StartRequest, plan_of
 
 
 def train(
@@ -39,6 +42,9 @@ def train(
     comm: GroupMember | None = None,
     resume: Resume = None,
     on_note: Callable[[str], None] | None = None,
+    warm_start: GivenPolicy = None,
+    boundary: GivenPolicy = None,
+    max_restarts: int = 0,
 ) -> TrainingResult:
     """Train a policy for ``case`` (a study, or the folder of one; None on ranks of ``comm`` after the first).
 
@@ -53,9 +59,14 @@ def train(
 
     With ``output`` training saves where it stands, by default every ten minutes and at its end. ``resume=True``
     continues from there, on any backend and number of workers, to the same bits as a run that was never interrupted; a
-    folder
-    continues the run of that folder. Limits and stopping rules may have changed, the study may not. What the user
-    should know about that is given to ``on_note``.
+    folder continues the run of that folder. Limits and stopping rules may have changed, the study may not.
+
+    ``warm_start`` begins with the cuts of a policy (or the folder of one) that was trained on this study or a similar
+    one. ``boundary`` is the policy of a study that goes on where this one ends; its cuts price what is left then. What
+    the user should know about all that is given to ``on_note``.
+
+    A worker that is killed ends training, unless ``max_restarts`` allows to start the workers again from the last
+    checkpoint; one that dies twice in a row is then left out. The bits stay the same.
 
     SIGINT or SIGTERM lets the running iteration finish; the result then says ``shutdown``.
     """
@@ -66,19 +77,27 @@ def train(
         check_workers(num_workers, backend)
         is_writer = True
     with RunOutput(Path(output) if output is not None and is_writer else None) as results:
+        wanted = StartRequest(resume, warm_start, boundary)
 
-        def prepare() -> _Order:
+        def prepare(restarts: Restarts | None = None) -> _Order:
             study = configured(case, config_overrides)
-            start = results.begin(study, resume)
+            if restarts is None or not restarts.used:
+                start = results.begin(study, wanted)
+            else:
+                start = results.begin_again(study, wanted.again(restarts.since))
             if on_note is not None:
                 for note in start.notes:
                     on_note(note)
-            return _Order(study, start.state, plan_of(study, results.folder))
+            checkpoints = plan_of(study, results.folder)
+            return _Order(study, start.state, checkpoints, start.first_cuts, start.boundary)
+
+        def attempt(workers: int, restarts: Restarts) -> TrainingResult:
+            return _train_here_or_apart(prepare(restarts), workers, backend, progress_callback)
 
         if comm is not None:
             result = _train_on(comm, share(comm, on_first_rank(comm, prepare)), progress_callback)
         else:
-            result = _train_here_or_apart(prepare(), num_workers, backend, progress_callback)
+            result = with_restarts(attempt, num_workers, max_restarts, on_note)
         results.write(result)
     return result
 
@@ -90,11 +109,19 @@ class _Order:
     case: Case
     start: TrainingState | None
     checkpoints: CheckpointPlan | None
+    first_cuts: tuple[CutRows | None, ...]
+    boundary: Boundary | None
 
 
 def _train_on(comm: GroupMember, order: _Order, on_progress: OnProgress | None) -> TrainingResult:
     return train_on(
-        comm, order.case, on_progress=on_progress, start=order.start, checkpoints=order.checkpoints
+        comm,
+        order.case,
+        on_progress=on_progress,
+        start=order.start,
+        checkpoints=order.checkpoints,
+        first_cuts=order.first_cuts,
+        boundary=order.boundary,
     )
 
 

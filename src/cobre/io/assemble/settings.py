@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cobre.core.config import (
+    BoundaryConfig,
     BoundStalling,
     Checkpointing,
     Config,
@@ -79,7 +80,9 @@ def _build_simulation(record: ConfigRecord) -> SimulationConfig:
 def _build_policy(record: PolicyRecord | None) -> PolicyConfig:
     if record is None:
         return PolicyConfig()
-    return PolicyConfig(record.mode, record.path, _build_checkpointing(record.checkpointing))
+    given = record.boundary
+    boundary = None if given is None else BoundaryConfig(given.path, given.source_stage, given.strict)
+    return PolicyConfig(record.mode, record.path, _build_checkpointing(record.checkpointing), boundary)
 
 
 def _build_checkpointing(record: CheckpointingRecord | None) -> Checkpointing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cobre.io.read.files import CaseFiles
-from cobre.io.validate.notes import CANNOT_RUN, Notes
+from cobre.io.validate.notes import Notes
 
 CONFIG = "config.json"
 FORWARD_SCHEMES = ("in_sample", "out_of_sample", "external")
@@ -73,15 +73,7 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
     config = files.config
     policy = config.policy
     if policy is not None:
-        if policy.boundary is not None:
-            notes.refuse(
-                CONFIG,
-                "policy.boundary",
-                policy.boundary.path,
-                f"policy.boundary = {policy.boundary.path!r}: boundary cuts are not available yet",
-                CANNOT_RUN,
-            )
-        if policy.path not in ("./policy", "policy"):
+        if policy.mode != "warm_start" and policy.path not in ("./policy", "policy"):
             notes.warn(
                 CONFIG,
                 "policy.path",

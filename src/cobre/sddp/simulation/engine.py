@@ -27,7 +27,9 @@ class Engine:
     def __init__(self, comm: GroupMember, case: Case, policy: Policy, n_scenarios: int) -> None:
         """Collective."""
         source = case.config.simulation.scenario_source or case.config.training.scenario_source
-        work = open_workspace(comm, case, source)
+        last = policy.stages[-1]
+        end_cost_bound = last.floor if last.active.any() else None
+        work = open_workspace(comm, case, source, end_cost_bound=end_cost_bound)
         _check_fit(case, policy, work.state_names)
         self._initial_state = work.initial_state
         self._forecast = work.forecast
@@ -73,6 +75,8 @@ def _check_fit(case: Case, policy: Policy, state_names: list[str]) -> None:
         )
     if list(policy.state_names) == state_names:
         return
+    if not policy.state_names and policy.state_dimension == len(state_names):
+        return  # a policy of the public Cobre 0.5, which names no components and has them in this order
     ours, theirs = set(state_names), set(policy.state_names)
     missing, surplus = sorted(ours - theirs), sorted(theirs - ours)
     differences = [f"the policy has no {', '.join(missing[:5])}"] if missing else []
