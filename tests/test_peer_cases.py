@@ -53,7 +53,7 @@ def test_1dtoy_is_approached_from_below():
 
 
 def test_4ree_comes_near_its_bound():
-    rules = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 100}]}}
+    rules = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 20}]}}
     result = cobre.train(load("4ree"), config_overrides=rules)
     assert result.final_lower_bound == pytest.approx(6.0866e10, rel=2e-3)
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = (
-    False  # type checkers know the name; importing typing for it would cost more than all the rest
-)
+from cobre._lazy import TYPE_CHECKING, lazy_names
+
 if TYPE_CHECKING:
     from cobre import comm, errors
     from cobre.errors import (
@@ -66,36 +65,19 @@ __all__ = [
     "validate",
 ]
 
-_SUBMODULES = ("comm", "errors")
-_STUDY = (
-    "Case",
-    "CaseLoader",
-    "Policy",
-    "ProgressEvent",
-    "Results",
-    "SimulationResult",
-    "TrainingResult",
-    "WorkerInfo",
-    "load_case",
-    "load_results",
-    "simulate",
-    "simulate_async",
-    "train",
-    "train_async",
-    "validate",
-)
+_HOMES = {
+    **dict.fromkeys(__all__, "cobre.study"),
+    **dict.fromkeys((name for name in __all__ if name.endswith("Error")), "cobre.errors"),
+    "comm": "",
+    "errors": "",
+}
+_resolve = lazy_names(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> object:
-    if name in _SUBMODULES:
-        return import_module(f"{__name__}.{name}")
-    if name in _STUDY:
-        return getattr(import_module("cobre.study"), name)
-    if name in __all__:
-        return getattr(import_module("cobre.errors"), name)
     if name == "__version__":
         return import_module("importlib.metadata").version("pycobre")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _resolve(name)
 
 
 def __dir__() -> list[str]:

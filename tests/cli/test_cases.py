@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from case_folders import full_case
-from cobre.io import validate
 from cobre.io.example import write_example
+from cobre.io.loading import validate
 
 DOCUMENT_KEYS = "$schema command success exit_code cobre_version errors warnings data summary".split()
 

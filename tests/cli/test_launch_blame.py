@@ -146,6 +146,7 @@ def short(case):
     config = json.loads((case / "config.json").read_text())
     config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 1}]
     config["training"]["forward_passes"] = 2
+    config["simulation"]["num_scenarios"] = 2
     (case / "config.json").write_text(json.dumps(config))
     return case
 

@@ -103,6 +103,9 @@ def slurm_step(tasks):
     }
 
 
+QUICKLY = ("--quiet", "--skip-simulation")
+
+
 def run_with(variables, *arguments):
     return subprocess.run(
         [sys.executable, "-m", "cobre", *map(str, arguments)],
@@ -127,7 +130,7 @@ def test_one_process_of_slurm_trains_alone_or_with_workers_of_its_own(case, task
     config = json.loads((case / "config.json").read_text())
     config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 2}]
     (case / "config.json").write_text(json.dumps(config))
-    done = run_with(slurm_step(tasks), "run", case, *(["-n", 2] if tasks else []), "--quiet")
+    done = run_with(slurm_step(tasks), "run", case, *(["-n", 2] if tasks else []), *QUICKLY)
     assert done.returncode == 0, done.stderr
 
 
@@ -135,5 +138,5 @@ def test_who_means_to_be_alone_can_say_so(case):
     config = json.loads((case / "config.json").read_text())
     config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 2}]
     (case / "config.json").write_text(json.dumps(config))
-    done = run_with(slurm_step(4), "run", case, "--backend", "local", "--quiet")
+    done = run_with(slurm_step(4), "run", case, "--backend", "local", *QUICKLY)
     assert done.returncode == 0, done.stderr

@@ -127,6 +127,7 @@ def trained(cobre, tmp_path):
     config = json.loads(path.read_text())
     config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 3}]
     config["training"]["cut_formulation"] = "multi"  # for a warning
+    config["simulation"]["num_scenarios"] = 5
     path.write_text(json.dumps(config))
     return folder
 

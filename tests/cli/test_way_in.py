@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -31,8 +32,11 @@ def closing_words():
 
 def test_make_run_ends_with_three_commands_that_work_as_typed(tmp_path, cobre):
     cobre("init", "build/example", cwd=tmp_path, check=0)
-    overrides = (tmp_path / "build/example/config.json").read_text()
-    (tmp_path / "build/example/config.json").write_text(overrides.replace('"limit": 60', '"limit": 2'))
+    path = tmp_path / "build/example/config.json"
+    config = json.loads(path.read_text())
+    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 2}]
+    config["simulation"]["num_scenarios"] = 5
+    path.write_text(json.dumps(config))
     cobre("run", "build/example", "--quiet", cwd=tmp_path, check=0)
     commands = re.findall(r"^  \.venv/bin/cobre (.*?)  ", closing_words(), re.MULTILINE)
     assert len(commands) == 3

@@ -11,7 +11,7 @@ import pytest
 from cobre.core.config import BoundStalling, IterationLimit
 from cobre.core.entities import ConstraintTerm, DeficitSegment
 from cobre.core.horizon import RiskMeasure
-from cobre.io import load, validate
+from cobre.io.loading import load, validate
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cobre.io import validate
+from cobre.io.loading import validate
 
 HYDROS, STAGES, CONFIG = "system/hydros.json", "stages.json", "config.json"
 INITIAL, PENALTIES = "initial_conditions.json", "penalties.json"

@@ -7,7 +7,7 @@ import re
 import pyarrow as pa
 import pytest
 
-from cobre.io import load_with_report, validate
+from cobre.io.loading import load_with_report, validate
 
 STAGES, HYDROS, CONFIG, INITIAL = (
     "stages.json",

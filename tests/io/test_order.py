@@ -9,7 +9,7 @@ import pytest
 
 from case_folders import full_case
 from cobre.core.digest import digest
-from cobre.io import load, validate
+from cobre.io.loading import load, validate
 
 ORDERED = {"deficit_segments", "matrix", "entities", "values_m3s", "coefficients_mm", "reference_volumes_hm3"}
 """Lists whose order means something."""

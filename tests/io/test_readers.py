@@ -13,7 +13,7 @@ import pytest
 import cobre
 from case_folders import arrow_table, full_case, full_documents, full_tables
 from cobre.core.digest import digest
-from cobre.io import load, validate
+from cobre.io.loading import load, validate
 from cobre.io.read.catalogue import DOCUMENTS, FILES, PATHS, REQUIRED, TABLES
 
 ROWS = {

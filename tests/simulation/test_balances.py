@@ -9,10 +9,10 @@ from files.generator import SEEDS, draw_flags, write_case
 from files.rare_cases import RARE
 from simulation.balances import assert_balanced
 
-SHORT = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 4}]}}
+SHORT = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 2}]}}
 
 
-def simulated(folder, scenarios=12):
+def simulated(folder, scenarios=6):
     case = cobre.load_case(folder, SHORT)
     return case, cobre.simulate(case, cobre.train(case).policy, scenarios=scenarios)
 

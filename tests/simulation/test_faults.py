@@ -14,6 +14,7 @@ import pytest
 
 import cobre
 from cobre.io.example import write_example
+from matrices import every_value_once
 from simulation.bits import hashes
 
 DEADLINE_S = 90
@@ -77,8 +78,7 @@ def rank_pid(rank):
     return found[0]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("victim", [0, 2])
+@pytest.mark.parametrize(("layout", "victim"), every_value_once(LAYOUTS, (0, 2)))
 def test_a_killed_rank(study, expected, tmp_path, layout, victim):
     killed = []
 
@@ -120,10 +120,8 @@ def program(**values):
     return code
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(
-    ("n_workers", "number"),
-    [(1, signal.SIGINT), (1, signal.SIGTERM), (3, signal.SIGINT), (3, signal.SIGTERM)],
+    ("layout", "n_workers", "number"), every_value_once(LAYOUTS, (1, 3, 3), (signal.SIGINT, signal.SIGTERM))
 )
 def test_a_signal(study, expected, tmp_path, layout, n_workers, number):
     code = program(CASE=str(study), WORKERS=n_workers, SETTINGS=settings(layout), OUTPUT=str(tmp_path))
@@ -164,8 +162,7 @@ def can_mount():
 
 
 @pytest.mark.skipif(not can_mount(), reason="needs root and unshare for a small disk of its own")
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("n_workers", [1, 3])
+@pytest.mark.parametrize(("layout", "n_workers"), every_value_once(LAYOUTS, (1, 3)))
 def test_a_full_disk(study, tmp_path, layout, n_workers):
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -209,8 +206,7 @@ def test_a_file_that_may_not_grow(study, expected, tmp_path, layout):
     assert_clean_start(study, tmp_path, layout, expected)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("n_workers", [1, 2])
+@pytest.mark.parametrize(("layout", "n_workers"), every_value_once(LAYOUTS, (1, 2)))
 def test_a_callback_that_fails(study, expected, tmp_path, layout, n_workers):
     def fail(event):
         raise RuntimeError("the caller had enough")

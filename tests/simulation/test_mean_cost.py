@@ -12,7 +12,7 @@ from sddp.test_known_optima import reservoir
 from sddp.trained import optimum, settings, trained
 from simulation.hand_cases import opening_of
 
-N = 20_000
+N = 5_000
 
 
 def run(case, policy, n_scenarios=N):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from cobre.core.case import Case
-from cobre.sddp.events import ProgressEvent
-from cobre.sddp.policy import Policy
-from cobre.sddp.result import TrainingResult, WorkerInfo
-from cobre.study.asynchronous import simulate_async, train_async
-from cobre.study.cases import CaseLoader, configured, load_case, load_with_report, validate
-from cobre.study.output import POLICY_FOLDER
-from cobre.study.ranks import COLLECTIVE_TIMEOUT_S, on_first_rank
-from cobre.study.results import Results, SimulationResult, load_results, read_results
-from cobre.study.running import RunPlan, RunResult, idle_workers, run_case
-from cobre.study.simulation import simulate
-from cobre.study.training import train
-from cobre.study.training_metadata import metadata_of
+from cobre._lazy import TYPE_CHECKING, lazy_names
+
+if TYPE_CHECKING:
+    from cobre.core.case import Case
+    from cobre.sddp.events import ProgressEvent
+    from cobre.sddp.policy import Policy
+    from cobre.sddp.result import TrainingResult, WorkerInfo
+    from cobre.study.asynchronous import simulate_async, train_async
+    from cobre.study.cases import CaseLoader, configured, load_case, load_with_report, validate
+    from cobre.study.output import POLICY_FOLDER
+    from cobre.study.ranks import COLLECTIVE_TIMEOUT_S, on_first_rank
+    from cobre.study.results import Results, SimulationResult, load_results, read_results
+    from cobre.study.running import RunPlan, RunResult, idle_workers, run_case
+    from cobre.study.simulation import simulate
+    from cobre.study.training import train
+    from cobre.study.training_metadata import metadata_of
 
 __all__ = [
     "COLLECTIVE_TIMEOUT_S",
@@ -44,3 +47,20 @@ __all__ = [
     "train_async",
     "validate",
 ]
+
+_HOMES = {
+    "cobre.core.case": ("Case",),
+    "cobre.sddp.events": ("ProgressEvent",),
+    "cobre.sddp.policy": ("Policy",),
+    "cobre.sddp.result": ("TrainingResult", "WorkerInfo"),
+    "cobre.study.asynchronous": ("simulate_async", "train_async"),
+    "cobre.study.cases": ("CaseLoader", "configured", "load_case", "load_with_report", "validate"),
+    "cobre.study.output": ("POLICY_FOLDER",),
+    "cobre.study.ranks": ("COLLECTIVE_TIMEOUT_S", "on_first_rank"),
+    "cobre.study.results": ("Results", "SimulationResult", "load_results", "read_results"),
+    "cobre.study.running": ("RunPlan", "RunResult", "idle_workers", "run_case"),
+    "cobre.study.simulation": ("simulate",),
+    "cobre.study.training": ("train",),
+    "cobre.study.training_metadata": ("metadata_of",),
+}
+__getattr__ = lazy_names(__name__, {name: home for home, names in _HOMES.items() for name in names})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from os import PathLike
 from typing import Any
 
@@ -39,7 +40,8 @@ def validate(
     path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None
 ) -> ValidationReport:
     """Every error and warning about a case directory; raises only if there is no such folder."""
-    return io.validate(path, config_overrides)
+    report: ValidationReport = import_module("cobre.io.loading").validate(path, config_overrides)
+    return report
 
 
 def configured(case: Case | str | PathLike[str] | None, config_overrides: Mapping[str, Any] | None) -> Case:
