@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cobre.core.files import write_atomically
 from cobre.errors import IOError
-from cobre.sddp.container import decode, pieces
+from cobre.sddp.container import decode, pieces, understanding
 from cobre.sddp.journal import SelectionRecord, TrainingLog
 from cobre.sddp.result import IterationRecord
 from cobre.sddp.statistics import CostStatistics
@@ -111,6 +111,11 @@ class TrainingState:
         except OSError as error:
             raise IOError(str(path), f"cannot read {path}: {error.strerror or error}") from error
         facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, path, content="checkpoint")
+        with understanding(path, "checkpoint"):
+            return cls._from_content(facts, arrays)
+
+    @classmethod
+    def _from_content(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
         cost = facts["simulated_cost"]
         return cls(
             identity=facts["identity"],

@@ -11,6 +11,7 @@ import hashlib
 import json
 import struct
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -112,10 +113,26 @@ def decode(
             suggestion="copy it again from where it was written, or train again",
         )
     start = PREFIX.size + header_bytes
-    facts: dict[str, Any] = json.loads(data[PREFIX.size : start])
-    arrays = {entry["name"]: _array(view, start, entry) for entry in facts.pop("arrays")}
-    del facts["bytes"]
+    with understanding(path, content):
+        facts: dict[str, Any] = json.loads(data[PREFIX.size : start])
+        arrays = {entry["name"]: _array(view, start, entry) for entry in facts.pop("arrays")}
+        del facts["bytes"]
     return facts, arrays
+
+
+@contextmanager
+def understanding(path: Path, content: str) -> Iterator[None]:
+    """Refuse a file that is whole, as its checksum says, and has not what this program needs in it."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise ValidationError(
+            f"{path} is not a {content} that this program understands: {reason}",
+            kind="ParseError",
+            context={"path": str(path)},
+            suggestion="read it with the program that wrote it, or train again with this one",
+        ) from error
 
 
 def _array(data: memoryview, start: int, entry: dict[str, Any]) -> NDArray[Any]:

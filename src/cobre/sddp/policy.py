@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from cobre.core.files import write_atomically
 from cobre.core.horizon import Stage
 from cobre.errors import IOError, ValidationError
-from cobre.sddp.container import decode, encode
+from cobre.sddp.container import decode, encode, understanding
 from cobre.sddp.cuts import CutPool
+from cobre.sddp.public_policy import MANIFEST, METADATA, find_public_policy, read_public_policy
 from cobre.sddp.stage_cuts import StageCuts, cut_values
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 
 FILE_NAME = "policy.cobre"
 MAGIC = b"COBREPOL"
-VERSION = 2
+VERSION = 3
 READABLE_VERSIONS = range(1, VERSION + 1)
-"""Version 1 had no start bases."""
+"""Version 1 had no start bases, version 2 no calendar, identity and units."""
+UNITS = {"cost": "$", "inflow": "m3/s", "storage": "hm3"}
 
 Floats = NDArray[np.float64]
 
@@ -40,9 +42,9 @@ class Policy:
     state_dimension: int
     state_names: tuple[str, ...] = ()
     calendar: tuple[tuple[int, str], ...] = ()
-    """Id and end date of each stage; empty in policies of version 1."""
+    """Id and end date of each stage; empty in policies of versions 1 and 2."""
     identity: Mapping[str, str] = field(default_factory=dict)
-    """What it was trained on: see `cobre.sddp.identity`; empty in policies of version 1."""
+    """What it was trained on: see `cobre.sddp.identity`; empty in policies of versions 1 and 2."""
 
     @classmethod
     def from_pools(
@@ -174,6 +176,13 @@ class Policy:
             raise ValueError(f"state[{at}] is {point[at]}\n  fix: give a finite number for every component")
         return point
 
+    def with_state_order(self, state_names: Sequence[str]) -> Self:
+        """The same policy with the components of its state in another order, which has the same names."""
+        place = {name: j for j, name in enumerate(self.state_names)}
+        order = [place[name] for name in state_names]
+        stages = tuple(replace(cuts, coefficients=cuts.coefficients[:, order]) for cuts in self.stages)
+        return replace(self, stages=stages, state_names=tuple(state_names))
+
     def save(self, path: str | Path) -> None:
         """Write the policy into the folder ``path``. Atomic: a reader finds the old file or the new one."""
         write_atomically(Path(path) / FILE_NAME, self.to_bytes())
@@ -193,19 +202,34 @@ class Policy:
             "state_names": list(self.state_names),
             "calendar": [list(entry) for entry in self.calendar],
             "identity": dict(self.identity),
+            "units": UNITS,
         }
         arrays["floors"] = np.array([cuts.floor for cuts in self.stages])
         return encode(MAGIC, VERSION, facts, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """The policy saved in the folder ``path`` (or in that very file), to the bit."""
+        """The policy saved in the folder ``path`` (or in that very file), to the bit.
+
+        Folders that the public Cobre 0.5 or 0.18 wrote are read as well.
+        """
+        public = None if (Path(path) / FILE_NAME).exists() else find_public_policy(Path(path))
+        if public is not None:
+            found = read_public_policy(public)
+            return cls(found.stages, found.state_dimension, found.state_names, found.calendar)
         file = _file_in(Path(path))
         try:
             data = file.read_bytes()
         except OSError as error:
             raise IOError(str(file), f"cannot read {file}: {error.strerror or error}") from error
         facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, file, content="policy")
+        with understanding(file, "policy"):
+            return cls._from_content(facts, arrays)
+
+    @classmethod
+    def _from_content(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        if (units := facts.get("units", UNITS)) != UNITS:
+            raise ValueError(f"its units are {units}, those of this program {UNITS}")
         stages = tuple(
             StageCuts(
                 arrays[f"{stage}/intercepts"],
@@ -241,11 +265,11 @@ def _file_in(path: Path) -> Path:
     foreign = sorted(found.name for found in path.rglob("*.bin"))
     if foreign:
         raise ValidationError(
-            f"{path} holds {foreign[0]} and no {FILE_NAME}: it looks like a FlatBuffers policy of the public Cobre, "
-            "which this program cannot read",
+            f"{path} holds {foreign[0]} and neither {MANIFEST} nor {METADATA}: a policy of the public Cobre that is "
+            "not complete",
             kind="ParseError",
             context={"path": str(path), "found": foreign[:10]},
-            suggestion="train the case with this program; cases are shared between the two, policies are not",
+            suggestion="copy the whole policy folder",
         )
     raise ValidationError(
         f"{path} holds no {FILE_NAME}",

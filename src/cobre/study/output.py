@@ -99,4 +99,6 @@ def _training_tables(result: TrainingResult) -> list[tuple[TableSchema, dict[str
             for name, values in columns.items():
                 found[name].extend(values)
         first += log.n_iterations
+    if not any(log.selections for log in result.logs):
+        tables.pop(CUT_SELECTION.name, None)
     return list(tables.values())
