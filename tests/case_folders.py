@@ -1,4 +1,4 @@
-"""Case directories that tests write and then change: one that has all forty files, and tools to break it."""
+"""Case directories that tests write and then change: one with most of the format's files, and tools to break it."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
 
 from files.folder import Folder, Row, is_present
@@ -139,7 +141,12 @@ def _add_missing_inflow(folder: Folder, node: Node, hydro: Row) -> None:
 def _add_evaporation(folder: Folder, node: Node, hydro: Row, highest: float) -> None:
     if not hydro.get("evaporation"):
         return
-    i, evaporation, month, hours = hydro["id"], hydro["evaporation"], node.stage["season_id"], sum(node.hours)
+    i, evaporation, hours = hydro["id"], hydro["evaporation"], sum(node.hours)
+    start, end = (dt.date.fromisoformat(node.stage[key]) for key in ("start_date", "end_date"))
+    month, next_month = start.month - 1, (start.replace(day=1) + dt.timedelta(days=31)).replace(day=1)
+    # A stage that is a calendar month has its declared hours, any other those of the calendar month it begins in.
+    is_month = start.day == 1 and end == next_month
+    month_hours = hours if is_month else 24.0 * (next_month - start.replace(day=1)).days
     reservoir = hydro["reservoir"]
     middle = (reservoir["min_storage_hm3"] + reservoir["max_storage_hm3"]) / 2
     reference = evaporation.get("reference_volumes_hm3", [middle] * 12)[month]
@@ -147,14 +154,15 @@ def _add_evaporation(folder: Folder, node: Node, hydro: Row, highest: float) -> 
     volumes, areas = zip(*points, strict=True)
     segment = max(n for n in range(len(points) - 1) if volumes[n] <= reference)
     slope = (areas[segment + 1] - areas[segment]) / (volumes[segment + 1] - volumes[segment])
-    rate = evaporation["coefficients_mm"][month] / (3.6 * hours)
+    rate = evaporation["coefficients_mm"][month] / (3.6 * month_hours)
     factor = rate * slope
     base = rate * float(np.interp(reference, volumes, areas)) - factor * reference
 
     def price(side: str) -> float:
         return folder.hydro_cost(hydro, node.stage_id, f"evaporation_violation_{side}_cost") * hours
 
-    evaporated = node.program.column(0.0, 2 * max(0.0, base + factor * highest))
+    most = 2 * abs(base + factor * highest)
+    evaporated = node.program.column(-most, most)
     missing, excess = node.priced(price("neg")), node.priced(price("pos"))
     surface, constant = _mean_storage(node, i, -factor)
     terms = [(evaporated, 1.0), (missing, 1.0), (excess, -1.0), *surface]

@@ -13,6 +13,7 @@ from files.optimum import optimum
 from files.rare_cases import OFF_THE_TREE, RARE
 
 OUT_OF_SAMPLE = (203, 209, 210, 211, 217)
+PATIENT = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 400}]}}
 
 
 def test_the_seeds_cover_every_flag_twice():
@@ -56,6 +57,7 @@ def test_the_bound_of_passes_off_the_tree_is_near_the_optimum_and_never_above(tm
 
 
 def assert_near_and_never_above(folder: Path) -> None:
-    expected, found = optimum(folder), cobre.train(folder).final_lower_bound
+    """Trial points that are not those of the tree need more iterations: case 209 comes within 1e-5 after 400."""
+    expected, found = optimum(folder), cobre.train(folder, config_overrides=PATIENT).final_lower_bound
     assert found == pytest.approx(expected, rel=1e-3)
     assert found <= expected + 1e-8 * abs(expected)

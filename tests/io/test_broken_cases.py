@@ -293,6 +293,8 @@ DIMENSIONS = [
            several(cell(GENERIC_BOUNDS, "stage_id", 1, 1)), "DuplicateId", GENERIC_BOUNDS, "block_id", 0),
     Broken("a stage without planes", remove_rows(PLANES, "stage_id", None), "CoverageMismatch", PLANES, "stage_id",
            [0, 1, 2, 3, 4, 5, 7, 8, 10, 11], "hydro 2 (SIDE)"),
+    Broken("planes that need no water", several(*(cell(PLANES, "gamma_q", row, 0.0) for row in range(3))),
+           "PhysicalConstraint", PLANES, "gamma_q", 0.0, "hydro 2 (SIDE)"),
     Broken("planes without a production model", drop(MODELS, "production_models", 1), "CoverageMismatch", MODELS,
            "production_models", 2, "hydro 2 (SIDE)"),
     Broken("no productivity", drop(MODELS, "production_models", 1, "seasons", 0, "productivity_override"),

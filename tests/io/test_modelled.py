@@ -15,7 +15,7 @@ STAGES, HYDROS, CONFIG, INITIAL = (
     "config.json",
     "initial_conditions.json",
 )
-THERMALS, MODELS = "system/thermals.json", "system/hydro_production_models.json"
+THERMALS = "system/thermals.json"
 HISTORY = "scenarios/inflow_history.parquet"
 
 
@@ -69,9 +69,6 @@ REFUSED = [
     (put(HYDROS, "hydros", 0, "entry_stage_id", 3), HYDROS, "entry_stage_id", 3),
     (put(HYDROS, "hydros", 0, "exit_stage_id", 11), HYDROS, "exit_stage_id", 11),
     (put(HYDROS, "hydros", 0, "filling", FILLING), HYDROS, "filling", 2),
-    (put(MODELS, "production_models", 1, "seasons", 0, {
-        "season_id": 6, "model": "fpha", "fpha_config": {"source": "computed"}}), MODELS, "fpha_config.source",
-     "computed"),
     (table("constraints/thermal_bounds.parquet", block_id=[None, 1]), "constraints/thermal_bounds.parquet",
      "block_id", 1),
     (put(INITIAL, "recent_observations", OBSERVATION), INITIAL, "recent_observations.value_m3s", 250.0),

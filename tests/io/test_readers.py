@@ -31,6 +31,15 @@ ROWS = {
         "stage_id": [0], "scenario_id": [0], "bus_id": [0], "value_mw": [1.0]
     },
     "scenarios/external_ncs_scenarios.parquet": {"stage_id": [0], "scenario_id": [0], "ncs_id": [0], "value": [0.5]},
+    "system/tailrace_curves.parquet": {
+        "hydro_id": [0], "family_id": [0], "downstream_reference_level_m": [310.0], "segment_id": [0],
+        "outflow_min_m3s": [0.0], "outflow_max_m3s": [900.0], "coefficient_0": [300.0], "coefficient_1": [0.01],
+        "coefficient_2": [0.0], "coefficient_3": [0.0], "coefficient_4": [0.0]
+    },
+    "system/hydro_energy_productivity.parquet": {
+        "hydro_id": [0], "stage_id": [1], "equivalent_productivity_mw_per_m3s": [0.9], "reference_outflow_m3s": [300.0],
+        "specific_productivity_mw_per_m3s_per_m": [0.009]
+    },
 }  # fmt: skip
 COLUMNS = [(table, column) for table in TABLES for column in table.columns]
 
@@ -39,8 +48,8 @@ def _column_id(pair):
     return f"{pair[0].path}:{pair[1].name}"
 
 
-def test_the_format_has_forty_files_eight_of_them_required():
-    assert len(FILES) == len(set(PATHS)) == 40
+def test_the_format_has_42_files_eight_of_them_required():
+    assert len(FILES) == len(set(PATHS)) == 42
     assert sorted(REQUIRED) == sorted(
         "config.json penalties.json stages.json initial_conditions.json system/buses.json system/lines.json "
         "system/hydros.json system/thermals.json".split()

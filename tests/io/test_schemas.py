@@ -14,7 +14,7 @@ from cobre.io.schemas import export_schemas, schemas
 
 def test_there_is_one_per_file(tmp_path):
     written = export_schemas(tmp_path / "new" / "schemas")
-    assert len(written) == len({path.name for path in written}) == 40
+    assert len(written) == len({path.name for path in written}) == 42
     assert [json.loads(path.read_text())["title"] for path in written] == list(PATHS)
 
 

@@ -274,6 +274,7 @@ def _system(buses, lines, thermals, hydros, sources, pumps, contracts, constrain
                 downstream=h.downstream,
                 diversion=None if h.diversion is None else Diversion(h.diversion),
                 has_evaporation=h.evaporation is not None,
+                min_storage_hm3=float(np.ravel(h.min_storage)[0]),
             )
             for i, h in enumerate(hydros)
         ),

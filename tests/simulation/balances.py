@@ -31,6 +31,8 @@ def assert_balanced(case: Case, result: SimulationResult, relative: float = 1e-6
     assert_energy(case, result, relative)
     assert_water(case, result, relative)
     assert_money(case, result, relative)
+    assert_production(case, result, relative)
+    assert_evaporation(case, result, relative)
 
 
 def assert_energy(case: Case, result: SimulationResult, relative: float) -> None:
@@ -128,3 +130,35 @@ def assert_money(case: Case, result: SimulationResult, relative: float) -> None:
         totals[row["scenario_id"]] += row["discount_factor"] * row["immediate_cost"]
     for row in rows(result, "scenario_summary"):
         assert np.isclose(row["discounted_immediate_cost"], totals[row["scenario_id"]], rtol=1e-9, atol=1e-9)
+
+
+def assert_production(case: Case, result: SimulationResult, relative: float) -> None:
+    """In each block: power is productivity times turbined flow, or below every production plane."""
+    tables = case.tables.hydro
+    position = {plant.id: index for index, plant in enumerate(case.system.hydros)}
+    for row in rows(result, "hydros"):
+        place = position[row["hydro_id"]], case.horizon.index_of[row["stage_id"]]
+        planes = tables.planes_of(*place)
+        power, scale = row["generation_mw"], max(1.0, abs(row["generation_mw"]))
+        if not len(planes):
+            expected = tables.productivity_mw_per_m3s[place] * row["turbined_m3s"]
+            assert abs(power - expected) <= relative * scale, row
+            continue
+        mean = (row["storage_initial_hm3"] + row["storage_final_hm3"]) / 2.0
+        allowed = planes @ (1.0, mean, row["turbined_m3s"], row["spillage_m3s"])
+        assert power <= allowed.min() + relative * max(scale, np.abs(allowed).max()), row
+
+
+def assert_evaporation(case: Case, result: SimulationResult, relative: float) -> None:
+    """In each stage: evaporation follows its line over the mean storage, apart from what is counted as violation."""
+    tables = case.tables.hydro
+    position = {plant.id: index for index, plant in enumerate(case.system.hydros)}
+    for row in rows(result, "hydros"):
+        place = position[row["hydro_id"]], case.horizon.index_of[row["stage_id"]]
+        if not case.system.hydros[place[0]].has_evaporation:
+            assert row["evaporation_m3s"] is None, row
+            continue
+        mean = (row["storage_initial_hm3"] + row["storage_final_hm3"]) / 2.0
+        line = tables.evaporation_base_m3s[place] + tables.evaporation_slope[place] * mean
+        line += row["evaporation_violation_pos_m3s"] - row["evaporation_violation_neg_m3s"]
+        assert abs(row["evaporation_m3s"] - line) <= relative * max(1.0, abs(line)), row

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.config import Config
+from cobre.core.energy import EnergyConversion
 from cobre.core.entities import System
 from cobre.core.horizon import Horizon
+from cobre.core.production import EvaporationReference, ProductionFit
 from cobre.core.representation import counted
 from cobre.core.scenarios import PastInflows, Scenarios
 from cobre.core.tables import Tables
@@ -35,6 +37,12 @@ class Case:
     scenarios: Scenarios
     initial: InitialState
     config: Config
+    production_fits: tuple[ProductionFit, ...] = ()
+    """Production planes that were fitted to the data of plants; ``tables.hydro`` holds the planes, too."""
+    evaporation_references: tuple[EvaporationReference, ...] = ()
+    """Of the hydros that evaporate."""
+    energy: EnergyConversion | None = None
+    """Productivities of hydros, for energy in results and constraints; None in a case that was not read."""
     folder: str | None = field(default=None, compare=False)
     """Where it was read from, if it was; no part of what the study is."""
 

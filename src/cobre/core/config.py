@@ -177,5 +177,7 @@ class Config:
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     is_training_enabled: bool = True
     inflow_non_negativity: NonNegativity = "penalty"
+    writes_fit_deviations: bool = True
+    """Whether results hold the errors of fitted production planes."""
 
     __repr__ = changed_fields

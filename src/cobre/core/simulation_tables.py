@@ -123,13 +123,13 @@ HYDROS = table(
         number(
             "stored_energy_initial_mwh",
             "MWh",
-            "energy of the storage above the minimum at the beginning, through this plant and all below",
+            "energy of the storage above the minimum at the beginning, at the integrated accumulated productivity",
             is_of_stage=True,
         ),
         number(
             "stored_energy_final_mwh",
             "MWh",
-            "energy of the storage above the minimum at the end, through this plant and all below",
+            "energy of the storage above the minimum at the end, at the integrated accumulated productivity",
             is_of_stage=True,
         ),
         _money("spillage_cost", "charge on spilled water"),

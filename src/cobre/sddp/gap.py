@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from cobre.core.case import Case
+from cobre.core.sums import sum_in_order
 from cobre.sddp.bounds import relative_gap
-from cobre.sddp.statistics import sum_in_order
 
 GapStatus = Literal["within", "not_yet", "above", "one_trajectory", "risk_adjusted", "other_scenarios"]
 Comparison = Literal["exact", "sampled", "risk_adjusted", "other_scenarios"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import Communicator, block_layout
+from cobre.core.sums import sum_in_order
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -59,11 +60,3 @@ def statistics_of(costs: Iterable[float]) -> CostStatistics:
     squares = sum_in_order([(value - mean) * (value - mean) for value in values])
     std = math.sqrt(squares / (n - 1))
     return CostStatistics(mean, std, 1.96 * std / math.sqrt(n))
-
-
-def sum_in_order(values: Sequence[float]) -> float:
-    """The sum, added one number after the other."""
-    total = 0.0
-    for value in values:  # not `sum`: newer Pythons compensate its rounding
-        total += value
-    return total

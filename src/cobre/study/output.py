@@ -9,7 +9,16 @@ from typing import Any, Self
 from cobre.core.case import Case
 from cobre.core.outputs import TableSchema
 from cobre.core.training_tables import CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_ITERATIONS, TIMING
-from cobre.io.write import RunRecord, begin, check_owner, claim, fail, finish, write_training
+from cobre.io.write import (
+    RunRecord,
+    begin,
+    check_owner,
+    claim,
+    fail,
+    finish,
+    write_hydro_models,
+    write_training,
+)
 from cobre.io.write.dictionaries import write_dictionaries
 from cobre.io.write.folder import TRAINING_SUCCESS
 from cobre.sddp.checkpointing import remove_checkpoints, remove_unfinished
@@ -56,13 +65,14 @@ class RunOutput:
         return self._start
 
     def write(self, result: TrainingResult) -> None:
-        """Write policy, convergence, timings and metadata, then ``_SUCCESS`` unless a signal ended training."""
+        """Write all results, then ``_SUCCESS`` unless a signal ended training."""
         if self._folder is None or self._run is None or self._case is None:
             return
         check_owner(self._folder, self._run)
         is_complete = result.termination_reason != "shutdown"
         facts = self._run.facts("complete" if is_complete else "partial")
         result.policy.save(self._folder / POLICY_FOLDER)
+        write_hydro_models(self._folder, self._case)
         write_dictionaries(self._folder, self._case, result.policy.state_names)
         metadata = {
             **file_metadata(self._case, result),

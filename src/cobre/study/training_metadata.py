@@ -8,6 +8,8 @@ from typing import Any
 
 from cobre.core.case import Case
 from cobre.core.config import IterationLimit
+from cobre.core.production import ProductionFit
+from cobre.core.sums import sum_in_order
 from cobre.sddp.hosts import distribution
 from cobre.sddp.result import TrainingResult
 
@@ -62,6 +64,7 @@ def file_metadata(case: Case, result: TrainingResult) -> dict[str, Any]:
             "final_upper_bound_kind": history["upper_bound_kind"][-1],
         },
         "solve_stats": _solves(result),
+        "production_fit_deviation": _fit_errors(case),
         "distribution": distribution(result.backend, result.hosts),
     }
 
@@ -115,4 +118,30 @@ def _solves(result: TrainingResult) -> dict[str, Any]:
         "forward_solve_seconds": sum(log.solve_seconds("forward") for log in logs),
         "backward_solve_seconds": sum(log.solve_seconds("backward") for log in logs),
         "parallelism": len(result.hosts),
+    }
+
+
+def _fit_errors(case: Case) -> dict[str, Any] | None:
+    """Errors of fitted production planes in MW, over all fits; None without any."""
+    if not case.production_fits:
+        return None
+    errors = [_fit_error(case, each) for each in case.production_fits]
+    worst = max(errors, key=lambda error: error["relative"])
+    return {
+        "n_entries": len(errors),
+        "mean_abs": sum_in_order([error["mean_abs"] for error in errors]) / len(errors),
+        "max_abs": max(error["max_abs"] for error in errors),
+        "worst_relative": worst["relative"],
+        "worst_entry": worst,
+    }
+
+
+def _fit_error(case: Case, each: ProductionFit) -> dict[str, Any]:
+    is_common = len(each.stages) == case.horizon.n_stages
+    return {
+        "entity_id": case.system.hydros[each.hydro].id,
+        "stage_id": None if is_common else case.horizon.stages[each.stages[0]].id,
+        "relative": each.fit.relative_deviation,
+        "mean_abs": each.fit.mean_deviation_mw,
+        "max_abs": each.fit.max_deviation_mw,
     }

@@ -65,8 +65,8 @@ def reference_cost(case: Case, t: int, psi, storage, lags, noise, load, availabl
         lp.variable("sig", h, upper=INF if buys_inflow else 0.0, cost=costs.negative_inflow[h, t] * total)
         k0, kv = hydros.evaporation_base_m3s[h, t], hydros.evaporation_slope[h, t]
         evaporates = INF if plant.has_evaporation else 0.0
-        most = 2 * max(0.0, k0 + kv * hydros.max_storage_hm3[h, t]) if plant.has_evaporation else 0.0
-        lp.variable("ev", h, upper=most)
+        most = 2 * abs(k0 + kv * hydros.max_storage_hm3[h, t]) if plant.has_evaporation else 0.0
+        lp.variable("ev", h, lower=-most, upper=most)
         lp.variable("ev+", h, upper=evaporates, cost=costs.evaporation_below[h, t] * total)
         lp.variable("ev-", h, upper=evaporates, cost=costs.evaporation_above[h, t] * total)
         withdraws = INF if hydros.withdrawal_m3s[h, t] > 0 else 0.0

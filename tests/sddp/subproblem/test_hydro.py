@@ -183,14 +183,22 @@ def test_evaporation_takes_water_from_turbines():
     assert found.objective == pytest.approx((100 - 55) * 10 * H)
 
 
-def test_evaporating_less_than_the_formula_has_its_price():
+def test_evaporating_less_than_the_formula_has_its_price_and_a_limit():
     problem, found = solve_stage(
         one_plant(
             initial=60.0, evaporation=(5.0, 0.0), costs={"evaporation_below": 3.0, "evaporation_above": 1e4}
         )
     )
-    assert found.objective == pytest.approx(((100 - 60) * 10 + 5 * 3) * H)
-    assert found.value(problem.columns.hydro.evaporation_below).item() == pytest.approx(5.0)
+    # At most twice what a full reservoir evaporates, as rain: 15 below the formula.
+    assert found.objective == pytest.approx(((100 - 70) * 10 + 15 * 3) * H)
+    assert found.value(problem.columns.hydro.evaporation_below).item() == pytest.approx(15.0)
+
+
+def test_rain_on_the_lake_is_water():
+    problem, found = solve_stage(one_plant(initial=60.0, evaporation=(-4.0, -0.05), costs=STRICT))
+    # All water leaves: Q = -4 - 0.05 (0 + 60) / 2 = -5.5, within twice the 9 of a full reservoir.
+    assert found.value(problem.columns.hydro.evaporation).item() == pytest.approx(-5.5)
+    assert found.objective == pytest.approx((100 - 65.5) * 10 * H)
 
 
 def test_evaporating_more_than_the_formula_has_its_price_and_a_limit():

@@ -14,6 +14,9 @@ from cobre.io.assemble.bounds import (
     build_pumping,
     build_thermals,
 )
+from cobre.io.assemble.energy import build_energy
+from cobre.io.assemble.evaporation import build_evaporation_references
+from cobre.io.assemble.fitting import build_fits
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.hydros import build_hydro_costs, build_hydros
 from cobre.io.assemble.scenarios import build_initial_state, build_scenarios
@@ -27,12 +30,14 @@ __all__ = ["assemble"]
 def assemble(files: CaseFiles) -> Case:
     """The study. The files must have passed validation without an error."""
     horizon = build_horizon(files.stages)
+    fits = build_fits(files, horizon)
+    hydro = build_hydros(files, horizon, fits)
     return Case(
         name=files.folder.resolve().name,
         system=build_system(files),
         horizon=horizon,
         tables=Tables(
-            hydro=build_hydros(files, horizon),
+            hydro=hydro,
             hydro_costs=build_hydro_costs(files, horizon),
             thermal=build_thermals(files, horizon),
             line=build_lines(files, horizon),
@@ -46,5 +51,8 @@ def assemble(files: CaseFiles) -> Case:
         scenarios=build_scenarios(files, horizon),
         initial=build_initial_state(files),
         config=build_config(files.config),
+        production_fits=fits,
+        evaporation_references=build_evaporation_references(files, horizon),
+        energy=build_energy(files, horizon, hydro),
         folder=str(files.folder.resolve()),
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from cobre.core.horizon import Horizon
+from cobre.core.production import ProductionFit
 from cobre.core.tables import HydroCosts, HydroTables
 from cobre.io.assemble.bounds import Floats, overlay, spread
 from cobre.io.assemble.evaporation import build_evaporation
@@ -38,11 +39,11 @@ def hydro_limit(files: CaseFiles, horizon: Horizon, name: str) -> Floats:
     return overlay(base, files.tables["hydro_bounds"], name, entity_indices(files)["hydro"], horizon)
 
 
-def build_hydros(files: CaseFiles, horizon: Horizon) -> HydroTables:
+def build_hydros(files: CaseFiles, horizon: Horizon, fits: Sequence[ProductionFit]) -> HydroTables:
     """Limits and models of hydros."""
     limits = {name: hydro_limit(files, horizon, name) for name in BASE_LIMITS}
     withdrawal = limits.pop("water_withdrawal_m3s")
-    productivity, offsets, planes = build_production(files, horizon)
+    productivity, offsets, planes = build_production(files, horizon, fits)
     constant, slope = build_evaporation(files, horizon)
     return HydroTables(
         **limits,

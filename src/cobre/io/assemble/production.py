@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.horizon import Horizon, Stage
+from cobre.core.production import ProductionFit
 from cobre.io.assemble.system import by_id
 from cobre.io.read.columns import ABSENT, Table
 from cobre.io.read.files import CaseFiles
-from cobre.io.read.system.hydro_production_models import ModelChoice, StageRangesRecord
+from cobre.io.read.system.hydro_production_models import FphaConfigRecord, ModelChoice, StageRangesRecord
 from cobre.io.read.system.hydros import FphaRecord, HydroRecord
+
+NO_CAPACITY = 1e-9
+"""m3/s or MW of a plant that cannot generate; planes fitted to it would all be 0."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +26,14 @@ class Production:
 
     has_planes: bool
     productivity: float | None
-    source: str | None = None
-    """Where planes come from, if the case says so: precomputed or computed."""
+    detail: ModelChoice | None = None
+    """The choice that applies, if the file of production models has one."""
+
+    @property
+    def fit_config(self) -> FphaConfigRecord | None:
+        """How its planes are fitted; None where they are given or there are none."""
+        config = None if self.detail is None else self.detail.fpha_config
+        return config if self.has_planes and config is not None and config.source == "computed" else None
 
 
 def production_of(hydro: HydroRecord, stage: Stage, files: CaseFiles) -> Production:
@@ -33,11 +43,14 @@ def production_of(hydro: HydroRecord, stage: Stage, files: CaseFiles) -> Product
     model = hydro.generation.model if choice is None else choice[0]
     detail = None if choice is None else choice[1]
     if model == "fpha":
-        config = None if detail is None else detail.fpha_config
-        return Production(True, None, None if config is None else config.source)
+        found = Production(True, None, detail)
+        most = min(hydro.generation.max_turbined_m3s, hydro.generation.max_generation_mw)
+        if found.fit_config is not None and most <= NO_CAPACITY:
+            return Production(False, 0.0, detail)
+        return found
     if detail is not None and detail.productivity_override is not None:
-        return Production(False, detail.productivity_override)
-    return Production(False, base)
+        return Production(False, detail.productivity_override, detail)
+    return Production(False, base, detail)
 
 
 def _choice(hydro_id: int, stage: Stage, files: CaseFiles) -> tuple[str, ModelChoice | None] | None:
@@ -69,10 +82,11 @@ def planes_of(hydro_id: int, stage_id: int, table: Table) -> NDArray[np.float64]
 
 
 def build_production(
-    files: CaseFiles, horizon: Horizon
+    files: CaseFiles, horizon: Horizon, fits: Sequence[ProductionFit]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
     """Productivity (NaN with planes), offsets of planes, planes: as `HydroTables` wants them."""
     hydros: Sequence[HydroRecord] = by_id(files.hydros.hydros)
+    fitted = {(each.hydro, stage): each.fit.planes for each in fits for stage in each.stages}
     productivity = np.full((len(hydros), horizon.n_stages), np.nan)
     offsets, planes = [0], []
     for row, hydro in enumerate(hydros):
@@ -80,7 +94,9 @@ def build_production(
             production = production_of(hydro, stage, files)
             count = 0
             if production.has_planes:
-                found = planes_of(hydro.id, stage.id, files.tables["hyperplanes"])
+                found = fitted.get((row, index))
+                if found is None:
+                    found = planes_of(hydro.id, stage.id, files.tables["hyperplanes"])
                 planes.append(found)
                 count = len(found)
             elif production.productivity is not None:

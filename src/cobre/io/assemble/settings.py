@@ -59,6 +59,7 @@ def build_config(record: ConfigRecord) -> Config:
         _build_policy(record.policy),
         training.enabled,
         inflow_non_negativity="penalty" if method is None else method.method,
+        writes_fit_deviations=record.exports is None or record.exports.fpha_deviation_points,
     )
 
 

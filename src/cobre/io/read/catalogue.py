@@ -1,4 +1,4 @@
-"""The forty files of a case directory, in the order in which they are read."""
+"""The 42 files of a case directory, in the order in which they are read."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ MODULES = (
     "system.hydro_geometry",
     "system.hydro_production_models",
     "system.fpha_hyperplanes",
+    "system.tailrace_curves",
+    "system.hydro_energy_productivity",
     "scenarios.inflow_seasonal_stats",
     "scenarios.inflow_ar_coefficients",
     "scenarios.inflow_annual_component",

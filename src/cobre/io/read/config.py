@@ -194,6 +194,7 @@ class ExportsRecord(Record):
 
     states: bool = False
     stochastic: bool = False
+    fpha_deviation_points: bool = True
     layout: Literal["by_scenario", "by_table"] = "by_scenario"
 
 

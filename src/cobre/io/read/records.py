@@ -32,6 +32,7 @@ Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Number = Annotated[float, Field(ge=-HUGE, le=HUGE)]
 NonNegative = Annotated[float, Field(ge=0, le=HUGE)]
 Positive = Annotated[float, Field(gt=0, le=HUGE)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Limit = Annotated[float, Field(ge=0)]
 """An upper limit: any finite number, since planners write huge ones where there is none."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-import numpy as np
-
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.production import planes_of, production_of
 from cobre.io.problems import Problems
@@ -209,12 +207,15 @@ def _check_production(files: CaseFiles, problems: Problems) -> None:
                 value=hydro.id,
             )
             continue
-        without_planes, without_productivity = [], []
+        without_planes, without_flow, without_productivity = [], [], []
         for stage in stages:
             production = production_of(hydro, stage, files)
-            if production.has_planes and production.source != "computed":
-                if not len(planes_of(hydro.id, stage.id, files.tables["hyperplanes"])):
+            if production.has_planes and production.fit_config is None:
+                planes = planes_of(hydro.id, stage.id, files.tables["hyperplanes"])
+                if not len(planes):
                     without_planes.append(stage.id)
+                elif not planes[:, 2].any():
+                    without_flow.append(stage.id)
             elif not production.has_planes and production.productivity is None:
                 without_productivity.append(stage.id)
         if without_planes:
@@ -226,6 +227,16 @@ def _check_production(files: CaseFiles, problems: Problems) -> None:
                 entity=owner,
                 field="stage_id",
                 value=without_planes,
+            )
+        if without_flow:
+            problems.error(
+                "PhysicalConstraint",
+                "system/fpha_hyperplanes.parquet",
+                f"every plane in stage {listed(without_flow)} has gamma_q = 0: power does not need water",
+                "add the plane that limits the power of small flows",
+                entity=owner,
+                field="gamma_q",
+                value=0.0,
             )
         if without_productivity:
             problems.error(
@@ -245,7 +256,10 @@ def _check_evaporation(files: CaseFiles, problems: Problems) -> None:
         if hydro.evaporation is None:
             continue
         owner = called("hydro", hydro)
-        if table_is_whole(files, geometry.file.path) and not np.any(geometry["hydro_id"] == hydro.id):
+        if not table_is_whole(files, geometry.file.path):
+            continue
+        areas = geometry["area_km2"][geometry["hydro_id"] == hydro.id]
+        if not len(areas):
             problems.error(
                 "CoverageMismatch",
                 geometry.file.path,
@@ -255,19 +269,13 @@ def _check_evaporation(files: CaseFiles, problems: Problems) -> None:
                 field="hydro_id",
                 value=hydro.id,
             )
-        wrong = [
-            stage
-            for stage in files.stages.stages
-            if stage.season_id is None or not 0 <= stage.season_id <= 11
-        ]
-        if wrong:
-            seasons = listed("none" if stage.season_id is None else stage.season_id for stage in wrong)
-            problems.error(
-                "CoverageMismatch",
-                "stages.json",
-                f"{owner} evaporates by month, but stage {listed(s.id for s in wrong)} has season_id {seasons}",
-                "give every stage a season_id from 0 (January) to 11",
-                entity=f"stage {wrong[0].id}",
-                field="season_id",
-                value=wrong[0].season_id,
+        elif not areas.any():
+            problems.warn(
+                "PhysicalConstraint",
+                geometry.file.path,
+                "evaporates, but area_km2 is 0 in all of its rows, so nothing evaporates",
+                "give the area of the lake, or remove evaporation",
+                entity=owner,
+                field="area_km2",
+                value=0.0,
             )

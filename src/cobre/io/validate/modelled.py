@@ -12,6 +12,7 @@ from cobre.io.assemble.production import production_of
 from cobre.io.problems import Problems
 from cobre.io.read.columns import ABSENT
 from cobre.io.read.files import CaseFiles
+from cobre.io.read.system.hydros import HydroRecord
 from cobre.io.validate.modelled_settings import check_modelled_settings
 from cobre.io.validate.naming import called, listed
 from cobre.io.validate.notes import CANNOT_RUN, Notes
@@ -155,42 +156,46 @@ def _check_planes(files: CaseFiles, notes: Notes) -> None:
         return
     horizon = build_horizon(files.stages)
     for hydro in files.hydros.hydros:
-        models = [(stage.id, production_of(hydro, stage, files)) for stage in horizon.stages]
-        fitted = [stage for stage, model in models if model.source == "computed"]
+        models = [production_of(hydro, stage, files) for stage in horizon.stages]
+        is_fitted = any(model.fit_config is not None for model in models)
         rows = int(np.count_nonzero(files.tables["hyperplanes"]["hydro_id"] == hydro.id))
-        if rows and not any(model.has_planes for _, model in models):
+        if rows and not any(model.has_planes and model.fit_config is None for model in models):
             notes.warn(
                 "system/fpha_hyperplanes.parquet",
                 "hydro_id",
                 hydro.id,
-                f"its {rows} planes are not used: its model is fpha in no stage",
-                "choose fpha in system/hydro_production_models.json, or remove the rows",
+                f"its {rows} planes are not used: no stage has the model fpha with given planes",
+                "choose fpha with source precomputed in system/hydro_production_models.json, or remove the rows",
                 called("hydro", hydro),
             )
-        if fitted:
-            notes.refuse(
-                "system/hydro_production_models.json",
-                "fpha_config.source",
-                "computed",
-                f"fpha_config.source = 'computed' in stage {listed(fitted)}: planes are not fitted yet",
-                "fit the planes with another tool, give them in system/fpha_hyperplanes.parquet and set source to "
-                "precomputed",
-                called("hydro", hydro),
-            )
-        idle = [
-            name
-            for name in ("tailrace", "hydraulic_losses", "efficiency")
-            if getattr(hydro, name) is not None
-        ]
-        if idle and not fitted:
-            notes.warn(
-                HYDROS,
-                idle[0],
-                idle,
-                f"{', '.join(idle)} matter only where planes are fitted, which is not the case here",
-                "remove them, or ignore this",
-                called("hydro", hydro),
-            )
+        if not is_fitted:
+            _warn_of_idle_heads(files, hydro, notes)
+
+
+def _warn_of_idle_heads(files: CaseFiles, hydro: HydroRecord, notes: Notes) -> None:
+    idle = [
+        name for name in ("tailrace", "hydraulic_losses", "efficiency") if getattr(hydro, name) is not None
+    ]
+    if idle:
+        notes.warn(
+            HYDROS,
+            idle[0],
+            idle,
+            f"{', '.join(idle)} matter only where planes are fitted, which is not the case here",
+            "remove them, or ignore this",
+            called("hydro", hydro),
+        )
+    curves = files.tables["tailrace_curves"]
+    rows = int(np.count_nonzero(curves["hydro_id"] == hydro.id))
+    if rows:
+        notes.warn(
+            curves.file.path,
+            "hydro_id",
+            hydro.id,
+            f"its {rows} segments are not used: its planes are not fitted",
+            "choose fpha with source computed in system/hydro_production_models.json, or remove the rows",
+            called("hydro", hydro),
+        )
 
 
 def _check_bounds(files: CaseFiles, notes: Notes) -> None:

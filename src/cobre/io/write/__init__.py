@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from cobre.io.write.folder import SUCCESS, begin, check_owner, claim, fail, finish
+from cobre.io.write.hydro_models import write_hydro_models
 from cobre.io.write.run_record import RunRecord
 from cobre.io.write.training import write_training
 
-__all__ = ["SUCCESS", "RunRecord", "begin", "check_owner", "claim", "fail", "finish", "write_training"]
+__all__ = [
+    "SUCCESS",
+    "RunRecord",
+    "begin",
+    "check_owner",
+    "claim",
+    "fail",
+    "finish",
+    "write_hydro_models",
+    "write_training",
+]

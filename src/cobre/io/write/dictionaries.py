@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cobre.core.arrow import arrow_table
 from cobre.core.case import Case
 from cobre.core.files import write_atomically
+from cobre.core.hydro_model_tables import HYDRO_MODEL_TABLES
 from cobre.core.outputs import TableSchema, code, identifier, number, table
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, SIMULATION_TABLES, STAGE_SUMMARY
 from cobre.core.training_tables import CONVERGENCE, CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_ITERATIONS, TIMING
@@ -117,6 +118,8 @@ def _variables() -> Iterator[tuple[Any, ...]]:
         yield from _described(f"simulation/{schema.name}", schema)
     for schema in (CONVERGENCE, TIMING, *SOLVER_TABLES, CUT_SELECTION):
         yield from _described(f"training/{schema.name}", schema)
+    for schema in HYDRO_MODEL_TABLES:
+        yield from _described(f"hydro_models/{schema.name}", schema)
     yield from _described(BOUNDS.name, BOUNDS)
 
 

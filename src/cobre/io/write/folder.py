@@ -25,7 +25,14 @@ TRAINING_SUCCESS = f"training/{SUCCESS}"
 STALE = (SUCCESS, TRAINING_SUCCESS, METADATA, CONVERGENCE, TIMINGS, POLICY)
 """What an earlier run left and a new one takes away, in this order: first what says that the rest is there."""
 STALE_BUT_POLICY = STALE[:-1]
-STALE_FOLDERS = ("training/timing", "training/solver", "training/cut_selection", "training/dictionaries")
+HYDRO_MODELS = "hydro_models"
+STALE_FOLDERS = (
+    "training/timing",
+    "training/solver",
+    "training/cut_selection",
+    "training/dictionaries",
+    HYDRO_MODELS,
+)
 SIMULATION = "simulation"
 PARTS = ".parts"
 """Folder of unfinished tables."""

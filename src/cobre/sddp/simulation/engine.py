@@ -9,6 +9,7 @@ import numpy as np
 from cobre.comm import GroupMember
 from cobre.core.case import Case
 from cobre.errors import ValidationError
+from cobre.production.energy import energy_of
 from cobre.sddp.policy import Policy
 from cobre.sddp.simulation.outcome import StageOutcome, StageView
 from cobre.sddp.stage import Bases, StageModel
@@ -35,8 +36,9 @@ class Engine:
         self._forecast = work.forecast
         self._models = work.models
         self._bases = [_prepare(model, cuts) for model, cuts in zip(work.models, policy.stages, strict=True)]
+        energy = energy_of(case)
         self.views = [
-            StageView(StageScope(case, model.index), problem, float(discount), work.n_inflow_lags)
+            StageView(StageScope(case, model.index), problem, float(discount), work.n_inflow_lags, energy)
             for model, problem, discount in zip(work.models, work.problems, work.discounts, strict=True)
         ]
 

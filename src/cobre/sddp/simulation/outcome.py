@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.simulation.productivity import Productivities, stage_productivities
+from cobre.core.energy import EnergyConversion
 from cobre.sddp.subproblem import StageProblem
 from cobre.sddp.subproblem.builder import ABSENT, Indices
 from cobre.sddp.subproblem.scope import StageScope
@@ -29,6 +29,8 @@ class StageView:
     """Brings a cost of this stage to the first one."""
     n_inflow_lags: int
     """Lags that the inflow model has; the state may hold more."""
+    energy: EnergyConversion
+    """Of the whole case."""
 
     @property
     def n_blocks(self) -> int:
@@ -37,10 +39,6 @@ class StageView:
     @cached_property
     def hours(self) -> Floats:
         return self.scope.hours
-
-    @cached_property
-    def productivities(self) -> Productivities:
-        return stage_productivities(self.scope)
 
 
 @dataclass(frozen=True)

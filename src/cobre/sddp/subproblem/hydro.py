@@ -42,6 +42,7 @@ def add_hydro_columns(lp: LpBuilder, scope: StageScope) -> HydroColumns:
         where=has_planes[:, None],
     )
     evaporates = np.array([h.has_evaporation for h in hydros], dtype=np.bool_)
+    most_evaporated = _most_evaporated(scope)
     withdraws = scope.at(tables.withdrawal_m3s) > 0.0
 
     def slack(kind: str, price: NDArray[np.float64], where: NDArray[np.bool_]) -> Indices:
@@ -73,7 +74,9 @@ def add_hydro_columns(lp: LpBuilder, scope: StageScope) -> HydroColumns:
             "generation_below", costs.generation_below, scope.at(tables.min_generation_mw) > 0.0
         ),
         negative_inflow=stage_slack("negative_inflow", costs.negative_inflow, _pays_for_inflow(scope)),
-        evaporation=lp.add_columns("evaporation", hydros, upper=_most_evaporated(scope), where=evaporates),
+        evaporation=lp.add_columns(
+            "evaporation", hydros, lower=-most_evaporated, upper=most_evaporated, where=evaporates
+        ),
         evaporation_above=stage_slack("evaporation_above", costs.evaporation_above, evaporates),
         evaporation_below=stage_slack("evaporation_below", costs.evaporation_below, evaporates),
         withdrawal_above=stage_slack("withdrawal_above", costs.withdrawal_above, withdraws),
@@ -167,11 +170,12 @@ def _most_turbined(scope: StageScope, has_planes: NDArray[np.bool_]) -> NDArray[
 
 
 def _most_evaporated(scope: StageScope) -> NDArray[np.float64]:
+    """Largest flow in either direction: twice that of a full reservoir. Rain on the lake is negative."""
     tables = scope.tables.hydro
     when_full = scope.at(tables.evaporation_base_m3s) + scope.at(tables.evaporation_slope) * scope.at(
         tables.max_storage_hm3
     )
-    most: NDArray[np.float64] = 2.0 * np.maximum(0.0, when_full)
+    most: NDArray[np.float64] = 2.0 * np.abs(when_full)
     return most
 
 

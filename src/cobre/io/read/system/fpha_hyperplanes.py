@@ -13,7 +13,7 @@ FILE = TableFile(
         Column("plane_id", "int"),
         number("gamma_0"),
         number("gamma_v", 0.0),
-        number("gamma_q", 0.0, excludes_low=True),
+        number("gamma_q", 0.0),
         number("gamma_s", None, 0.0),
         Column("kappa", "float", True, True, low=0.0, high=1.0, excludes_low=True),
         override("valid_v_min_hm3"),

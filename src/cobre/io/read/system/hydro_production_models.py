@@ -7,9 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cobre.io.read.documents import Document
-from cobre.io.read.records import Count, Id, NonNegative, Record
+from cobre.io.read.records import Count, Id, NonNegative, Positive, Record, Share
 
 Model = Literal["constant_productivity", "linearized_head", "fpha"]
+MOST_POINTS = 200
+"""Points of a grid in one direction; more would take minutes and give thousands of planes."""
 
 
 class FittingWindowRecord(Record):
@@ -17,19 +19,29 @@ class FittingWindowRecord(Record):
 
     volume_min_hm3: NonNegative | None = None
     volume_max_hm3: NonNegative | None = None
-    volume_min_percentile: NonNegative | None = None
-    volume_max_percentile: NonNegative | None = None
+    volume_min_percentile: Share | None = None
+    volume_max_percentile: Share | None = None
 
 
 class FphaConfigRecord(Record):
     """Where planes come from."""
 
     source: Literal["precomputed", "computed"]
-    volume_discretization_points: Count | None = None
-    turbine_discretization_points: Count | None = None
+    volume_discretization_points: Annotated[int, Field(ge=1, le=MOST_POINTS)] | None = None
+    """5 if it is not given; 1 means a run-of-river plant."""
+    turbine_discretization_points: Annotated[int, Field(ge=2, le=MOST_POINTS)] | None = None
     spillage_discretization_points: Count | None = None
     max_planes_per_hydro: Count | None = None
     fitting_window: FittingWindowRecord | None = None
+    fit_factor: Literal["least_squares", "none"] = "least_squares"
+    """``none``: no plane is below the exact power at a point of the grid."""
+
+
+class ReferenceVolumeRecord(Record):
+    """A volume, absolute or as a share of the range from the lowest to the highest storage."""
+
+    volume_hm3: Positive | None = None
+    percentile: Share | None = None
 
 
 class ModelChoice(Record):
@@ -38,6 +50,7 @@ class ModelChoice(Record):
     model: Model
     productivity_override: NonNegative | None = None
     fpha_config: FphaConfigRecord | None = None
+    reference_volume: ReferenceVolumeRecord | None = None
 
 
 class StageRangeRecord(ModelChoice):
@@ -70,12 +83,31 @@ class SeasonalRecord(Record):
     seasons: tuple[SeasonModelRecord, ...]
 
 
+class AngleReductionRecord(Record):
+    """Fitted planes are merged if their normals enclose less than an angle."""
+
+    method: Literal["angle"]
+    tolerance_deg: Annotated[float, Field(ge=0, le=90)]
+
+
+class DistanceReductionRecord(Record):
+    """Fitted planes are merged if their mean squared distance at random points is small."""
+
+    method: Literal["distance"]
+    tolerance_pct: NonNegative
+    n_samples: Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+PlaneReductionRecord = AngleReductionRecord | DistanceReductionRecord
+
+
 class ProductionModelsRecord(Record):
     """The whole file."""
 
     production_models: tuple[
         Annotated[StageRangesRecord | SeasonalRecord, Field(discriminator="selection_mode")], ...
     ] = ()
+    fpha_plane_reduction: Annotated[PlaneReductionRecord, Field(discriminator="method")] | None = None
 
 
 FILE = Document(

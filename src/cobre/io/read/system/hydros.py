@@ -73,7 +73,7 @@ class PolynomialTailrace(Record):
     """Height of the tail water as a polynomial of the outflow."""
 
     type: Literal["polynomial"]
-    coefficients: tuple[Number, ...]
+    coefficients: Annotated[tuple[Number, ...], Field(min_length=1)]
 
 
 class TailracePoint(Record):
@@ -87,28 +87,28 @@ class PiecewiseTailrace(Record):
     """Height of the tail water between points."""
 
     type: Literal["piecewise"]
-    points: tuple[TailracePoint, ...]
+    points: Annotated[tuple[TailracePoint, ...], Field(min_length=1)]
 
 
 class FactorLosses(Record):
     """Head lost in proportion."""
 
     type: Literal["factor"]
-    value: Number
+    value: Annotated[float, Field(ge=0, lt=1)]
 
 
 class ConstantLosses(Record):
     """Head lost by a constant."""
 
     type: Literal["constant"]
-    value_m: Number
+    value_m: NonNegative
 
 
 class EfficiencyRecord(Record):
     """Efficiency of the turbines."""
 
     type: Literal["constant"]
-    value: Number
+    value: Annotated[float, Field(gt=0, le=1)]
 
 
 class FillingRecord(Record):
@@ -156,6 +156,7 @@ class HydroRecord(Record):
     tailrace: Annotated[PolynomialTailrace | PiecewiseTailrace, Field(discriminator="type")] | None = None
     hydraulic_losses: Annotated[FactorLosses | ConstantLosses, Field(discriminator="type")] | None = None
     efficiency: EfficiencyRecord | None = None
+    specific_productivity_mw_per_m3s_per_m: NonNegative | None = None
     filling: FillingRecord | None = None
     penalties: HydroPenaltyOverrides | None = None
     entry_stage_id: Id | None = None

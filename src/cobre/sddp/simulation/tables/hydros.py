@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.core.horizon import HM3_PER_M3S_HOUR
 from cobre.sddp.simulation.outcome import Floats, StageOutcome, by_block
 from cobre.sddp.simulation.tables.layout import flat, keys, states
 from cobre.sddp.subproblem.builder import ABSENT, Indices
@@ -143,21 +142,21 @@ def _violations_of_stage(outcome: StageOutcome) -> dict[str, Floats]:
 def _energy(outcome: StageOutcome) -> dict[str, Floats]:
     """Stored energy and the energy of inflows ``[n, hydro]``; productivities ``[hydro]``."""
     view = outcome.view
-    found = view.productivities
+    energy, stage = view.energy, view.scope.index
+    accumulated = energy.accumulated_productivity[:, stage]
+    integrated = energy.integrated_accumulated_productivity[:, stage]
     incremental = outcome.values(view.problem.columns.state.inflow)
-    lowest = np.array([plant.min_storage_hm3 for plant in view.scope.system.hydros])
-    per_hm3 = found.accumulated / HM3_PER_M3S_HOUR
-    before = (outcome.parameters[:, view.problem.parameters.storage] - lowest) * per_hm3
-    after = (_storage_final(outcome) - lowest) * per_hm3
+    before = energy.stored_energy_mwh(outcome.parameters[:, view.problem.parameters.storage], stage)
+    after = energy.stored_energy_mwh(_storage_final(outcome), stage)
     hours = view.scope.stage.hours
     return {
-        "equivalent_productivity_mw_per_m3s": found.equivalent,
-        "accumulated_productivity_mw_per_m3s": found.accumulated,
-        "incremental_inflow_energy_mw": incremental * found.accumulated,
+        "equivalent_productivity_mw_per_m3s": energy.equivalent_productivity[:, stage],
+        "accumulated_productivity_mw_per_m3s": accumulated,
+        "incremental_inflow_energy_mw": incremental * accumulated,
         "stored_energy_initial_mwh": before,
         "stored_energy_final_mwh": after,
-        "integrated_equivalent_productivity_mw_per_m3s": found.integrated_equivalent,
-        "integrated_accumulated_productivity_mw_per_m3s": found.integrated_accumulated,
+        "integrated_equivalent_productivity_mw_per_m3s": energy.integrated_productivity[:, stage],
+        "integrated_accumulated_productivity_mw_per_m3s": integrated,
         "stored_energy_initial_mw": before / hours,
         "stored_energy_final_mw": after / hours,
     }
