@@ -42,7 +42,7 @@ def identity_of(case: Case, boundary: str | None = None) -> dict[str, str]:
     return {
         "system": digest(case.system),
         "horizon": digest(case.horizon),
-        "tables": digest(case.tables),
+        "tables": digest((case.tables, case.energy)),
         "scenarios": digest(case.scenarios),
         "initial": digest(case.initial),
         "inflow_non_negativity": case.config.inflow_non_negativity,

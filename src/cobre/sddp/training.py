@@ -113,7 +113,7 @@ class _Training:
         restore(self.comm, start, self.work.models, self.bound, self.settings.forward_passes)
         self.records = list(start.records)
         self.lower_bounds = [record.lower_bound for record in start.records]
-        self.clock.began -= start.elapsed_s
+        self.clock.earlier_s = start.elapsed_s
         self.earlier_logs = list(start.logs)
         for index, states in start.archives.items():
             self.archives[index].extend(states)
@@ -242,7 +242,7 @@ class _Training:
         return TrainingState(
             identity=self.identity,
             records=self.records,
-            elapsed_s=time.perf_counter() - self.clock.began,
+            elapsed_s=self.clock.elapsed_s(),
             pools=[pool_state(model) for model in models],
             forward_bases=forward,
             bound_bases=bound,
@@ -259,11 +259,10 @@ class _Training:
 
         One answer for all ranks, whoever got the signal; time is that of rank 0.
         """
-        now = time.perf_counter()
         mine = np.zeros(4)
         mine[0] = float(self.stop.signal or 0)
         if self.comm.rank == 0:
-            mine[1:3] = now - self.clock.began, now - began
+            mine[1:3] = self.clock.elapsed_s(), time.perf_counter() - began
             mine[3] = float(self.saver is not None and self.saver.wants_by_time())
         shared = np.empty(4)
         self.comm.allreduce(mine, shared, ReduceOp.MAX)
@@ -338,7 +337,7 @@ class _Training:
         )
         logs = [*self.earlier_logs, *([self.journal.close()] if self.journal.n_iterations else [])]
         timings = time_split(self.clock, work.models, self.comm)
-        elapsed_ms = 1000.0 * (time.perf_counter() - self.clock.began)
+        elapsed_ms = 1000.0 * self.clock.elapsed_s()
         times = gather_rows(self.comm, np.array([elapsed_ms]), self.comm.size)
         workers = [WorkerInfo(rank, float(ms), self.comm.backend) for rank, ms in enumerate(times)]
         return TrainingResult(
