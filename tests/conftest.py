@@ -48,9 +48,9 @@ def pytest_pyfunc_call(pyfuncitem):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _mark_processes():
+def _mark_processes(request):
     os.environ[leaks.MARK_NAME] = leaks.MARK_VALUE
-    with warm.SERVER_OF_THIS_RUN:
+    with warm.servers(runs_commands=any("cli" in item.path.parts for item in request.session.items)):
         watch = leaks.Watch()
         yield watch
         leaks.note_start()

@@ -1,4 +1,6 @@
-"""Processes that run a few lines of Python at once: forked by one that has imported NumPy and Cobre before.
+"""Processes that begin at once: forked by one that has imported NumPy and Cobre before.
+
+Ranks run a few lines of Python; commands run the command line.
 
 They end as any Python program does, and are children of the test run, which waits for them.
 """
@@ -14,18 +16,22 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
+import cobre
 import leaks
 
 # Whoever asks gets a grandchild of the server, which is an orphan at once: the nearest ancestor that takes in
 # orphans becomes its parent. It says who it is when that has happened.
 SERVER = """
 import ctypes, json, os, signal, socket, sys, threading, time
-import numpy, cobre.comm
+for name in sys.argv[2:]:
+    __import__(name)
 
 door, tests = socket.socket(fileno=int(sys.argv[1])), os.getppid()
 while True:
@@ -55,6 +61,7 @@ os.chdir(order["folder"])
 os.environ.clear()
 os.environ.update(order["environ"])
 sys.argv[:] = order["words"]
+sys.path[:0] = order["path"]
 code = compile(order["code"], order["words"][0], "exec")
 del door, tests, descriptors, descriptor, place, order
 exec(code)
@@ -66,7 +73,8 @@ EVERY_S = 0.005
 class Server:
     """The one that forks; a context for the whole run of the tests."""
 
-    def __init__(self) -> None:
+    def __init__(self, *imports: str) -> None:
+        self._imports = imports
         self._lock = threading.Lock()
         self._door: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -75,7 +83,7 @@ class Server:
         self._door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", SERVER, str(theirs.fileno())],
+                [sys.executable, "-c", SERVER, str(theirs.fileno()), *self._imports],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
@@ -105,7 +113,17 @@ class Server:
         return int(answer)
 
 
-SERVER_OF_THIS_RUN = Server()
+RANKS = Server("numpy", "cobre.comm")
+COMMANDS = Server(
+    "cobre.comm.launch", "cobre.io.loading", "cobre.study.running", "cobre.cli.run", "cobre.cli.launch"
+)
+
+
+@contextmanager
+def servers(runs_commands: bool) -> Iterator[None]:
+    """The servers, for the whole run of the tests."""
+    with RANKS, COMMANDS if runs_commands else nullcontext():
+        yield
 
 
 class Lines(io.FileIO):
@@ -130,11 +148,9 @@ class Process:
         if child_stdout is None:
             readable, child_stdout = os.pipe()
             self.stdout = Lines(readable)
-        order = {"code": code, "words": list(words), "environ": dict(env), "folder": str(Path.cwd())}
+        order = _order(code, words, env, Path.cwd())
         try:
-            self.pid = SERVER_OF_THIS_RUN.start(
-                json.dumps(order).encode(), [stdin, child_stdout, child_stdout]
-            )
+            self.pid = RANKS.start(order, [stdin, child_stdout, child_stdout])
         finally:
             os.close(stdin)
             if stdout is None:
@@ -177,6 +193,69 @@ class Process:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+
+def _order(
+    code: str, words: Sequence[str], env: Mapping[str, str], folder: Path, path: Sequence[str] = ()
+) -> bytes:
+    order = {
+        "code": code,
+        "words": list(words),
+        "environ": dict(env),
+        "folder": str(folder),
+        "path": list(path),
+    }
+    return json.dumps(order).encode()
+
+
+COMMAND = "import sys; from cobre.cli import main; sys.exit(main())"
+COUNT_AT_START = ("PYTHON", "LD_", "OMP_", "OPENBLAS_", "MKL_", "MALLOC_")
+"""Variables that a process reads when it begins; PYTHONPATH is laid over ``sys.path``."""
+
+
+def run_cobre(
+    arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path | None, stdin: str, timeout: float
+) -> subprocess.CompletedProcess[str]:
+    """``cobre ARGUMENTS`` to its end; stdout and stderr are files of their own."""
+    changed = {name for name in {*env, *os.environ} if env.get(name) != os.environ.get(name)}
+    if any(name.startswith(COUNT_AT_START) for name in changed - {"PYTHONPATH"}):
+        command = [sys.executable, "-m", "cobre", *arguments]
+        return subprocess.run(
+            command,
+            env=env,
+            cwd=cwd,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+    path = [part for part in env.get("PYTHONPATH", "").split(os.pathsep) if part]
+    words = [str(Path(cobre.__file__).parent / "__main__.py"), *arguments]
+    with ExitStack() as files:
+        streams = [files.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+        streams[0].write(stdin.encode())
+        streams[0].seek(0)
+        order = _order(COMMAND, words, env, Path.cwd() / (cwd or ""), path)
+        pid = COMMANDS.start(order, [stream.fileno() for stream in streams])
+        status = _wait(pid, arguments, timeout)
+        for stream in streams[1:]:
+            stream.seek(0)
+        output, errors = (stream.read().decode() for stream in streams[1:])
+    return subprocess.CompletedProcess(["cobre", *arguments], status, output, errors)
+
+
+def _wait(pid: int, arguments: Sequence[str], timeout: float) -> int:
+    end = time.monotonic() + timeout
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > end:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            raise subprocess.TimeoutExpired(["cobre", *arguments], timeout)
+        time.sleep(EVERY_S)
 
 
 def start(

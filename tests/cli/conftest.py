@@ -17,6 +17,8 @@ import time
 
 import pytest
 
+import warm
+
 
 @pytest.fixture
 def environ(sockets_path):
@@ -28,15 +30,12 @@ def cobre(environ):
     """Run ``cobre ARGUMENTS`` to its end; stdout and stderr apart."""
 
     def run(*arguments, stdin="", check=None, cwd=None, **variables):
-        done = subprocess.run(
-            [sys.executable, "-m", "cobre", *map(str, arguments)],
+        done = warm.run_cobre(
+            [str(argument) for argument in arguments],
             env={**environ, **variables},
             cwd=cwd,
-            input=stdin,
-            capture_output=True,
-            text=True,
+            stdin=stdin,
             timeout=60,
-            check=False,
         )
         if check is not None:
             assert done.returncode == check, done.stdout + done.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import mpi_ranks
+import warm
 from cobre.io.example import write_example
 
 pytestmark = pytest.mark.skipif(find_spec("mpi4py") is not None, reason="needs a Python without mpi4py")
@@ -107,14 +107,8 @@ QUICKLY = ("--quiet", "--skip-simulation")
 
 
 def run_with(variables, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "cobre", *map(str, arguments)],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    words = [str(argument) for argument in arguments]
+    return warm.run_cobre(words, env={**os.environ, **variables}, cwd=None, stdin="", timeout=60)
 
 
 def test_a_step_of_several_tasks_is_an_error(case):

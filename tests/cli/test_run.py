@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mpi_ranks
+import warm
 from cobre.io.example import write_example
 from cobre.sddp.policy import Policy
 
@@ -40,14 +41,17 @@ def settings(folder, iterations, scenarios=None):
     path.write_text(json.dumps(config))
 
 
-def cobre(*arguments, prefix=(), **options):
+def cobre(*arguments, prefix=(), env=None):
+    if not prefix:
+        words = [str(argument) for argument in arguments]
+        return warm.run_cobre(words, env=env or dict(os.environ), cwd=None, stdin="", timeout=DEADLINE_S)
     return subprocess.run(
         [*prefix, sys.executable, "-m", "cobre", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
         check=False,
-        **options,
+        env=env,
     )
 
 

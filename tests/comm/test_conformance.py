@@ -16,10 +16,10 @@ import pytest
 from cobre.comm import available_backends
 from cobre.comm.selection import BACKENDS, get_backend
 from comm.reference import digest_in, reference_digest
+from matrices import IS_SOAK
 
-IS_SOAK = bool(os.environ.get("COBRE_TEST_SOAK"))
 SIZES = {"local": [1], "mpi": [1, 2, 3, 4]}
-EVERY_SIZE = [1, 2, 3, 4, 5, 8] if IS_SOAK else [1, 2, 3, 8]
+EVERY_SIZE = [1, 2, 3, 4, 5, 8] if IS_SOAK else [1, 2, 5]
 PAIRS = [
     (name, size) for name in available_backends() if name in BACKENDS for size in SIZES.get(name, EVERY_SIZE)
 ]

@@ -25,13 +25,9 @@ EVERYTHING = [
 ]
 SOME = [
     ("openmpi", 1, "plain"),
-    ("mpich", 2, "plain"),
     ("mpich", 3, "plain"),
-    ("openmpi", 3, "plain"),
     ("openmpi", 4, "plain"),
     ("openmpi", 3, "limits shrunk"),
-    ("mpich", 2, "limits shrunk"),
-    ("openmpi", 3, "calls compared"),
     ("mpich", 2, "calls compared"),
     ("openmpi", 2, "both"),
 ]

@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from comm.tcp_ranks import CALLS, Ranks
+from matrices import in_turn
 
 SIZE = 3
 
@@ -16,8 +17,7 @@ def ranks(directory, program, size=SIZE, **options):
 
 
 @pytest.mark.waits
-@pytest.mark.parametrize("victim", [0, 1, 2])
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(("call", "victim"), in_turn(CALLS, (0, 1, 2)))
 def test_a_killed_rank_is_named_at_once(tmp_path, call, victim):
     program = f"""
 say("ready")
@@ -59,8 +59,7 @@ failure_of(comm.barrier)
 
 
 @pytest.mark.waits
-@pytest.mark.parametrize("victim", [0, 1])
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(("call", "victim"), in_turn(CALLS, (0, 1)))
 def test_a_stopped_rank_is_named_after_the_timeout(tmp_path, call, victim):
     program = f"""
 say("ready")
@@ -138,9 +137,7 @@ MISMATCHES = {
 
 
 @pytest.mark.waits
-@pytest.mark.parametrize("size", [2, 3])
-@pytest.mark.parametrize("odd", [0, 1])
-@pytest.mark.parametrize("what", MISMATCHES)
+@pytest.mark.parametrize(("what", "odd", "size"), in_turn(MISMATCHES, (0, 1), (2, 3)))
 def test_a_disagreement_is_reported_on_every_rank_and_repeated(tmp_path, what, odd, size):
     usual, other = MISMATCHES[what]
     if what == "counts" and odd == 0:

@@ -9,6 +9,7 @@ import pytest
 
 from comm.tcp_proxy import Proxy
 from comm.tcp_ranks import LONG_S, TOOLS, Ranks, free_port
+from matrices import in_turn
 
 pytestmark = pytest.mark.waits
 PROGRAM = """
@@ -137,8 +138,9 @@ def test_a_rank_0_that_stops_during_the_meeting_is_named_after_the_deadline(tmp_
 
 
 # Before, in and behind each frame of the handshake: 37 bytes of Challenge, 69 of Proof, 37 of Proof, 25 of Handshake.
-@pytest.mark.parametrize("after", [0, 20, 37, 70, 106, 120, 143, 160, 168])
-@pytest.mark.parametrize("how", ["reset", "half_close"])
+@pytest.mark.parametrize(
+    ("after", "how"), in_turn([0, 20, 37, 70, 106, 120, 143, 160, 168], ["reset", "half_close"])
+)
 def test_a_connection_that_breaks_during_the_meeting_is_made_again(tmp_path, how, after):
     port = free_port()
     with (

@@ -10,6 +10,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import cloudpickle
@@ -29,6 +30,19 @@ def load_task(descriptor: int) -> tuple[Callable[..., Any], tuple[Any, ...], dic
     os.close(descriptor)
     function, args, kwargs = pickle.loads(call)  # noqa: S301
     return function, args, kwargs, wants_events
+
+
+def _load_uninterrupted(descriptor: int) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], bool]:
+    """`load_task`, with signals held until what it needs is imported.
+
+    Libraries that are being imported print tracebacks of their own when a KeyboardInterrupt meets them.
+    """
+    try:
+        task = load_task(descriptor)
+        import_module("cobre._native")
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_SIGNALS)
+    return task
 
 
 class _WithoutConstructor:
@@ -81,8 +95,7 @@ def main() -> int:
     if outbox is None or len(sys.argv) != 2:
         raise CobreError("this is no command for people", suggestion="call cobre.comm.run from Python")
     try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_SIGNALS)
-        function, args, kwargs, wants_events = load_task(int(sys.argv[1]))
+        function, args, kwargs, wants_events = _load_uninterrupted(int(sys.argv[1]))
 
         def send_event(event: Any) -> None:
             if wants_events:
