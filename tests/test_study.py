@@ -93,6 +93,7 @@ def test_what_is_written(folder, alone, tmp_path):
     )
     assert files == [
         "_SUCCESS",
+        "checkpoint/iteration_000004.checkpoint",
         "hydro_models/evaporation_models.parquet",
         "policy/policy.cobre",
         "training/_SUCCESS",

@@ -70,7 +70,7 @@ VALIDATION_KINDS = (
 )
 """What can be wrong inside a case directory."""
 
-KINDS = (*VALIDATION_KINDS, "CommunicationFailed", "WorkerFailed", "SolverFailure")
+KINDS = (*VALIDATION_KINDS, "CommunicationFailed", "WorkerFailed", "SolverFailure", "CheckpointFailed")
 """Every value ``CobreError.kind`` can have."""
 
 

@@ -66,9 +66,6 @@ REFUSED = [
     (put(HYDROS, "hydros", 0, "filling", FILLING), HYDROS, "filling", 2),
     (table("constraints/thermal_bounds.parquet", block_id=[None, 1]), "constraints/thermal_bounds.parquet",
      "block_id", 1),
-    (put(CONFIG, "policy", {"mode": "warm_start"}), CONFIG, "policy.mode", "warm_start"),
-    (put(CONFIG, "policy", {"mode": "resume"}), CONFIG, "policy.mode", "resume"),
-    (put(CONFIG, "policy", {"boundary": {"path": "other", "source_stage": 3}}), CONFIG, "policy.boundary", "other"),
 ]  # fmt: skip
 
 WARNED = [
@@ -79,7 +76,8 @@ WARNED = [
     (put(CONFIG, "upper_bound_evaluation", {"enabled": True}), CONFIG, "upper_bound_evaluation", "{'enabled': True}"),
     (put(CONFIG, "exports", {"states": True}), CONFIG, "exports.states", True),
     (put(CONFIG, "policy", {"path": "elsewhere"}), CONFIG, "policy.path", "elsewhere"),
-    (put(CONFIG, "policy", {"checkpointing": {"enabled": True}}), CONFIG, "policy.checkpointing", None),
+    (put(CONFIG, "policy", {"checkpointing": {"enabled": True, "store_basis": False}}), CONFIG,
+     "policy.checkpointing.store_basis", False),
     (put(CONFIG, "estimation", {"max_order": 2}), CONFIG, "estimation", None),
     (put(CONFIG, "modeling", "inflow_non_negativity", "penalty_cost", 500.0), CONFIG,
      "modeling.inflow_non_negativity.penalty_cost", 500.0),

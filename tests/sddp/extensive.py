@@ -29,12 +29,14 @@ class Rows:
 
 
 class Tree:
-    def __init__(self, case, problems, values, state, advance, probabilities=None):
+    def __init__(self, case, problems, values, state, advance, probabilities=None, boundary=None):
         """``values[stage][opening]`` are the parameters after the state; ``state`` is where the study starts.
 
         ``advance(stage, lags, inflow)`` gives the lags of the next stage, which no decision can change.
         ``probabilities[stage]`` are those of its openings; they are equal in stages that it does not have.
+        ``boundary`` are cuts, rows of intercept and coefficients, of what follows the last stage.
         """
+        self.boundary = boundary
         self.case: Case = case
         self.problems: list[StageProblem] = problems
         self.values, self.state, self.advance = values, state, advance
@@ -123,6 +125,14 @@ class Tree:
             following = self._shifted(stage, layout, state, inflow)
             future = self._risk_of_children(stage + 1, outgoing, following)
             terms[future] = -float(template.column_cost[theta])
+        elif self.boundary is not None:
+            terms[columns[theta]] = -float(template.column_cost[theta])
+            outgoing = [columns[c] for c in template.cut_columns]
+            for intercept, *slopes in self.boundary:
+                cut = {columns[theta]: 1.0}
+                for column, slope in zip(outgoing, slopes, strict=True):
+                    cut[column] = cut.get(column, 0.0) - float(slope)
+                self.rows.add(float(intercept), np.inf, cut)
         self.rows.add(0.0, 0.0, terms)
         return cost
 

@@ -16,7 +16,7 @@ def comm():
 
 
 def filled(comm, rows, n_passes=1):
-    pool = CutPool(len(rows[0]) - 1, n_passes)
+    pool = CutPool(len(rows[0]) - 1)
     for iteration, first in enumerate(range(0, len(rows), n_passes), start=1):
         synchronize_cuts(comm, pool, np.array(rows[first : first + n_passes], float), n_passes, iteration)
     return pool
@@ -48,7 +48,7 @@ def test_cuts_of_a_state_without_components(comm):
 
 
 def _rows_on_every_rank(comm, n_cuts):
-    pool = CutPool(2, n_cuts)
+    pool = CutPool(2)
     for iteration in (1, 2):
         start, count = contiguous_block(n_cuts, comm.rank, comm.size)
         mine = np.array([[100 * iteration + k, k, -k] for k in range(start, start + count)], float).reshape(
@@ -118,7 +118,7 @@ def test_domination_spares_this_iteration(comm):
 
 
 def _dominated_on(comm, rows, states):
-    pool = CutPool(rows.shape[1] - 1, len(rows))
+    pool = CutPool(rows.shape[1] - 1)
     start, count = contiguous_block(len(rows), comm.rank, comm.size)
     synchronize_cuts(comm, pool, rows[start : start + count], len(rows), 1)
     return dominated(comm, pool, states, 0.01).tobytes()

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cobre.errors import IOError, ValidationError
-from cobre.sddp.policy import FILE_NAME, Policy, StageCuts
+from cobre.sddp.policy import FILE_NAME, Policy
+from cobre.sddp.stage_cuts import StageCuts
 
 
 @pytest.fixture
@@ -99,10 +100,12 @@ def test_every_flipped_byte_is_noticed(policy, tmp_path):
             Policy.load(tmp_path)
 
 
-def test_a_policy_of_the_public_cobre_is_refused_by_name(tmp_path):
+def test_an_incomplete_policy_of_the_public_cobre_is_refused_by_name(tmp_path):
     (tmp_path / "cuts").mkdir()
     (tmp_path / "cuts" / "stage_000.bin").write_bytes(b"\x1c\x00\x00\x00\x00\x00\x00\x00FlatBuffers")
-    with pytest.raises(ValidationError, match="FlatBuffers policy of the public Cobre"):
+    with pytest.raises(
+        ValidationError, match="neither manifest.bin nor metadata.json: a policy of the public Cobre"
+    ):
         Policy.load(tmp_path)
     with pytest.raises(ValidationError, match="not a policy of this program"):
         Policy.load(tmp_path / "cuts" / "stage_000.bin")

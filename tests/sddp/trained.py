@@ -11,6 +11,7 @@ from cobre.comm import LocalCommunicator
 from cobre.core.case import Case
 from cobre.core.config import IterationLimit, TrainingConfig
 from cobre.sddp.forecast import open_forecast
+from cobre.sddp.given_cuts import Boundary
 from cobre.sddp.nature import Nature
 from cobre.sddp.result import TrainingResult
 from cobre.sddp.subproblem import build_stage_problems
@@ -31,14 +32,16 @@ def trained(case: Case, **kwargs) -> TrainingResult:
         return train(comm, case, **kwargs)
 
 
-def optimum(case: Case) -> float:
+def optimum(case: Case, boundary: Boundary | None = None) -> float:
     """Of the whole scenario tree as one LP."""
     nature = Nature.of(case)
     with LocalCommunicator() as comm:
         openings, _, probabilities = open_forecast(comm, nature)
     state = np.concatenate([case.initial.storage_hm3, nature.initial_lags.ravel()])
-    problems = build_stage_problems(case, nature.inflow, nature.transition)
-    return Tree(case, problems, openings, state, nature.transition.advance, probabilities).optimum()
+    floor = None if boundary is None else boundary.floor
+    problems = build_stage_problems(case, nature.inflow, nature.transition, end_cost_bound=floor)
+    cuts = None if boundary is None else boundary.cuts.rows[boundary.cuts.active]
+    return Tree(case, problems, openings, state, nature.transition.advance, probabilities, cuts).optimum()
 
 
 def bounds(result: TrainingResult) -> list[float]:

@@ -6,14 +6,16 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from cobre.cli.parser import Parser, positive_float, positive_int
+from cobre.cli.parser import Parser, positive_float, positive_int, whole_number
 from cobre.cli.wrapping import terminal_width, wrap_lines
 from cobre.comm.backend import Nodes
 from cobre.comm.launch.kills import signal_name
 from cobre.comm.launch.launcher import Ending, Request, launch
 from cobre.comm.launch.output import Console, LogFiles, Nowhere, Output, Several, is_coloured
+from cobre.comm.launch.restarts import Restarts, has_died
 from cobre.comm.launch.verdict import RankResult
 from cobre.comm.selection import DEFAULT_FOR_MANY
 from cobre.comm.trace import VARIABLE as TRACE_VARIABLE
@@ -41,6 +43,8 @@ how it ends
   is the launcher's: 128+n if signal n killed it. A rank that only tells of another's failure is never blamed.
   Ctrl-C reaches every rank as KeyboardInterrupt; a second one kills them. Other signals are forwarded.
   If the launcher itself is killed, the ranks are, too.
+  With --max-restarts R it starts all ranks again when one was killed; one that dies twice in a row is left out.
+  COBRE_LAUNCH_RESTART then tells them how often that happened, and `cobre run` continues from its last checkpoint.
 
 several machines
   Start the same command on each, with its own --node-rank, and with one COBRE_TCP_SECRET for all:
@@ -59,7 +63,17 @@ environment
 LAST_LINES = 30
 TRACEBACK = "Traceback (most recent call last)"
 
-VALUED = {"-n", "--backend", "--log-dir", "--timeout", "--grace", "--nodes", "--node-rank", "--coordinator"}
+VALUED = {
+    "-n",
+    "--backend",
+    "--log-dir",
+    "--timeout",
+    "--grace",
+    "--max-restarts",
+    "--nodes",
+    "--node-rank",
+    "--coordinator",
+}
 FLAGS = {"--no-prefix", "-q", "--quiet", "-h", "--help"}
 
 
@@ -76,23 +90,39 @@ def main(arguments: Sequence[str]) -> int:
         timeout=options.timeout,
         grace_s=options.grace,
     )
-    console = Console(
-        prefix=options.prefix,
-        colour=is_coloured(sys.stdout, os.environ),
-        error_colour=is_coloured(sys.stderr, os.environ),
-        width=len(str(options.size - 1)),
-    )
-    try:
-        ending = launch(request, _output(options, console))
-    except WorkerError as error:
-        if options.quiet:
-            _say("\n".join(error.__notes__))
-        _say(f"cobre launch: {error}")
-        return 128 - error.exit_code
-    if ending.trace and not options.quiet:
-        _say(f"cobre launch: {os.environ[TRACE_VARIABLE]}: {ending.trace}")
-    _explain(ending, options, console)
-    return ending.status
+    restarts = Restarts(options.max_restarts)
+    while True:
+        console = Console(
+            prefix=options.prefix,
+            colour=is_coloured(sys.stdout, os.environ),
+            error_colour=is_coloured(sys.stderr, os.environ),
+            width=len(str(options.size - 1)),
+        )
+        try:
+            ending = launch(request, _output(options, console, is_again=restarts.used > 0))
+        except WorkerError as error:
+            if options.quiet:
+                _say("\n".join(error.__notes__))
+            _say(f"cobre launch: {error}")
+            return 128 - error.exit_code
+        if ending.trace and not options.quiet:
+            _say(f"cobre launch: {os.environ[TRACE_VARIABLE]}: {ending.trace}")
+        _explain(ending, options, request.size, console)
+        again = _again(request, ending, restarts)
+        if again is None:
+            return ending.status
+        request = again
+        ranks = f"{request.size} rank{'s' if request.size > 1 else ''}"
+        _say(f"cobre launch: starting again with {ranks} (restart {restarts.used} of {restarts.limit})")
+
+
+def _again(request: Request, ending: Ending, restarts: Restarts) -> Request | None:
+    """What to start after a rank has died; None if the launch is over."""
+    culprit = ending.culprit
+    if culprit is None or ending.asked_to_end or not has_died(culprit):
+        return None
+    size = restarts.size_after(request.size, culprit.rank)
+    return None if size is None else replace(request, size=size, variables=restarts.variables())
 
 
 def _say(text: str, words: Sequence[str] = ()) -> None:
@@ -101,12 +131,12 @@ def _say(text: str, words: Sequence[str] = ()) -> None:
         sys.stderr.write(f"{wrap_lines(text, terminal_width(sys.stderr))}\n{''.join(words)}")
 
 
-def _explain(ending: Ending, options: argparse.Namespace, console: Console) -> None:
+def _explain(ending: Ending, options: argparse.Namespace, size: int, console: Console) -> None:
     """Who failed and how; its last words again unless they are still the last thing on display."""
     culprit = ending.culprit
     if culprit is None:
         return
-    who = culprit.who if culprit.rank is None else f"{culprit.who} of {options.size}"
+    who = culprit.who if culprit.rank is None else f"{culprit.who} of {size}"
     if culprit.alike:
         who += f" (or {' or '.join(map(str, culprit.alike))}, gone at the same time)"
     how = signal_name(culprit.exit_code) if culprit.exit_code < 0 else f"exit status {culprit.exit_code}"
@@ -148,10 +178,10 @@ def _is_last_on_display(console: Console, culprit: RankResult, words: Sequence[s
     return console.last_shown == culprit.rank and console.lines_in_a_row >= needed
 
 
-def _output(options: argparse.Namespace, console: Console) -> Output:
+def _output(options: argparse.Namespace, console: Console, *, is_again: bool) -> Output:
     outputs: list[Output] = [] if options.quiet else [console]
     if options.log_dir is not None:
-        outputs.append(LogFiles(options.log_dir, options.size))
+        outputs.append(LogFiles(options.log_dir, options.size, is_appending=is_again))
     return Several(outputs) if outputs else Nowhere()
 
 
@@ -230,6 +260,13 @@ def _parser() -> Parser:
         type=positive_float,
         metavar="S",
         help="give ranks S seconds to end once one has failed (default 2)",
+    )
+    add(
+        "--max-restarts",
+        type=whole_number,
+        default=0,
+        metavar="R",
+        help="start all ranks again, up to R times, if one is killed (default 0)",
     )
     add("--nodes", type=positive_int, metavar="M", help="machines that take part (default: this one)")
     add("--node-rank", type=int, metavar="I", help="which of them this is, from 0")

@@ -47,6 +47,13 @@ def positive_int(text: str) -> int:
     return number
 
 
+def whole_number(text: str) -> int:
+    """For ``type=``: a whole number of at least 0."""
+    if not text.isascii() or not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
+    return int(text)
+
+
 def positive_float(text: str) -> float:
     """For ``type=``: a number above zero."""
     try:

@@ -18,6 +18,7 @@ Train the policy of a case, simulate it where config.json asks for that, and wri
   cobre run CASE -n 4 --output results  the same bits, whatever the number of processes
   cobre run CASE --scenarios 500        train, then simulate 500 scenarios
   cobre run CASE --simulate-only        simulate the policy that is in the output folder
+  cobre run CASE --resume               continue a run that was stopped or killed, to the same bits
 
 One Ctrl-C (or SIGTERM) ends training after the running iteration and keeps its policy; a second one ends it at once.
 """
@@ -28,6 +29,7 @@ exit status
   130, 143    stopped by Ctrl-C or SIGTERM: the policy of the finished iterations is written, without _SUCCESS
 
 files in the output folder
+  checkpoint/                    what --resume continues from: saved every ten minutes and at the end
   policy/                        what `cobre.Policy.load` reads
   training/convergence.parquet   bounds and times, one row per iteration
   training/metadata.json         how it ended        training/timings.json   where the time went
@@ -46,7 +48,22 @@ def main(arguments: Sequence[str]) -> int:
     what.add_argument(
         "--simulate-only", action="store_true", help="do not train: simulate the policy in the output folder"
     )
-    parser.set_defaults(policy=None)
+    start = parser.add_mutually_exclusive_group()
+    start.add_argument(
+        "--resume",
+        action="store_const",
+        const=True,
+        dest="resume",
+        help="continue the run in the output folder from its last checkpoint",
+    )
+    start.add_argument(
+        "--fresh",
+        action="store_const",
+        const=False,
+        dest="resume",
+        help="start again, even if the output folder holds a run that did not end",
+    )
+    parser.set_defaults(policy=None, resume=None)
     options = parser.parse_args(arguments)
     plan = RunPlan(
         trains=False if options.simulate_only else None,

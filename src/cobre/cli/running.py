@@ -13,11 +13,12 @@ from typing import Any
 from cobre import study
 from cobre.cli import show_error
 from cobre.cli.outcome import run_summary, show_run, simulation_document, training_document
-from cobre.cli.parser import positive_int
+from cobre.cli.parser import positive_int, whole_number
 from cobre.cli.progress import Progress, SilentProgress, open_progress
 from cobre.cli.response import Response, add_output_format, answer
 from cobre.cli.wrapping import terminal_width, wrap_lines
 from cobre.comm import BackendKind, GroupMember, create_communicator
+from cobre.comm.launch.restarts import started_again_since
 from cobre.comm.report import report_error
 from cobre.core.case import Case
 from cobre.errors import CobreError, MissingConfiguration
@@ -49,6 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scenarios", type=positive_int, metavar="N", help="simulate N scenarios (default: config.json)"
     )
+    parser.add_argument(
+        "--max-restarts",
+        type=whole_number,
+        default=0,
+        metavar="R",
+        help="start up to R times again from the last checkpoint if a worker is killed (default 0)",
+    )
     parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
     add_output_format(parser)
 
@@ -58,6 +66,14 @@ def execute(command: str, options: argparse.Namespace, plan: RunPlan) -> int:
     options.command, options.plan = command, plan
     options.output = Path(options.output) if options.output else Path(options.case) / "output"
     if options.workers is None:
+        if options.max_restarts:
+            raise CobreError(
+                "--max-restarts needs -n N: only who started the workers can start them again",
+                suggestion="add -n N, or use cobre launch --max-restarts R -n N cobre run CASE",
+            )
+        since = started_again_since(os.environ)
+        if since is not None and options.resume is not True:
+            options.resume = since
         return _as_one_rank(options)
     return _answer(options, comm=None)
 
@@ -141,8 +157,15 @@ def _run(options: Any, comm: GroupMember | None) -> tuple[RunResult, Response]:
             output=options.output,
             policy=options.policy,
             comm=comm,
+            resume=options.resume,
+            on_note=None if options.quiet else _note,
+            max_restarts=options.max_restarts,
         )
     return result, _response(options, result, warnings)
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(wrap_lines(f"note: {text}", terminal_width(sys.stderr)) + "\n")
 
 
 def _progress(options: Any, is_alone: bool) -> AbstractContextManager[Progress]:

@@ -40,5 +40,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--policy", metavar="DIR", help="folder of the policy (default: policy in the output folder)"
     )
+    parser.set_defaults(resume=None)
     options = parser.parse_args(arguments)
     return execute("simulate", options, RunPlan(trains=False, simulates=True, scenarios=options.scenarios))

@@ -128,11 +128,56 @@ class SimulationConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class Checkpointing:
+    """When training saves where it stands."""
+
+    is_enabled: bool = True
+    interval_iterations: int | None = None
+    """None saves by time alone."""
+    initial_iteration: int | None = None
+    interval_s: float = 600.0
+    is_compressed: bool = False
+
+    __repr__ = changed_fields
+
+
+PolicyMode = Literal["fresh", "warm_start", "resume"]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundaryConfig:
+    """Cuts of another study that price what follows the last stage."""
+
+    path: str
+    """Folder of its policy, looked for in the output folder and then in the case folder."""
+    source_stage: int | None = None
+    """Its stage that ends with this study, counted from 0; None finds it by date."""
+    is_strict: bool = False
+    """Whether a component of the state that the policy does not know is an error."""
+
+    __repr__ = changed_fields
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyConfig:
+    """Where training starts and what it saves."""
+
+    mode: PolicyMode = "fresh"
+    path: str = "policy"
+    """Folder of the policy that ``warm_start`` begins with, relative to the output folder."""
+    checkpointing: Checkpointing = field(default_factory=Checkpointing)
+    boundary: BoundaryConfig | None = None
+
+    __repr__ = changed_fields
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole configuration."""
 
     training: TrainingConfig = field(default_factory=TrainingConfig)
     simulation: SimulationConfig = field(default_factory=SimulationConfig)
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
     is_training_enabled: bool = True
     inflow_non_negativity: NonNegativity = "penalty"
     exports_stochastic: bool = False

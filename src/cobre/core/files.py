@@ -7,15 +7,19 @@ import ctypes
 import errno
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from cobre.errors import IOError
 
 
-def write_atomically(path: Path, data: bytes, *, is_synced: bool = True) -> None:
+def write_atomically(
+    path: Path, data: bytes | Iterable[bytes | memoryview], *, is_synced: bool = True
+) -> None:
     """Make ``path`` hold exactly ``data``: readers see the old file or the new one, never half of it.
 
-    Without ``is_synced`` a crash of the machine may lose it; whoever writes many files calls `sync_files` at the end.
+    ``data`` may come in pieces. Without ``is_synced`` a crash of the machine may lose it; whoever writes many files
+    calls `sync_files` at the end.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -24,7 +28,8 @@ def write_atomically(path: Path, data: bytes, *, is_synced: bool = True) -> None
         raise unwritable(path, error) from error
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            for piece in [data] if isinstance(data, bytes) else data:
+                file.write(piece)
             file.flush()
             if is_synced:
                 os.fsync(file.fileno())

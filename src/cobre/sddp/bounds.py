@@ -26,7 +26,8 @@ class LowerBound:
         self._first, n = contiguous_block(model.n_openings, comm.rank, comm.size)
         openings = model.openings[self._first : self._first + n]
         self._parameters = model.parameters(np.repeat(initial_state[np.newaxis, :], n, axis=0), openings)
-        self._bases: Bases | None = None
+        self.bases: Bases | None = None
+        """Of this rank's openings, as the last evaluation left them."""
 
     def evaluate(self, iteration: int) -> float:
         """Collective: the bound with the cuts that are there now."""
@@ -37,10 +38,10 @@ class LowerBound:
                 iteration,
                 self._first,
                 chain_of="opening",
-                start_bases=self._bases,
+                start_bases=self.bases,
                 want_bases=True,
             )
-            self._bases, costs = batch.bases, batch.objective
+            self.bases, costs = batch.bases, batch.objective
         everyone = gather_rows(self._comm, costs, self._model.n_openings)
         return risk_of(everyone, self._model.risk, self._model.probabilities)
 

@@ -1,8 +1,8 @@
 """Named arrays in one file that is either whole and unchanged, or refused.
 
 Layout, all little-endian: 8 bytes of magic; u32 version; u32 length of the header; the header, JSON with the
-arrays' names, types, shapes and offsets beside whatever the writer adds; each array at a multiple of 64;
-SHA-256 over all that. The same arrays give the same bytes.
+arrays' names, types, shapes, places and, where compressed, sizes, beside whatever the writer adds; each array at a
+multiple of 64; SHA-256 over all that. The same arrays give the same bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,39 +23,76 @@ from cobre.errors import ValidationError
 PREFIX = struct.Struct("<8sII")
 DIGEST_BYTES = 32
 ALIGNMENT = 64
+CODEC = "zstd"
+
+Arrays = Mapping[str, NDArray[Any]]
 
 
-def encode(magic: bytes, version: int, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """``facts`` (plain JSON data) and ``arrays`` as the bytes of a file."""
-    entries: list[dict[str, Any]] = []
-    blobs: list[bytes] = []
+def pieces(
+    magic: bytes, version: int, facts: Mapping[str, Any], arrays: Arrays, *, is_compressed: bool = False
+) -> Iterator[bytes | memoryview]:
+    """The bytes of a file in pieces, without a second copy of all arrays in memory unless they are compressed."""
+    stored = [_stored(name, array, is_compressed=is_compressed) for name, array in arrays.items()]
     position = 0
-    for name, array in arrays.items():
-        plain = np.ascontiguousarray(array)
-        plain = plain.astype(plain.dtype.newbyteorder("<"), copy=False)
-        blob = plain.tobytes()
-        blob += bytes(-len(blob) % ALIGNMENT)
-        entries.append(
-            {"name": name, "dtype": plain.dtype.str, "shape": list(plain.shape), "offset": position}
-        )
-        blobs.append(blob)
-        position += len(blob)
-    header = json.dumps({**facts, "arrays": entries, "bytes": position}, sort_keys=True).encode()
+    for entry, blob in stored:
+        entry["offset"] = position
+        position += len(blob) + -len(blob) % ALIGNMENT
+    described = {**facts, "arrays": [entry for entry, _ in stored], "bytes": position}
+    header = json.dumps(described, sort_keys=True).encode()
     header += b" " * (-(PREFIX.size + len(header)) % ALIGNMENT)
-    body = PREFIX.pack(magic, version, len(header)) + header + b"".join(blobs)
-    return body + hashlib.sha256(body).digest()
+    yield from _with_digest(_body(PREFIX.pack(magic, version, len(header)) + header, stored))
+
+
+def encode(magic: bytes, version: int, facts: Mapping[str, Any], arrays: Arrays) -> bytes:
+    """``facts`` (plain JSON data) and ``arrays`` as the bytes of a file."""
+    return b"".join(pieces(magic, version, facts, arrays))
+
+
+def _stored(
+    name: str, array: NDArray[Any], *, is_compressed: bool
+) -> tuple[dict[str, Any], bytes | memoryview]:
+    plain = np.ascontiguousarray(array)
+    plain = plain.astype(plain.dtype.newbyteorder("<"), copy=False)
+    entry: dict[str, Any] = {"name": name, "dtype": plain.dtype.str, "shape": list(plain.shape)}
+    blob: bytes | memoryview = plain.reshape(-1).view(np.uint8).data if plain.size else b""
+    if is_compressed and plain.size:
+        import pyarrow as pa
+
+        blob = pa.compress(blob, codec=CODEC, asbytes=True)
+        entry |= {"codec": CODEC, "stored_bytes": len(blob)}
+    return entry, blob
+
+
+def _body(
+    beginning: bytes, stored: Iterable[tuple[dict[str, Any], bytes | memoryview]]
+) -> Iterator[bytes | memoryview]:
+    yield beginning
+    for _, blob in stored:
+        yield blob
+        yield bytes(-len(blob) % ALIGNMENT)
+
+
+def _with_digest(body: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
+    digest = hashlib.sha256()
+    for piece in body:
+        digest.update(piece)
+        yield piece
+    yield digest.digest()
 
 
 def decode(
-    data: bytes, magic: bytes, versions: range, path: Path
+    data: bytes, magic: bytes, versions: range, path: Path, *, content: str
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What `encode` was given, or `ValidationError` for anything that it did not write."""
+    """What `encode` was given, or `ValidationError` for anything that it did not write.
+
+    ``content`` is what the file should hold, for messages.
+    """
     if len(data) < PREFIX.size or data[:8] != magic:
         raise ValidationError(
-            f"{path} is not a policy of this program: it does not begin with {magic.decode()!r}",
+            f"{path} is not a {content} of this program: it does not begin with {magic.decode()!r}",
             kind="ParseError",
             context={"path": str(path)},
-            suggestion="name the policy folder that cobre.train or cobre run wrote",
+            suggestion="name the folder that cobre.train or cobre run wrote",
         )
     _, found, header_bytes = PREFIX.unpack_from(data)
     if found not in versions:
@@ -63,9 +101,10 @@ def decode(
             f"{versions[-1]}",
             kind="ParseError",
             context={"path": str(path), "version": found},
-            suggestion="train again with this program, or read the policy with the one that wrote it",
+            suggestion="read it with the program that wrote it, or train again with this one",
         )
-    body, digest = data[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
+    view = memoryview(data)
+    body, digest = view[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
     if len(data) < PREFIX.size + header_bytes + DIGEST_BYTES or hashlib.sha256(body).digest() != digest:
         raise ValidationError(
             f"{path} is damaged or cut short: its checksum does not match its {len(data)} bytes",
@@ -74,12 +113,40 @@ def decode(
             suggestion="copy it again from where it was written, or train again",
         )
     start = PREFIX.size + header_bytes
-    facts: dict[str, Any] = json.loads(data[PREFIX.size : start])
-    arrays = {}
-    for entry in facts.pop("arrays"):
-        dtype = np.dtype(entry["dtype"])
-        count = int(np.prod(entry["shape"], dtype=np.int64))
-        flat = np.frombuffer(data, dtype=dtype, count=count, offset=start + entry["offset"])
-        arrays[entry["name"]] = flat.reshape(entry["shape"]).astype(dtype.newbyteorder("="))
-    del facts["bytes"]
+    with understanding(path, content):
+        facts: dict[str, Any] = json.loads(data[PREFIX.size : start])
+        arrays = {entry["name"]: _array(view, start, entry) for entry in facts.pop("arrays")}
+        del facts["bytes"]
     return facts, arrays
+
+
+@contextmanager
+def understanding(path: Path, content: str) -> Iterator[None]:
+    """Refuse a file that is whole, as its checksum says, and has not what this program needs in it."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise ValidationError(
+            f"{path} is not a {content} that this program understands: {reason}",
+            kind="ParseError",
+            context={"path": str(path)},
+            suggestion="read it with the program that wrote it, or train again with this one",
+        ) from error
+
+
+def _array(data: memoryview, start: int, entry: dict[str, Any]) -> NDArray[Any]:
+    dtype = np.dtype(entry["dtype"])
+    count = int(np.prod(entry["shape"], dtype=np.int64))
+    first = start + entry["offset"]
+    if "codec" in entry:
+        import pyarrow as pa
+
+        stored = data[first : first + entry["stored_bytes"]]
+        content = pa.decompress(
+            stored, decompressed_size=count * dtype.itemsize, codec=entry["codec"], asbytes=True
+        )
+        flat = np.frombuffer(content, dtype=dtype, count=count)
+    else:
+        flat = np.frombuffer(data, dtype=dtype, count=count, offset=first)
+    return flat.reshape(entry["shape"]).astype(dtype.newbyteorder("="))

@@ -14,18 +14,18 @@ FIRST_CAPACITY = 64
 class CutPool:
     """All cuts ``theta >= intercept + coefficients . x`` of one stage, in slot order.
 
-    Slot ``(iteration - 1) * n_passes + pass`` belongs to the trial point of that pass, whoever computed it. A
+    The cuts of an iteration follow those of the one before, in the order of its passes, whoever computed them. A
     cut that selection drops keeps its slot and only leaves the linear program.
     """
 
-    def __init__(self, state_dimension: int, n_passes: int) -> None:
+    def __init__(self, state_dimension: int) -> None:
         self.state_dimension = state_dimension
-        self.n_passes = n_passes
         self.size = 0
         self._rows = np.empty((FIRST_CAPACITY, 1 + state_dimension))
         self._active = np.zeros(FIRST_CAPACITY, dtype=np.bool_)
         self._last_active = np.zeros(FIRST_CAPACITY, dtype=np.int64)
         self._active_count = np.zeros(FIRST_CAPACITY, dtype=np.int64)
+        self._iteration = np.zeros(FIRST_CAPACITY, dtype=np.int64)
 
     @property
     def rows(self) -> Floats:
@@ -56,6 +56,11 @@ class CutPool:
         return self._active_count[: self.size]
 
     @property
+    def iterations(self) -> NDArray[np.int64]:
+        """Iteration that made each cut; 0 for cuts of another run."""
+        return self._iteration[: self.size]
+
+    @property
     def active_slots(self) -> NDArray[np.int64]:
         """Slots in the stage problem: its cut rows, in order."""
         return np.flatnonzero(self.active)
@@ -72,6 +77,7 @@ class CutPool:
         self._active[new] = True
         self._last_active[new] = iteration
         self._active_count[new] = 0
+        self._iteration[new] = iteration
         return self._rows[new]
 
     def record_activity(self, counts: NDArray[np.int64], iteration: int) -> None:
@@ -82,8 +88,24 @@ class CutPool:
 
     def made_in(self, iteration: int) -> NDArray[np.bool_]:
         """Which slots hold cuts of this iteration."""
-        made: NDArray[np.bool_] = np.arange(self.size) // self.n_passes == iteration - 1
+        made: NDArray[np.bool_] = self.iterations == iteration
         return made
+
+    def restore(
+        self,
+        rows: Floats,
+        active: NDArray[np.bool_],
+        last_active: NDArray[np.int64],
+        active_count: NDArray[np.int64],
+        iterations: NDArray[np.int64],
+    ) -> None:
+        """Fill an empty pool with cuts and all that selection knows about them, in slot order."""
+        self.open_slots(len(rows))[:] = rows
+        self.insert(len(rows), 0)
+        self.active[:] = active
+        self.last_active[:] = last_active
+        self.active_count[:] = active_count
+        self.iterations[:] = iterations
 
     def drop(self, slots: NDArray[np.int64]) -> None:
         """Take these cuts out of the stage problem."""
@@ -97,7 +119,7 @@ class CutPool:
             capacity *= (
                 2  # doubling: the copies cost less than one more pass over all cuts, whatever their number
             )
-        for name in ("_rows", "_active", "_last_active", "_active_count"):
+        for name in ("_rows", "_active", "_last_active", "_active_count", "_iteration"):
             old = getattr(self, name)
             new = np.zeros((capacity, *old.shape[1:]), dtype=old.dtype)
             new[: self.size] = old[: self.size]

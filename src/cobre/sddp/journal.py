@@ -52,6 +52,11 @@ class Journal:
         self._last_counters = solver_counters(self.models)
         self._last_times = self._read_times()
 
+    @property
+    def n_iterations(self) -> int:
+        """Iterations of this part of the run."""
+        return len(self._counters)
+
     def begin_iteration(self) -> None:
         """What happened since the last phase belongs to none."""
         self._counters.append(np.zeros((len(PHASES), len(self.models), len(COUNTERS))))
@@ -141,12 +146,13 @@ class TrainingLog:
         values: Floats = self.counters[..., COUNTERS.index(name)]
         return values
 
-    def timing_columns(self, iteration_ms: Sequence[float]) -> Columns:
-        """`cobre.core.training_tables.TIMING`; ``iteration_ms`` are whole iterations."""
+    def timing_columns(self, iteration_ms: Sequence[float], first: int = 1) -> Columns:
+        """`cobre.core.training_tables.TIMING`; ``iteration_ms`` are whole iterations, from number ``first`` on."""
         found: Columns = {}
         for iteration in range(self.n_iterations):
             for rank in range(len(self.times)):
                 row = self._timing_row(rank, iteration, iteration_ms[iteration])
+                row["iteration"] = first + iteration
                 for name, value in row.items():
                     found.setdefault(name, []).append(value)
         return found
@@ -177,18 +183,18 @@ class TrainingLog:
         place = {"iteration": iteration + 1, "rank": rank, "worker_id": None}
         return {**place, **{f"{name}_ms": round(value) for name, value in milliseconds.items()}}
 
-    def solver_columns(self) -> Columns:
+    def solver_columns(self, first: int = 1) -> Columns:
         """`cobre.core.training_tables.SOLVER_ITERATIONS`: a row per iteration, phase and stage with solves."""
-        return solver_columns(self._by_phase(), self.stage_ids)
+        return solver_columns(self._by_phase(first), self.stage_ids)
 
-    def retry_columns(self) -> Columns:
+    def retry_columns(self, first: int = 1) -> Columns:
         """`cobre.core.training_tables.RETRY_HISTOGRAM`: only where a solve needed more than one attempt."""
-        return retry_columns(self._by_phase(), self.stage_ids)
+        return retry_columns(self._by_phase(first), self.stage_ids)
 
-    def _by_phase(self) -> Iterator[tuple[int, str, Floats]]:
+    def _by_phase(self, first: int) -> Iterator[tuple[int, str, Floats]]:
         for iteration, of_iteration in enumerate(self.counters):
             for phase, counters in zip(PHASES, of_iteration, strict=True):
-                yield iteration + 1, phase, counters
+                yield first + iteration, phase, counters
 
     def selection_columns(self) -> Columns:
         """`cobre.core.training_tables.CUT_SELECTION`."""

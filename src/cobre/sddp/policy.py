@@ -2,54 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cobre.core.files import write_atomically
+from cobre.core.horizon import Stage
 from cobre.errors import IOError, ValidationError
-from cobre.sddp.container import decode, encode
+from cobre.sddp.container import decode, encode, understanding
 from cobre.sddp.cuts import CutPool
+from cobre.sddp.public_policy import MANIFEST, METADATA, find_public_policy, read_public_policy
+from cobre.sddp.stage_cuts import StageCuts, cut_values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FILE_NAME = "policy.cobre"
 MAGIC = b"COBREPOL"
-VERSION = 2
+VERSION = 3
 READABLE_VERSIONS = range(1, VERSION + 1)
-"""Version 1 had no start bases."""
+"""Version 1 had no start bases, version 2 no calendar, identity and units."""
+UNITS = {"cost": "$", "inflow": "m3/s", "storage": "hm3"}
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class StageCuts:
-    """The cuts of one stage in slot order: ``future cost >= intercept + coefficients . state``."""
-
-    intercepts: Floats
-    coefficients: Floats
-    active: NDArray[np.bool_]
-    floor: float = 0.0
-    """The future costs no less, with or without cuts; below 0 only where something can earn money."""
-    basis: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, dtype=np.uint8))
-    """What a simulation starts the solves of this stage from: the last basis of the first trajectory; may be empty."""
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, StageCuts)
-            and self.floor == other.floor
-            and all(
-                a.shape == b.shape and a.tobytes() == b.tobytes()
-                for a, b in (
-                    (self.intercepts, other.intercepts),
-                    (self.coefficients, other.coefficients),
-                    (self.active, other.active),
-                    (self.basis, other.basis),
-                )
-            )
-        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,6 +41,10 @@ class Policy:
     stages: tuple[StageCuts, ...]
     state_dimension: int
     state_names: tuple[str, ...] = ()
+    calendar: tuple[tuple[int, str], ...] = ()
+    """Id and end date of each stage; empty in policies of versions 1 and 2."""
+    identity: Mapping[str, str] = field(default_factory=dict)
+    """What it was trained on: see `cobre.sddp.identity`; empty in policies of versions 1 and 2."""
 
     @classmethod
     def from_pools(
@@ -70,6 +53,8 @@ class Policy:
         state_names: Sequence[str],
         floors: Sequence[float],
         bases: Sequence[NDArray[np.uint8]],
+        stages_of: Sequence[Stage] = (),
+        identity: Mapping[str, str] | None = None,
     ) -> Self:
         """A policy of its own memory from the pools of a training run."""
         stages = tuple(
@@ -78,7 +63,8 @@ class Policy:
             )
             for pool, floor, basis in zip(pools, floors, bases, strict=True)
         )
-        return cls(stages, len(state_names), tuple(state_names))
+        calendar = tuple((stage.id, stage.end_date.isoformat()) for stage in stages_of)
+        return cls(stages, len(state_names), tuple(state_names), calendar, dict(identity or {}))
 
     def __repr__(self) -> str:
         counts = self.summary()
@@ -99,8 +85,20 @@ class Policy:
             "active_cuts": int(sum(np.count_nonzero(cuts.active) for cuts in self.stages)),
         }
 
-    def cuts(self, stage: int) -> dict[str, NDArray[Any]]:
-        """Arrays ``intercepts``, ``coefficients`` and ``active`` of a stage, in slot order."""
+    @overload
+    def cuts(self, stage: int) -> dict[str, NDArray[Any]]: ...
+    @overload
+    def cuts(self, stage: None = None) -> pa.Table: ...
+    def cuts(self, stage: int | None = None) -> dict[str, NDArray[Any]] | pa.Table:
+        """Arrays ``intercepts``, ``coefficients`` and ``active`` of a stage, in slot order.
+
+        Without a stage an Arrow table of all cuts: stage, slot, active, intercept, and one column per component of the
+        state.
+        """
+        if stage is None:
+            from cobre.sddp.policy_tools import cut_table
+
+            return cut_table(self)
         found = self._stage(stage)
         return {
             "intercepts": found.intercepts.copy(),
@@ -108,12 +106,65 @@ class Policy:
             "active": found.active.copy(),
         }
 
+    def water_values(self, stage: int, state: ArrayLike) -> dict[int, float]:
+        """By hydro id: what one more hm3 at the end of ``stage`` saves later, in $/hm3, when it ends in ``state``.
+
+        That is the slope of the highest cut there, in money of the stage that follows; 0 where no cut lies above the
+        floor.
+        """
+        cuts, point = self._stage(stage), self._point(state)
+        best = self._highest(cuts, point)
+        slopes = np.zeros(self.state_dimension) if best is None else cuts.coefficients[best]
+        return {
+            int(name.partition(":")[2]): -float(slope) + 0.0
+            for name, slope in zip(self.state_names, slopes, strict=True)
+            if name.startswith("storage:")
+        }
+
+    def compare(self, other: Policy, states: ArrayLike | None = None) -> pa.Table:
+        """One row per stage: how many cuts are in both, only here and only there.
+
+        With ``states`` (``[n, dimension]``) also the least and the greatest difference of the future cost at these
+        states, this policy's minus the other's.
+        """
+        from cobre.sddp.policy_tools import compare_policies
+
+        return compare_policies(self, other, states)
+
+    def merge(self, other: Policy) -> Self:
+        """A policy with the cuts of both. It bounds the cost from below if both were trained on the same study."""
+        from cobre.sddp.policy_tools import merged
+
+        return replace(self, stages=merged(self, other))
+
+    def prune(self, states: ArrayLike | None = None) -> Self:
+        """A policy without inactive cuts, and without cuts that lie below another one everywhere.
+
+        With ``states`` (``[n, dimension]``) only cuts that are highest at one of these states stay.
+        """
+        from cobre.sddp.policy_tools import pruned
+
+        return replace(self, stages=pruned(self, states))
+
     def evaluate(self, stage: int, state: ArrayLike) -> float:
         """Expected cost of all stages after ``stage`` when it ends in ``state``, as the policy believes.
 
         The largest of the active cuts, in money of the stage that follows; at least 0 unless something earns money.
         """
-        cuts = self._stage(stage)
+        cuts, point = self._stage(stage), self._point(state)
+        best = self._highest(cuts, point)
+        return cuts.floor if best is None else float(cut_values(cuts, point[np.newaxis, :])[best, 0])
+
+    def _highest(self, cuts: StageCuts, point: Floats) -> int | None:
+        """Slot of the highest active cut at ``point``; None if the floor is higher."""
+        slots = np.flatnonzero(cuts.active)
+        if not len(slots):
+            return None
+        values = cut_values(cuts, point[np.newaxis, :])[slots, 0]
+        best = int(np.argmax(values))
+        return int(slots[best]) if values[best] >= cuts.floor else None
+
+    def _point(self, state: ArrayLike) -> Floats:
         point = np.asarray(state, dtype=np.float64)
         if point.shape != (self.state_dimension,):
             raise ValueError(
@@ -123,10 +174,14 @@ class Policy:
         if not np.isfinite(point).all():
             at = int(np.flatnonzero(~np.isfinite(point))[0])
             raise ValueError(f"state[{at}] is {point[at]}\n  fix: give a finite number for every component")
-        values = cuts.intercepts[cuts.active].copy()
-        for j, value in enumerate(point):
-            values += cuts.coefficients[cuts.active, j] * value
-        return max(cuts.floor, float(values.max())) if len(values) else cuts.floor
+        return point
+
+    def with_state_order(self, state_names: Sequence[str]) -> Self:
+        """The same policy with the components of its state in another order, which has the same names."""
+        place = {name: j for j, name in enumerate(self.state_names)}
+        order = [place[name] for name in state_names]
+        stages = tuple(replace(cuts, coefficients=cuts.coefficients[:, order]) for cuts in self.stages)
+        return replace(self, stages=stages, state_names=tuple(state_names))
 
     def save(self, path: str | Path) -> None:
         """Write the policy into the folder ``path``. Atomic: a reader finds the old file or the new one."""
@@ -145,19 +200,36 @@ class Policy:
             "stages": self.n_stages,
             "state_dimension": self.state_dimension,
             "state_names": list(self.state_names),
+            "calendar": [list(entry) for entry in self.calendar],
+            "identity": dict(self.identity),
+            "units": UNITS,
         }
         arrays["floors"] = np.array([cuts.floor for cuts in self.stages])
         return encode(MAGIC, VERSION, facts, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """The policy saved in the folder ``path`` (or in that very file), to the bit."""
+        """The policy saved in the folder ``path`` (or in that very file), to the bit.
+
+        Folders that the public Cobre 0.5 or 0.18 wrote are read as well.
+        """
+        public = None if (Path(path) / FILE_NAME).exists() else find_public_policy(Path(path))
+        if public is not None:
+            found = read_public_policy(public)
+            return cls(found.stages, found.state_dimension, found.state_names, found.calendar)
         file = _file_in(Path(path))
         try:
             data = file.read_bytes()
         except OSError as error:
             raise IOError(str(file), f"cannot read {file}: {error.strerror or error}") from error
-        facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, file)
+        facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, file, content="policy")
+        with understanding(file, "policy"):
+            return cls._from_content(facts, arrays)
+
+    @classmethod
+    def _from_content(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        if (units := facts.get("units", UNITS)) != UNITS:
+            raise ValueError(f"its units are {units}, those of this program {UNITS}")
         stages = tuple(
             StageCuts(
                 arrays[f"{stage}/intercepts"],
@@ -168,7 +240,13 @@ class Policy:
             )
             for stage in range(facts["stages"])
         )
-        return cls(stages, facts["state_dimension"], tuple(facts["state_names"]))
+        return cls(
+            stages,
+            facts["state_dimension"],
+            tuple(facts["state_names"]),
+            tuple((int(number), str(date)) for number, date in facts.get("calendar", ())),
+            facts.get("identity", {}),
+        )
 
     def _stage(self, stage: int) -> StageCuts:
         if not 0 <= stage < self.n_stages:
@@ -187,11 +265,11 @@ def _file_in(path: Path) -> Path:
     foreign = sorted(found.name for found in path.rglob("*.bin"))
     if foreign:
         raise ValidationError(
-            f"{path} holds {foreign[0]} and no {FILE_NAME}: it looks like a FlatBuffers policy of the public Cobre, "
-            "which this program cannot read",
+            f"{path} holds {foreign[0]} and neither {MANIFEST} nor {METADATA}: a policy of the public Cobre that is "
+            "not complete",
             kind="ParseError",
             context={"path": str(path), "found": foreign[:10]},
-            suggestion="train the case with this program; cases are shared between the two, policies are not",
+            suggestion="copy the whole policy folder",
         )
     raise ValidationError(
         f"{path} holds no {FILE_NAME}",

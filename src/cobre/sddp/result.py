@@ -70,8 +70,8 @@ class TrainingResult:
     """What the trajectories of the last iterations say about the gap; ``final_gap`` is that of the last one alone."""
     simulated_cost: CostStatistics | None = None
     """Of the last simulation that the stopping rule ``simulation`` made, if it made one."""
-    log: TrainingLog | None = field(default=None, repr=False, compare=False)
-    """What each phase of each iteration did, for the training tables."""
+    logs: list[TrainingLog] = field(default_factory=list, repr=False, compare=False)
+    """What each phase of each iteration did, for the training tables; one for each part of a run that was continued."""
 
     @cached_property
     def convergence_history(self) -> pa.Table:
@@ -88,7 +88,9 @@ class TrainingResult:
         )
 
 
-def convergence_columns(records: Sequence[IterationRecord], log: TrainingLog) -> dict[str, list[Any]]:
+def convergence_columns(
+    records: Sequence[IterationRecord], logs: Sequence[TrainingLog]
+) -> dict[str, list[Any]]:
     """The history, one column per name of `cobre.core.training_tables.CONVERGENCE`."""
     columns = {
         part.name: [getattr(record, part.name) for record in records] for part in fields(IterationRecord)
@@ -98,11 +100,11 @@ def convergence_columns(records: Sequence[IterationRecord], log: TrainingLog) ->
         "upper_bound_kind": ["statistical"] * len(records),
         "upper_bound_mean": columns["upper_bound"],
         "gap_percent": [_gap_percent(record) for record in records],
-        "time_forward_ms": log.phase_ms("forward"),
-        "time_backward_ms": log.phase_ms("backward"),
+        "time_forward_ms": [ms for log in logs for ms in log.phase_ms("forward")],
+        "time_backward_ms": [ms for log in logs for ms in log.phase_ms("backward")],
         "time_total_ms": [round(record.iteration_time_ms) for record in records],
-        "lp_solves": log.solves(),
-        "mean_rows_in_lp": log.mean_rows(),
+        "lp_solves": [n for log in logs for n in log.solves()],
+        "mean_rows_in_lp": [n for log in logs for n in log.mean_rows()],
     }
 
 

@@ -36,7 +36,6 @@ class StageModel:
         problem: StageProblem,
         openings: Floats,
         truncation: Truncation | None,
-        n_passes: int,
         retries: SolverRetries,
         probabilities: Floats | None = None,
     ) -> None:
@@ -55,12 +54,14 @@ class StageModel:
             retry_max_attempts=retries.max_attempts,
             retry_time_budget_seconds=retries.time_budget_seconds,
         )
-        self.pool = CutPool(self.layout.state_dimension, n_passes)
+        self.pool = CutPool(self.layout.state_dimension)
         storage = problem.columns.state.storage
         self._storage_limits = (template.column_lower[storage], template.column_upper[storage])
         self.future_cost_floor = float(template.column_lower[template.future_cost_column])
         self.bases: Bases | None = None
         """Of this rank's trajectories, as the last forward pass left them."""
+        self.counts_future = False
+        """Whether the cost of this stage includes its future: where no other stage of the study pays for it."""
 
     @property
     def risk(self) -> RiskMeasure:
@@ -91,10 +92,18 @@ class StageModel:
         return states
 
     def stage_costs(self, batch: BatchOutput) -> Floats:
-        """What this stage costs by itself, without the discounted future."""
+        """What this stage costs by itself, without the discounted future that later stages pay."""
+        if self.counts_future:
+            return batch.objective.copy()
         future = batch.observed_primal[:, self.layout.state_dimension]
         costs: Floats = batch.objective - self.stage.discount * future
         return costs
+
+    def set_cuts(self, rows: Floats, active: NDArray[np.bool_]) -> None:
+        """Begin with cuts of another run: they count as cuts of iteration 0."""
+        none = np.zeros(len(rows), dtype=np.int64)
+        self.pool.restore(rows, active, none, none, none)
+        self.solver.set_cuts(rows[:, 0], rows[:, 1:], active)
 
     def append_cuts(self, rows: Floats) -> None:
         """Add rows (intercept, coefficients) that `synchronize_cuts` has inserted into the pool."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import Communicator, block_layout
 from cobre.core.sums import sum_in_order
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +25,10 @@ class CostStatistics:
     ci_95: float
 
 
-def gather_rows(comm: Communicator, mine: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
+def gather_rows(comm: Communicator, mine: NDArray[Scalar], n_rows: int) -> NDArray[Scalar]:
     """The rows of all ranks in scenario order; ``mine`` are this rank's, of `contiguous_block`."""
     width = math.prod(mine.shape[1:])
-    everyone = np.empty((n_rows, *mine.shape[1:]))
+    everyone = np.empty((n_rows, *mine.shape[1:]), dtype=mine.dtype)
     if width:
         counts, displs = block_layout(n_rows, comm.size)
         comm.allgatherv(

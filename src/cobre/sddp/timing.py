@@ -15,6 +15,12 @@ class PhaseClock:
     def __init__(self) -> None:
         self.began = self._last = time.perf_counter()
         self.seconds: dict[str, float] = {}
+        self.earlier_s = 0.0
+        """What earlier parts of a run took that was continued; no phase of this part."""
+
+    def elapsed_s(self) -> float:
+        """Time since the run began, without the time between its parts."""
+        return self.earlier_s + (time.perf_counter() - self.began)
 
     def lap(self, phase: str) -> None:
         """What passed since the last call belongs to ``phase``."""
@@ -25,7 +31,8 @@ class PhaseClock:
 
 def time_split(clock: PhaseClock, models: Sequence[StageModel], comm: Communicator) -> dict[str, float]:
     """Milliseconds: of each phase; inside the solver (running, basis, patching, extraction, cut rows); moving data
-    and waiting in collectives; and what is left, Python itself. ``wall_ms`` is all of it.
+    and waiting in collectives; and what is left, Python itself. ``wall_ms`` is all of it. Earlier parts of a run that
+    was continued are not counted.
     """
     wall_ms = 1000.0 * (time.perf_counter() - clock.began)
     split = {f"phase_{phase}_ms": 1000.0 * seconds for phase, seconds in clock.seconds.items()}

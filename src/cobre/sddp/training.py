@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -13,12 +14,16 @@ from cobre.core.case import Case
 from cobre.core.config import SimulationStopping
 from cobre.sddp.backward import backward_pass
 from cobre.sddp.bounds import LowerBound, relative_gap
+from cobre.sddp.checkpoint import TrainingState
+from cobre.sddp.checkpointing import CheckpointPlan, Saver, gather_bases, pool_state, restore
 from cobre.sddp.events import OnProgress, ProgressEvent
 from cobre.sddp.forward import Trajectories, forward_pass
 from cobre.sddp.gap import GapEstimate, comparison_of, estimate_gap
+from cobre.sddp.given_cuts import Boundary, CutRows
 from cobre.sddp.hosts import host_names
+from cobre.sddp.identity import identity_of
 from cobre.sddp.interruption import StopRequest
-from cobre.sddp.journal import Journal, SelectionRecord
+from cobre.sddp.journal import Journal, SelectionRecord, TrainingLog
 from cobre.sddp.policy import Policy
 from cobre.sddp.result import IterationRecord, TrainingResult, WorkerInfo, convergence_columns
 from cobre.sddp.selection import StateArchive, select_cuts
@@ -31,20 +36,42 @@ from cobre.sddp.timing import PhaseClock, time_split
 from cobre.sddp.workspace import Workspace, open_workspace
 
 
-def train(comm: GroupMember, case: Case, *, on_progress: OnProgress | None = None) -> TrainingResult:
+def train(
+    comm: GroupMember,
+    case: Case,
+    *,
+    on_progress: OnProgress | None = None,
+    start: TrainingState | None = None,
+    checkpoints: CheckpointPlan | None = None,
+    first_cuts: Sequence[CutRows | None] = (),
+    boundary: Boundary | None = None,
+) -> TrainingResult:
     """Collective: train the policy of ``case`` on all ranks of ``comm``; every rank gets the result.
+
+    With ``start`` it continues where a run stood that `check_identity` finds to be the same; the result is that of a
+    run which was never interrupted. With ``checkpoints`` it saves where it stands, at the end as well. Without
+    ``start`` the stages begin with ``first_cuts``, if there are any. What follows the last stage costs what
+    ``boundary`` says, and nothing without one.
 
     Bits depend on the case alone, not on the ranks. SIGINT and SIGTERM end training after the iteration that
     runs, on all ranks together, with a policy that can be used. ``on_progress`` is called on every rank that
     has one, after each iteration.
     """
     with StopRequest() as stop:
-        return _Training(comm, case, stop, on_progress).run()
+        training = _Training(comm, case, stop, on_progress, checkpoints, boundary)
+        training.begin(start, first_cuts)
+        return training.run()
 
 
 class _Training:
     def __init__(
-        self, comm: GroupMember, case: Case, stop: StopRequest, on_progress: OnProgress | None
+        self,
+        comm: GroupMember,
+        case: Case,
+        stop: StopRequest,
+        on_progress: OnProgress | None,
+        checkpoints: CheckpointPlan | None,
+        boundary: Boundary | None,
     ) -> None:
         self.clock = PhaseClock()
         self.comm = comm
@@ -52,7 +79,11 @@ class _Training:
         self.on_progress = on_progress
         self.settings = case.config.training
         self.comparison = comparison_of(case)
-        self.work: Workspace = open_workspace(comm, case)
+        self.boundary = boundary
+        self.identity = identity_of(case, None if boundary is None else boundary.digest)
+        self.work: Workspace = open_workspace(
+            comm, case, end_cost_bound=None if boundary is None else boundary.floor
+        )
         self.journal = Journal(comm, self.work.models)
         self.bound = LowerBound(comm, self.work.models[0], self.work.initial_state)
         self.records: list[IterationRecord] = []
@@ -62,16 +93,49 @@ class _Training:
         if self.settings.cut_selection.method == "domination":
             dimension = self.work.state_dimension
             self.archives = {index: StateArchive(dimension) for index in self._selected_stages()}
+        self.saver = None if checkpoints is None else Saver(comm, checkpoints)
+        self.earlier_logs: list[TrainingLog] = []
+
+    def begin(self, start: TrainingState | None, first_cuts: Sequence[CutRows | None]) -> None:
+        """Put cuts of earlier runs into the stages."""
+        models = self.work.models
+        if start is not None:
+            self._continue_from(start)
+        else:
+            for model, cuts in zip(models, first_cuts, strict=False):
+                if cuts is not None:
+                    model.set_cuts(cuts.rows, cuts.active)
+            if self.boundary is not None:
+                models[-1].set_cuts(self.boundary.cuts.rows, self.boundary.cuts.active)
         self.clock.lap("setup")
 
+    def _continue_from(self, start: TrainingState) -> None:
+        restore(self.comm, start, self.work.models, self.bound, self.settings.forward_passes)
+        self.records = list(start.records)
+        self.lower_bounds = [record.lower_bound for record in start.records]
+        self.clock.earlier_s = start.elapsed_s
+        self.earlier_logs = list(start.logs)
+        for index, states in start.archives.items():
+            self.archives[index].extend(states)
+        if self.check is not None:
+            self.check.restore(start.simulated_by_stage, start.simulated_cost)
+
     def run(self) -> TrainingResult:
-        for iteration in count(1):
+        if (
+            self.records
+            and (reason := self._reason(self.records[-1].wall_time_ms / 1000.0, False)) is not None
+        ):
+            return self._result(reason, None)
+        for iteration in count(len(self.records) + 1):
             began = time.perf_counter()
             self.records.append(self._iterate(iteration))
             agrees = False
             if self.check is not None and self.check.is_due(self.lower_bounds):
                 agrees = self.check.agrees(self._start_bases())
-            reason, signal = self._decide(began, agrees)
+            reason, signal, is_checkpoint_due = self._decide(began, agrees)
+            if self.saver is not None and (is_checkpoint_due or reason is not None):
+                self.saver.save(self._state())
+                self.clock.lap("checkpoint")
             self._report(iteration)
             self.clock.lap("decision")
             if reason is not None:
@@ -167,29 +231,61 @@ class _Training:
             )
         return n_removed
 
-    def _decide(self, began: float, simulations_agree: bool) -> tuple[TerminationReason | None, int | None]:
-        """Collective: one answer for all ranks, whoever got the signal; time is that of rank 0."""
-        now = time.perf_counter()
-        mine = np.zeros(3)
+    def _state(self) -> TrainingState | None:
+        """Collective: where training stands, on rank 0; None elsewhere."""
+        models, n = self.work.models, self.settings.forward_passes
+        mine = [*(model.bases for model in models), self.bound.bases]
+        *forward, bound = gather_bases(self.comm, mine, [*[n] * len(models), models[0].n_openings])
+        log = self.journal.close()
+        if self.comm.rank != 0:
+            return None
+        return TrainingState(
+            identity=self.identity,
+            records=self.records,
+            elapsed_s=self.clock.elapsed_s(),
+            pools=[pool_state(model) for model in models],
+            forward_bases=forward,
+            bound_bases=bound,
+            archives={index: archive.states for index, archive in self.archives.items()},
+            simulated_by_stage=None if self.check is None else self.check.by_stage,
+            simulated_cost=None if self.check is None else self.check.cost,
+            logs=[*self.earlier_logs, log],
+        )
+
+    def _decide(
+        self, began: float, simulations_agree: bool
+    ) -> tuple[TerminationReason | None, int | None, bool]:
+        """Collective: whether to stop, on which signal, and whether to save before going on.
+
+        One answer for all ranks, whoever got the signal; time is that of rank 0.
+        """
+        mine = np.zeros(4)
         mine[0] = float(self.stop.signal or 0)
         if self.comm.rank == 0:
-            mine[1:] = now - self.clock.began, now - began
-        shared = np.empty(3)
+            mine[1:3] = self.clock.elapsed_s(), time.perf_counter() - began
+            mine[3] = float(self.saver is not None and self.saver.wants_by_time())
+        shared = np.empty(4)
         self.comm.allreduce(mine, shared, ReduceOp.MAX)
         signal, elapsed_s, iteration_s = int(shared[0]), float(shared[1]), float(shared[2])
         self.records[-1] = replace(
             self.records[-1], wall_time_ms=1000.0 * elapsed_s, iteration_time_ms=1000.0 * iteration_s
         )
-        reason = reason_to_stop(
+        reason = self._reason(elapsed_s, simulations_agree)
+        is_due = bool(shared[3]) or (
+            self.saver is not None and self.saver.plan.is_due_at(self.records[-1].iteration)
+        )
+        if reason is None and signal:
+            return "shutdown", signal, is_due
+        return reason, None, is_due
+
+    def _reason(self, elapsed_s: float, simulations_agree: bool) -> TerminationReason | None:
+        return reason_to_stop(
             self.settings.stopping_rules,
             need_all=self.settings.stop_when_all,
             lower_bounds=self.lower_bounds,
             elapsed_s=elapsed_s,
             simulations_agree=simulations_agree,
         )
-        if reason is None and signal:
-            return "shutdown", signal
-        return reason, None
 
     def _report(self, iteration: int) -> None:
         if self.on_progress is None:
@@ -236,15 +332,17 @@ class _Training:
             work.state_names,
             [model.future_cost_floor for model in work.models],
             self._start_bases(),
+            [model.stage for model in work.models],
+            self.identity,
         )
-        log = self.journal.close()
+        logs = [*self.earlier_logs, *([self.journal.close()] if self.journal.n_iterations else [])]
         timings = time_split(self.clock, work.models, self.comm)
-        elapsed_ms = 1000.0 * (time.perf_counter() - self.clock.began)
+        elapsed_ms = 1000.0 * self.clock.elapsed_s()
         times = gather_rows(self.comm, np.array([elapsed_ms]), self.comm.size)
         workers = [WorkerInfo(rank, float(ms), self.comm.backend) for rank, ms in enumerate(times)]
         return TrainingResult(
             policy=policy,
-            history=convergence_columns(self.records, log),
+            history=convergence_columns(self.records, logs),
             iterations=last.iteration,
             final_lower_bound=last.lower_bound,
             final_upper_bound=last.upper_bound,
@@ -256,7 +354,7 @@ class _Training:
             hosts=host_names(self.comm),
             stop_signal=signal,
             timings=timings,
-            log=log,
+            logs=logs,
             simulated_cost=None if self.check is None else self.check.cost,
             gap_estimate=self._estimate_gap(),
         )

@@ -40,27 +40,32 @@ class Workspace:
 
 
 def open_workspace(
-    comm: GroupMember, case: Case, source: ScenarioSource | None = None, n_scenarios: int | None = None
+    comm: GroupMember,
+    case: Case,
+    source: ScenarioSource | None = None,
+    n_scenarios: int | None = None,
+    *,
+    end_cost_bound: float | None = None,
 ) -> Workspace:
     """Collective: build every stage's program; openings are made once per node.
 
     Trajectories take their noise from ``source``, by default from that of training; there are ``n_scenarios`` of them
-    over all ranks, by default the forward passes of training.
+    over all ranks, by default the forward passes of training. What follows the last stage costs at least
+    ``end_cost_bound``, and nothing if it is None.
     """
     _check(case)
     nature = Nature.of(case, source)
-    problems = build_stage_problems(case, nature.inflow, nature.transition)
+    problems = build_stage_problems(case, nature.inflow, nature.transition, end_cost_bound=end_cost_bound)
     openings, forecast, probabilities = open_forecast(comm, nature, n_scenarios)
     clamps = _truncations(case, nature, problems, openings)
     training = case.config.training
     models = [
-        StageModel(
-            stage, problem, rows, clamp, training.forward_passes, training.retries, probabilities.get(t)
-        )
+        StageModel(stage, problem, rows, clamp, training.retries, probabilities.get(t))
         for t, (stage, problem, rows, clamp) in enumerate(
             zip(nature.stages, problems, openings, clamps, strict=True)
         )
     ]
+    models[-1].counts_future = end_cost_bound is not None
     return Workspace(
         models=models,
         problems=problems,
@@ -102,6 +107,11 @@ def _check(case: Case) -> None:
             context={"file": "stages.json", "stages": case.horizon.n_stages},
             suggestion="none in the case: this version plans studies of two stages or more",
         )
+
+
+def state_names_of(case: Case) -> list[str]:
+    """Names of the components of a state of ``case``, in order."""
+    return _state_names(Nature.of(case))
 
 
 def _state_names(nature: Nature) -> list[str]:

@@ -20,9 +20,12 @@ from cobre.io.write import (
     write_training,
 )
 from cobre.io.write.dictionaries import write_dictionaries
+from cobre.io.write.folder import TRAINING_SUCCESS
 from cobre.io.write.stochastic import write_stochastic
+from cobre.sddp.checkpointing import remove_checkpoints, remove_unfinished
 from cobre.sddp.nature import Nature
 from cobre.sddp.result import TrainingResult
+from cobre.study.starting import CHECKPOINT_FOLDER, Start, StartRequest, find_start
 from cobre.study.training_metadata import file_metadata
 
 POLICY_FOLDER = "policy"
@@ -32,22 +35,40 @@ class RunOutput:
     """The folder a run writes into, its own until it ends; with None for a folder nothing is written."""
 
     def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+        self.folder = self._folder = folder
         self._run: RunRecord | None = None
         self._case: Case | None = None
+        self._start = Start()
         self._resources = ExitStack()
 
-    def begin(self, case: Case) -> None:
-        """Take the folder over for a run of ``case``."""
+    def begin(self, case: Case, wanted: StartRequest) -> Start:
+        """Take the folder over for a run of ``case``; where training starts.
+
+        Nothing of an earlier run is removed before it is clear that this one can start.
+        """
+        folder = self._folder
+        if folder is None:
+            return find_start(case, wanted, None, is_finished=True)
+        self._resources.enter_context(claim(folder))
+        start = find_start(case, wanted, folder, is_finished=(folder / TRAINING_SUCCESS).exists())
+        remove_unfinished(folder / CHECKPOINT_FOLDER)
+        if start.state is None:
+            remove_checkpoints(folder / CHECKPOINT_FOLDER)
+        run = RunRecord.start(case)
+        begin(folder, run, keeps_policy=bool(start.first_cuts))
+        self._run, self._case, self._start = run, case, start
+        if case.config.exports_stochastic:
+            nature = Nature.of(case)
+            tree = nature.tree(None, range(len(nature.stages)))
+            write_stochastic(folder, case, nature.of_openings.inflow, tree)
+        return start
+
+    def begin_again(self, case: Case, wanted: StartRequest) -> Start:
+        """Where training of the same run starts after an attempt that failed."""
+        self._start = find_start(case, wanted, self._folder, is_finished=False)
         if self._folder is not None:
-            self._resources.enter_context(claim(self._folder))
-            run = RunRecord.start(case)
-            begin(self._folder, run)
-            self._run, self._case = run, case
-            if case.config.exports_stochastic:
-                nature = Nature.of(case)
-                tree = nature.tree(None, range(len(nature.stages)))
-                write_stochastic(self._folder, case, nature.of_openings.inflow, tree)
+            remove_unfinished(self._folder / CHECKPOINT_FOLDER)
+        return self._start
 
     def write(self, result: TrainingResult) -> None:
         """Write all results, then ``_SUCCESS`` unless a signal ended training."""
@@ -59,7 +80,11 @@ class RunOutput:
         result.policy.save(self._folder / POLICY_FOLDER)
         write_hydro_models(self._folder, self._case)
         write_dictionaries(self._folder, self._case, result.policy.state_names)
-        metadata = {**file_metadata(self._case, result), **facts}
+        metadata = {
+            **file_metadata(self._case, result),
+            "resumed_from": self._start.facts(),
+            **facts,
+        }
         tables = _training_tables(result)
         write_training(self._folder, result.convergence_history, metadata, result.timings, tables)
         if is_complete:
@@ -75,14 +100,21 @@ class RunOutput:
 
 
 def _training_tables(result: TrainingResult) -> list[tuple[TableSchema, dict[str, list[Any]]]]:
-    log = result.log
-    if log is None:
-        return []
-    tables = [
-        (TIMING, log.timing_columns(result.history["iteration_time_ms"])),
-        (SOLVER_ITERATIONS, log.solver_columns()),
-        (RETRY_HISTOGRAM, log.retry_columns()),
-    ]
-    if log.selections:
-        tables.append((CUT_SELECTION, log.selection_columns()))
-    return tables
+    tables: dict[str, tuple[TableSchema, dict[str, list[Any]]]] = {}
+    first = 1
+    for log in result.logs:
+        milliseconds = result.history["iteration_time_ms"][first - 1 :]
+        parts = (
+            (TIMING, log.timing_columns(milliseconds, first)),
+            (SOLVER_ITERATIONS, log.solver_columns(first)),
+            (RETRY_HISTOGRAM, log.retry_columns(first)),
+            (CUT_SELECTION, log.selection_columns()),
+        )
+        for schema, columns in parts:
+            _, found = tables.setdefault(schema.name, (schema, {name: [] for name in schema.column_names}))
+            for name, values in columns.items():
+                found[name].extend(values)
+        first += log.n_iterations
+    if not any(log.selections for log in result.logs):
+        tables.pop(CUT_SELECTION.name, None)
+    return list(tables.values())

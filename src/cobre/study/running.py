@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
 from cobre.comm import GroupMember
+from cobre.comm.launch.restarts import Restarts
 from cobre.core.case import Case
 from cobre.errors import CobreError
 from cobre.io import ProblemReport
@@ -16,8 +18,10 @@ from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
 from cobre.study.output import POLICY_FOLDER
 from cobre.study.ranks import on_first_rank
+from cobre.study.restarting import with_restarts
 from cobre.study.results import SimulationResult
 from cobre.study.simulation import simulate
+from cobre.study.starting import Resume
 from cobre.study.training import train
 
 
@@ -69,11 +73,15 @@ def run_case(
     output: str | PathLike[str],
     policy: Policy | str | PathLike[str] | None = None,
     comm: GroupMember | None = None,
+    resume: Resume = None,
+    on_note: Callable[[str], None] | None = None,
+    max_restarts: int = 0,
 ) -> RunResult:
     """Train and simulate ``case`` (None on ranks of ``comm`` after the first) into the folder ``output``.
 
     ``policy`` is what a run without training simulates; by default the one in the folder ``policy`` of ``output``. A
-    run that a signal stopped in training is not simulated.
+    run that a signal stopped in training is not simulated. ``resume``, ``on_note`` and ``max_restarts`` are those of
+    `train`; a simulation whose worker was killed starts again from its first scenario.
     """
     if comm is None:
         settled = plan.settled(_given(case))
@@ -83,23 +91,38 @@ def run_case(
     if policy is None:
         policy = Path(output) / POLICY_FOLDER
     if settled.trains:
-        training = train(case, num_workers, backend, None, progress_callback, output, comm)
+        training = train(
+            case,
+            num_workers,
+            backend,
+            None,
+            progress_callback,
+            output,
+            comm,
+            resume,
+            on_note,
+            max_restarts=max_restarts,
+        )
         policy = training.policy
         if training.stop_signal is not None:
             return RunResult(training, None)
     if not settled.simulates:
         return RunResult(training, None)
-    simulation = simulate(
-        case,
-        policy,
-        num_workers,
-        backend,
-        progress_callback=progress_callback,
-        output=output,
-        comm=comm,
-        scenarios=settled.scenarios,
-    )
-    return RunResult(training, simulation)
+    to_simulate = policy
+
+    def attempt(workers: int, restarts: Restarts) -> SimulationResult:
+        return simulate(
+            case,
+            to_simulate,
+            workers,
+            backend,
+            progress_callback=progress_callback,
+            output=output,
+            comm=comm,
+            scenarios=settled.scenarios,
+        )
+
+    return RunResult(training, with_restarts(attempt, num_workers, max_restarts, on_note))
 
 
 def _given(case: Case | None) -> Case:

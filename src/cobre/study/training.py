@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from cobre.comm import GroupMember, LocalCommunicator, emit
+from cobre.comm.launch.restarts import Restarts
 from cobre.core.case import Case
+from cobre.sddp.checkpoint import TrainingState
+from cobre.sddp.checkpointing import CheckpointPlan
 from cobre.sddp.events import OnProgress
+from cobre.sddp.given_cuts import Boundary, CutRows
 from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
 from cobre.sddp.training import train as train_on
@@ -23,6 +28,8 @@ from cobre.study.ranks import (
     refuse_workers_beside,
     run_workers,
 )
+from cobre.study.restarting import with_restarts
+from cobre.study.starting import GivenPolicy, Resume, StartRequest, plan_of
 
 
 def train(
@@ -33,6 +40,11 @@ def train(
     progress_callback: OnProgress | None = None,
     output: str | PathLike[str] | None = None,
     comm: GroupMember | None = None,
+    resume: Resume = None,
+    on_note: Callable[[str], None] | None = None,
+    warm_start: GivenPolicy = None,
+    boundary: GivenPolicy = None,
+    max_restarts: int = 0,
 ) -> TrainingResult:
     """Train a policy for ``case`` (a study, or the folder of one; None on ranks of ``comm`` after the first).
 
@@ -45,6 +57,17 @@ def train(
     after each iteration of each worker (with ``comm``, for this rank). Nothing is written unless ``output`` names a
     folder; ``_SUCCESS`` in it comes last, and only if no signal ended training early.
 
+    With ``output`` training saves where it stands, by default every ten minutes and at its end. ``resume=True``
+    continues from there, on any backend and number of workers, to the same bits as a run that was never interrupted; a
+    folder continues the run of that folder. Limits and stopping rules may have changed, the study may not.
+
+    ``warm_start`` begins with the cuts of a policy (or the folder of one) that was trained on this study or a similar
+    one. ``boundary`` is the policy of a study that goes on where this one ends; its cuts price what is left then. What
+    the user should know about all that is given to ``on_note``.
+
+    A worker that is killed ends training, unless ``max_restarts`` allows to start the workers again from the last
+    checkpoint; one that dies twice in a row is then left out. The bits stay the same.
+
     SIGINT or SIGTERM lets the running iteration finish; the result then says ``shutdown``.
     """
     if comm is not None:
@@ -54,33 +77,67 @@ def train(
         check_workers(num_workers, backend)
         is_writer = True
     with RunOutput(Path(output) if output is not None and is_writer else None) as results:
+        wanted = StartRequest(resume, warm_start, boundary)
 
-        def prepare() -> Case:
+        def prepare(restarts: Restarts | None = None) -> _Order:
             study = configured(case, config_overrides)
-            results.begin(study)
-            return study
+            if restarts is None or not restarts.used:
+                start = results.begin(study, wanted)
+            else:
+                start = results.begin_again(study, wanted.again(restarts.since))
+            if on_note is not None:
+                for note in start.notes:
+                    on_note(note)
+            checkpoints = plan_of(study, results.folder)
+            return _Order(study, start.state, checkpoints, start.first_cuts, start.boundary)
+
+        def attempt(workers: int, restarts: Restarts) -> TrainingResult:
+            return _train_here_or_apart(prepare(restarts), workers, backend, progress_callback)
 
         if comm is not None:
-            result = train_on(comm, share(comm, on_first_rank(comm, prepare)), on_progress=progress_callback)
+            result = _train_on(comm, share(comm, on_first_rank(comm, prepare)), progress_callback)
         else:
-            result = _train_here_or_apart(prepare(), num_workers, backend, progress_callback)
+            result = with_restarts(attempt, num_workers, max_restarts, on_note)
         results.write(result)
     return result
 
 
+@dataclass(frozen=True)
+class _Order:
+    """What every rank has to know."""
+
+    case: Case
+    start: TrainingState | None
+    checkpoints: CheckpointPlan | None
+    first_cuts: tuple[CutRows | None, ...]
+    boundary: Boundary | None
+
+
+def _train_on(comm: GroupMember, order: _Order, on_progress: OnProgress | None) -> TrainingResult:
+    return train_on(
+        comm,
+        order.case,
+        on_progress=on_progress,
+        start=order.start,
+        checkpoints=order.checkpoints,
+        first_cuts=order.first_cuts,
+        boundary=order.boundary,
+    )
+
+
 def _train_here_or_apart(
-    case: Case, num_workers: int, backend: str, progress_callback: OnProgress | None
+    order: _Order, num_workers: int, backend: str, progress_callback: OnProgress | None
 ) -> TrainingResult:
     if is_here(num_workers, backend):
         with LocalCommunicator() as alone:
-            return train_on(alone, case, on_progress=progress_callback)
+            return _train_on(alone, order, progress_callback)
     result: TrainingResult = run_workers(
-        _train_rank, (Parcel(case),), num_workers, backend, progress_callback
+        _train_rank, (Parcel(order),), num_workers, backend, progress_callback
     )
     return result
 
 
-def _train_rank(comm: GroupMember, parcel: Parcel[Case]) -> TrainingResult | None:
+def _train_rank(comm: GroupMember, parcel: Parcel[_Order]) -> TrainingResult | None:
     """What each worker runs; rank 0 alone sends the result back."""
-    result = train_on(comm, share(comm, parcel.open()), on_progress=emit)
+    result = _train_on(comm, share(comm, parcel.open()), emit)
     return result if comm.rank == 0 else None

@@ -77,7 +77,7 @@ def _configuration(case: Case) -> dict[str, Any]:
         "max_iterations": min(limits) if limits else None,
         "forward_passes": training.forward_passes,
         "stopping_mode": "all" if training.stop_when_all else "any",
-        "policy_mode": "fresh",
+        "policy_mode": case.config.policy.mode,
     }
 
 
@@ -93,9 +93,9 @@ def _dimensions(case: Case) -> dict[str, int]:
 
 
 def _cuts(result: TrainingResult) -> dict[str, Any]:
-    history, log = result.history, result.log
+    history, logs = result.history, result.logs
     active = history["cuts_active"]
-    rows = 0.0 if log is None else float(log.rows.sum())
+    rows = sum(float(log.rows.sum()) for log in logs)
     return {
         "total_generated": result.total_cuts,
         "total_active": active[-1],
@@ -103,20 +103,20 @@ def _cuts(result: TrainingResult) -> dict[str, Any]:
         "cuts_active": active[-1],
         "rows_in_lp_total": int(rows),
         "rows_in_lp_solve_count": sum(history["lp_solves"]),
-        "rows_in_lp_max": 0 if log is None else log.most_rows,
+        "rows_in_lp_max": max((log.most_rows for log in logs), default=0),
     }
 
 
 def _solves(result: TrainingResult) -> dict[str, Any]:
-    log, total = result.log, sum(result.history["lp_solves"])
-    retried = 0 if log is None else sum(log.retry_columns()["count"])
+    logs, total = result.logs, sum(result.history["lp_solves"])
+    retried = sum(sum(log.retry_columns()["count"]) for log in logs)
     return {
         "total_lp_solves": total,
         "first_try": total - retried,
         "retried": retried,
         "failed": 0,
-        "forward_solve_seconds": 0.0 if log is None else log.solve_seconds("forward"),
-        "backward_solve_seconds": 0.0 if log is None else log.solve_seconds("backward"),
+        "forward_solve_seconds": sum(log.solve_seconds("forward") for log in logs),
+        "backward_solve_seconds": sum(log.solve_seconds("backward") for log in logs),
         "parallelism": len(result.hosts),
     }
 

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from cobre.comm.backend import Backend, Nodes, RankCommand, refuse
 from cobre.comm.launch import runnable, still_running
@@ -41,6 +41,8 @@ class Request:
     nodes: Nodes | None = None
     timeout: float | None = None
     grace_s: float | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Added to the environment of the ranks."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def launch(request: Request, output: Output) -> Ending:
         argv = visitors.wrap(argv)
     commands = _commands(record, request, argv)
     deadline = time.monotonic() + request.timeout if request.timeout is not None else math.inf
-    environ = {**os.environ, **thread_settings(_local_size(request), os.environ)}
+    environ = {**os.environ, **thread_settings(_local_size(request), os.environ), **request.variables}
     with (
         merging(environ) as traces,
         Group(commands, output, grace_s=request.grace_s, keep_lines=KEPT_LINES, visitors=visitors) as group,

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Literal, Protocol
 
 from cobre.errors import CobreError
 
@@ -125,16 +125,18 @@ class Console:
 class LogFiles:
     """One file per rank in a directory, written as the lines come. A command that is all ranks has one file.
 
-    Files of an earlier launch with more than ``size`` ranks are removed, or they would pass for this one's.
+    Files of an earlier launch with more than ``size`` ranks are removed, or they would pass for this one's. With
+    ``is_appending`` all files stay and go on: the same launch was started again.
     """
 
     is_split = False
     is_interactive = False
 
-    def __init__(self, directory: Path, size: int) -> None:
+    def __init__(self, directory: Path, size: int, *, is_appending: bool = False) -> None:
+        self._mode: Literal["ab", "wb"] = "ab" if is_appending else "wb"
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            for file in directory.glob("rank*.log"):
+            for file in directory.glob("rank*.log") if not is_appending else ():
                 if (number := file.stem.removeprefix("rank")).isdecimal() and int(number) >= size:
                     file.unlink()
         except OSError as error:
@@ -151,7 +153,7 @@ class LogFiles:
             return
         if rank not in self._files:
             name = "ranks.log" if rank is None else f"rank{rank}.log"
-            self._files[rank] = (self._directory / name).open("wb", buffering=0)
+            self._files[rank] = (self._directory / name).open(self._mode, buffering=0)
         if lines:
             self._files[rank].write(b"".join(line + b"\n" for line in lines))
 

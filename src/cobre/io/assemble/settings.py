@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from cobre.core.config import (
+    BoundaryConfig,
     BoundStalling,
+    Checkpointing,
     Config,
     CutSelection,
     IterationLimit,
+    PolicyConfig,
     ScenarioSource,
     SimulationConfig,
     SimulationStopping,
@@ -17,9 +20,11 @@ from cobre.core.config import (
 )
 from cobre.io.read.config import (
     BoundStallingRecord,
+    CheckpointingRecord,
     ConfigRecord,
     CutSelectionRecord,
     IterationLimitRecord,
+    PolicyRecord,
     ScenarioSourceRecord,
     SimulationRecord,
     StoppingRuleRecord,
@@ -29,6 +34,8 @@ from cobre.io.read.config import (
 )
 
 DEFAULT_SEED = 42
+DEFAULT_INTERVAL = 10
+"""Iterations from one checkpoint to the next where checkpointing is enabled without an interval."""
 
 
 def build_config(record: ConfigRecord) -> Config:
@@ -50,6 +57,7 @@ def build_config(record: ConfigRecord) -> Config:
             ),
         ),
         _build_simulation(record),
+        _build_policy(record.policy),
         training.enabled,
         inflow_non_negativity="penalty" if method is None else method.method,
         exports_stochastic=record.exports is not None and record.exports.stochastic,
@@ -69,6 +77,26 @@ def _build_simulation(record: ConfigRecord) -> SimulationConfig:
         else _build_source(simulation.scenario_source),
         max_waiting=simulation.io_channel_capacity,
         layout="by_scenario" if exports is None else exports.layout,
+    )
+
+
+def _build_policy(record: PolicyRecord | None) -> PolicyConfig:
+    if record is None:
+        return PolicyConfig()
+    given = record.boundary
+    boundary = None if given is None else BoundaryConfig(given.path, given.source_stage, given.strict)
+    return PolicyConfig(record.mode, record.path, _build_checkpointing(record.checkpointing), boundary)
+
+
+def _build_checkpointing(record: CheckpointingRecord | None) -> Checkpointing:
+    if record is None or record.enabled is None:
+        return Checkpointing()
+    interval = record.interval_iterations
+    return Checkpointing(
+        is_enabled=record.enabled,
+        interval_iterations=DEFAULT_INTERVAL if interval is None else interval,
+        initial_iteration=record.initial_iteration,
+        is_compressed=bool(record.compress),
     )
 
 

@@ -169,7 +169,8 @@ class BoundaryRecord(Record):
     """Another study's cuts as the value of what comes after the horizon."""
 
     path: str
-    source_stage: int | None = None
+    source_stage: WholeNumber | None = None
+    strict: bool = False
 
 
 class CheckpointingRecord(Record):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cobre.io.read.files import CaseFiles
-from cobre.io.validate.notes import CANNOT_RUN, Notes
+from cobre.io.validate.notes import Notes
 
 CONFIG = "config.json"
 
@@ -47,23 +47,7 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
     config = files.config
     policy = config.policy
     if policy is not None:
-        if policy.mode != "fresh":
-            notes.refuse(
-                CONFIG,
-                "policy.mode",
-                policy.mode,
-                f"policy.mode = {policy.mode!r} is not available yet",
-                "use fresh, which trains to the same optimum from the beginning",
-            )
-        if policy.boundary is not None:
-            notes.refuse(
-                CONFIG,
-                "policy.boundary",
-                policy.boundary.path,
-                f"policy.boundary = {policy.boundary.path!r}: boundary cuts are not available yet",
-                CANNOT_RUN,
-            )
-        if policy.path not in ("./policy", "policy"):
+        if policy.mode != "warm_start" and policy.path not in ("./policy", "policy"):
             notes.warn(
                 CONFIG,
                 "policy.path",
@@ -71,12 +55,13 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
                 f"policy.path = {policy.path!r} is not used: the policy goes into the output folder",
                 "choose the output folder when you run",
             )
-        if policy.checkpointing is not None and policy.checkpointing.enabled is not False:
+        checkpointing = policy.checkpointing
+        if checkpointing is not None and checkpointing.store_basis is False:
             notes.warn(
                 CONFIG,
-                "policy.checkpointing",
-                str(policy.checkpointing),
-                "checkpointing is not available yet; the policy is saved at the end",
+                "policy.checkpointing.store_basis",
+                False,
+                "store_basis = false is not used: a checkpoint without bases could not be continued to the bit",
                 "remove it",
             )
     if config.exports is not None and config.exports.states:

@@ -25,6 +25,7 @@ TRAINING_SUCCESS = f"training/{SUCCESS}"
 OPENINGS = "stochastic/noise_openings.parquet"
 STALE = (SUCCESS, TRAINING_SUCCESS, METADATA, CONVERGENCE, TIMINGS, POLICY, OPENINGS)
 """What an earlier run left and a new one takes away, in this order: first what says that the rest is there."""
+STALE_BUT_POLICY = STALE[:-1]
 HYDRO_MODELS = "hydro_models"
 STALE_FOLDERS = (
     "training/timing",
@@ -78,10 +79,13 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def begin(folder: Path, run: RunRecord) -> None:
-    """Take away the results of an earlier run and say which run is at work, before anything is computed."""
+def begin(folder: Path, run: RunRecord, *, keeps_policy: bool = False) -> None:
+    """Take away the results of an earlier run and say which run is at work, before anything is computed.
+
+    With ``keeps_policy`` its policy stays until the new one replaces it.
+    """
     try:
-        for name in STALE:
+        for name in STALE if not keeps_policy else STALE_BUT_POLICY:
             (folder / name).unlink(missing_ok=True)
         for name in STALE_FOLDERS:
             if (folder / name).exists():

@@ -37,7 +37,12 @@ class SimulationCheck:
         self._discounts = discounts
         self._initial_state = initial_state
         self._forecast = OpeningForecast(tree_seed, [model.openings for model in models])
-        self._before: Floats | None = None
+        self.by_stage: Floats | None = None
+        """Mean cost of each stage in the last simulation."""
+
+    def restore(self, by_stage: Floats | None, cost: CostStatistics | None) -> None:
+        """Continue after a simulation of an earlier part of the run."""
+        self.by_stage, self.cost = by_stage, cost
 
     def is_due(self, lower_bounds: Sequence[float]) -> bool:
         """Whether this iteration has a check and the bound is stable."""
@@ -50,7 +55,7 @@ class SimulationCheck:
     def agrees(self, bases: Sequence[Bases]) -> bool:
         """Collective: simulate, and tell whether the costs by stage are those of the last time."""
         by_stage = self._simulate(bases)
-        before, self._before = self._before, by_stage
+        before, self.by_stage = self.by_stage, by_stage
         if before is None:
             return False
         distance = 0.0

@@ -10,9 +10,10 @@ from cobre.comm import GroupMember
 from cobre.core.case import Case
 from cobre.errors import ValidationError
 from cobre.production.energy import energy_of
-from cobre.sddp.policy import Policy, StageCuts
+from cobre.sddp.policy import Policy
 from cobre.sddp.simulation.outcome import StageOutcome, StageView
 from cobre.sddp.stage import Bases, StageModel
+from cobre.sddp.stage_cuts import StageCuts
 from cobre.sddp.subproblem.scope import StageScope
 from cobre.sddp.workspace import open_workspace
 
@@ -27,8 +28,10 @@ class Engine:
     def __init__(self, comm: GroupMember, case: Case, policy: Policy, n_scenarios: int) -> None:
         """Collective."""
         source = case.config.simulation.scenario_source or case.config.training.scenario_source
-        work = open_workspace(comm, case, source, n_scenarios)
-        _check_fit(case, policy, work.state_names)
+        last = policy.stages[-1]
+        end_cost_bound = last.floor if last.active.any() else None
+        work = open_workspace(comm, case, source, n_scenarios, end_cost_bound=end_cost_bound)
+        policy = _fitted(case, policy, work.state_names)
         self._initial_state = work.initial_state
         self._forecast = work.forecast
         self._models = work.models
@@ -64,7 +67,8 @@ def _prepare(model: StageModel, cuts: StageCuts) -> Bases | None:
     return np.ascontiguousarray(cuts.basis[np.newaxis, :]) if fits else None
 
 
-def _check_fit(case: Case, policy: Policy, state_names: list[str]) -> None:
+def _fitted(case: Case, policy: Policy, state_names: list[str]) -> Policy:
+    """``policy`` with the components of the state in the order of the case."""
     if policy.n_stages != case.horizon.n_stages:
         raise ValidationError(
             f"the policy has {policy.n_stages} stages, the case {case.horizon.n_stages}",
@@ -73,13 +77,19 @@ def _check_fit(case: Case, policy: Policy, state_names: list[str]) -> None:
             suggestion="simulate with a policy that was trained on this case",
         )
     if list(policy.state_names) == state_names:
-        return
+        return policy
+    if sorted(policy.state_names) == sorted(state_names):
+        return policy.with_state_order(state_names)
+    if not policy.state_names and policy.state_dimension == len(state_names):
+        return (
+            policy  # a policy of the public Cobre 0.5, which names no components and has them in this order
+        )
     ours, theirs = set(state_names), set(policy.state_names)
     missing, surplus = sorted(ours - theirs), sorted(theirs - ours)
     differences = [f"the policy has no {', '.join(missing[:5])}"] if missing else []
     differences += [f"the case has no {', '.join(surplus[:5])}"] if surplus else []
     raise ValidationError(
-        f"the state of the policy is not that of the case: {'; '.join(differences) or 'its order differs'} "
+        f"the state of the policy is not that of the case: {'; '.join(differences)} "
         f"({len(policy.state_names)} and {len(state_names)} components)",
         kind="IncompatibleSettings",
         context={"missing": missing[:20], "surplus": surplus[:20]},

@@ -44,14 +44,20 @@ class StageProblem:
 
 
 def build_stage_problems(
-    case: Case, inflow_model: InflowModel, transition: LagTransition | None = None
+    case: Case,
+    inflow_model: InflowModel,
+    transition: LagTransition | None = None,
+    *,
+    end_cost_bound: float | None = None,
 ) -> list[StageProblem]:
     """The problems of all stages in order, each with a valid lower bound of its future cost.
+
+    ``end_cost_bound`` is what follows the last stage at least; None if nothing does.
 
     Without a ``transition`` each stage's inflow becomes lag 1 of the next, and the other lags move on by one.
     """
     problems: list[StageProblem] = []
-    bound = 0.0
+    bound = end_cost_bound
     for stage in reversed(range(case.horizon.n_stages)):
         problems.append(build_stage_problem(case, inflow_model, stage, transition, future_cost_bound=bound))
         bound = problems[-1].least_cost
@@ -64,12 +70,12 @@ def build_stage_problem(
     stage: int,
     transition: LagTransition | None = None,
     *,
-    future_cost_bound: float = 0.0,
+    future_cost_bound: float | None = 0.0,
 ) -> StageProblem:
     """The problem of stage index ``stage``.
 
     ``future_cost_bound`` is what all later stages cost at least, in money of the next stage; it is below 0 only
-    where something earns money. The last stage has no future and ignores it.
+    where something earns money. None: the stage has no future.
     """
     scope = StageScope(case, stage)
     memory = StageMemory.of(inflow_model, transition, stage)

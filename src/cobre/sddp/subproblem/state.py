@@ -71,15 +71,15 @@ class StageMemory:
 
 
 def add_state_columns(
-    lp: LpBuilder, scope: StageScope, parameters: ParameterLayout, future_cost_bound: float
+    lp: LpBuilder, scope: StageScope, parameters: ParameterLayout, future_cost_bound: float | None
 ) -> StateColumns:
-    """Storage before and after, lags, inflow, and the future cost, which is nothing after the last stage."""
+    """Storage before and after, lags, inflow, and the future cost, which is 0 if ``future_cost_bound`` is None."""
     hydros, tables = scope.system.hydros, scope.tables.hydro
     lags = [f"lag{lag + 1}" for lag in range(parameters.n_lags)]
     theta = lp.add_columns(
         "future_cost",
-        lower=0.0 if scope.is_last else future_cost_bound,
-        upper=0.0 if scope.is_last else INFINITY,
+        lower=0.0 if future_cost_bound is None else future_cost_bound,
+        upper=0.0 if future_cost_bound is None else INFINITY,
         cost=scope.stage.discount,
     )
     return StateColumns(

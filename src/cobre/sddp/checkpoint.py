@@ -1,0 +1,150 @@
+"""Everything that the next iteration of training reads, in a file: a run continues from it to the bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.core.files import write_atomically
+from cobre.errors import IOError
+from cobre.sddp.container import decode, pieces, understanding
+from cobre.sddp.journal import SelectionRecord, TrainingLog
+from cobre.sddp.result import IterationRecord
+from cobre.sddp.statistics import CostStatistics
+
+MAGIC = b"COBRECHK"
+VERSION = 1
+READABLE_VERSIONS = range(1, VERSION + 1)
+
+Floats = NDArray[np.float64]
+Bases = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class PoolState:
+    """The cuts of one stage with all that selection knows about them, in slot order."""
+
+    rows: Floats
+    active: NDArray[np.bool_]
+    last_active: NDArray[np.int64]
+    active_count: NDArray[np.int64]
+    made_in: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """Where training stands after whole iterations. Equal on every rank, whatever the number of ranks."""
+
+    identity: dict[str, str]
+    """Digests of what must not change: see `cobre.sddp.identity`."""
+    records: list[IterationRecord]
+    elapsed_s: float
+    pools: list[PoolState]
+    forward_bases: list[Bases]
+    """By stage: ``[trajectory, basis]`` of all trajectories."""
+    bound_bases: Bases
+    """``[opening, basis]`` of the first stage."""
+    archives: dict[int, Floats] = field(default_factory=dict)
+    """Visited states by stage index, where selection needs them."""
+    simulated_by_stage: Floats | None = None
+    """Costs by stage of the last simulation of the stopping rule."""
+    simulated_cost: CostStatistics | None = None
+    logs: list[TrainingLog] = field(default_factory=list)
+    """Of each part of the run, from one start to its end."""
+
+    @property
+    def iteration(self) -> int:
+        """The last one that is finished."""
+        return self.records[-1].iteration if self.records else 0
+
+    def save(self, path: Path, *, is_compressed: bool = False) -> None:
+        """Write the file: whole or not at all, on the disk when this returns."""
+        facts, arrays = self._content()
+        write_atomically(path, pieces(MAGIC, VERSION, facts, arrays, is_compressed=is_compressed))
+
+    def _content(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        arrays: dict[str, NDArray[Any]] = {"bound_bases": self.bound_bases}
+        for stage, pool in enumerate(self.pools):
+            arrays[f"{stage}/rows"] = pool.rows
+            arrays[f"{stage}/active"] = pool.active.astype(np.uint8)
+            arrays[f"{stage}/last_active"] = pool.last_active
+            arrays[f"{stage}/active_count"] = pool.active_count
+            arrays[f"{stage}/made_in"] = pool.made_in
+            arrays[f"{stage}/forward_bases"] = self.forward_bases[stage]
+        for stage, states in self.archives.items():
+            arrays[f"{stage}/visited"] = states
+        if self.simulated_by_stage is not None:
+            arrays["simulated_by_stage"] = self.simulated_by_stage
+        for part, log in enumerate(self.logs):
+            for name in ("counters", "rows", "times", "setups"):
+                arrays[f"log{part}/{name}"] = getattr(log, name)
+        facts = {
+            "content": "checkpoint",
+            "identity": self.identity,
+            "iteration": self.iteration,
+            "records": [asdict(record) for record in self.records],
+            "elapsed_s": self.elapsed_s,
+            "stages": len(self.pools),
+            "archived": sorted(self.archives),
+            "simulated_cost": None if self.simulated_cost is None else asdict(self.simulated_cost),
+            "logs": [
+                {
+                    "stage_ids": log.stage_ids,
+                    "most_rows": log.most_rows,
+                    "selections": [asdict(each) for each in log.selections],
+                }
+                for log in self.logs
+            ],
+        }
+        return facts, arrays
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """What `save` wrote; `ValidationError` for anything else."""
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise IOError(str(path), f"cannot read {path}: {error.strerror or error}") from error
+        facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, path, content="checkpoint")
+        with understanding(path, "checkpoint"):
+            return cls._from_content(facts, arrays)
+
+    @classmethod
+    def _from_content(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        cost = facts["simulated_cost"]
+        return cls(
+            identity=facts["identity"],
+            records=[IterationRecord(**record) for record in facts["records"]],
+            elapsed_s=facts["elapsed_s"],
+            pools=[_pool(arrays, stage) for stage in range(facts["stages"])],
+            forward_bases=[arrays[f"{stage}/forward_bases"] for stage in range(facts["stages"])],
+            bound_bases=arrays["bound_bases"],
+            archives={stage: arrays[f"{stage}/visited"] for stage in facts["archived"]},
+            simulated_by_stage=arrays.get("simulated_by_stage"),
+            simulated_cost=None if cost is None else CostStatistics(**cost),
+            logs=[_log(arrays, part, entry) for part, entry in enumerate(facts["logs"])],
+        )
+
+
+def _pool(arrays: Mapping[str, NDArray[Any]], stage: int) -> PoolState:
+    return PoolState(
+        rows=arrays[f"{stage}/rows"],
+        active=arrays[f"{stage}/active"].astype(np.bool_),
+        last_active=arrays[f"{stage}/last_active"],
+        active_count=arrays[f"{stage}/active_count"],
+        made_in=arrays[f"{stage}/made_in"],
+    )
+
+
+def _log(arrays: Mapping[str, NDArray[Any]], part: int, entry: Mapping[str, Any]) -> TrainingLog:
+    return TrainingLog(
+        stage_ids=list(entry["stage_ids"]),
+        most_rows=entry["most_rows"],
+        selections=[SelectionRecord(**each) for each in entry["selections"]],
+        **{name: arrays[f"log{part}/{name}"] for name in ("counters", "rows", "times", "setups")},
+    )

@@ -1,0 +1,155 @@
+"""Looking at policies: their cuts as a table, two of them compared, joined, or cleared of useless cuts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cobre.errors import ValidationError
+from cobre.sddp.stage_cuts import StageCuts, cut_values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from cobre.sddp.policy import Policy
+
+Floats = NDArray[np.float64]
+
+
+def cut_table(policy: Policy) -> pa.Table:
+    """All cuts: stage, slot, active, intercept, and one column per component of the state."""
+    import pyarrow as pa
+
+    counts = [len(cuts.intercepts) for cuts in policy.stages]
+    stage_ids = [entry[0] for entry in policy.calendar] or list(range(policy.n_stages))
+    coefficients = np.concatenate([cuts.coefficients for cuts in policy.stages])
+    columns = {
+        "stage": np.repeat(np.arange(policy.n_stages, dtype=np.int32), counts),
+        "stage_id": np.repeat(np.array(stage_ids, dtype=np.int32), counts),
+        "slot": np.concatenate([np.arange(count, dtype=np.int32) for count in counts]),
+        "active": np.concatenate([cuts.active for cuts in policy.stages]),
+        "intercept": np.concatenate([cuts.intercepts for cuts in policy.stages]),
+        **{name: np.ascontiguousarray(coefficients[:, j]) for j, name in enumerate(policy.state_names)},
+    }
+    return pa.table(columns)
+
+
+def compare_policies(mine: Policy, other: Policy, states: ArrayLike | None) -> pa.Table:
+    """See `Policy.compare`."""
+    import pyarrow as pa
+
+    _check_alike(mine, other)
+    points = None if states is None else _points(mine, states)
+    rows = []
+    for stage, (ours, theirs) in enumerate(zip(mine.stages, other.stages, strict=True)):
+        here, there = _active_rows(ours), _active_rows(theirs)
+        row: dict[str, float] = {
+            "stage": stage,
+            "in_both": len(here & there),
+            "only_here": len(here - there),
+            "only_there": len(there - here),
+        }
+        if points is not None:
+            difference = _envelope(ours, points) - _envelope(theirs, points)
+            row |= {"least_difference": difference.min(), "greatest_difference": difference.max()}
+        rows.append(row)
+    return pa.Table.from_pylist(rows)
+
+
+def merged(mine: Policy, other: Policy) -> tuple[StageCuts, ...]:
+    """The cuts of ``mine``, then those of ``other`` that are not among them."""
+    _check_alike(mine, other)
+    found = []
+    for ours, theirs in zip(mine.stages, other.stages, strict=True):
+        known = _rows(ours)
+        is_new = np.array([row not in known for row in _keys(theirs)], dtype=np.bool_)
+        found.append(
+            StageCuts(
+                np.concatenate([ours.intercepts, theirs.intercepts[is_new]]),
+                np.concatenate([ours.coefficients, theirs.coefficients[is_new]]),
+                np.concatenate([ours.active, theirs.active[is_new]]),
+                min(ours.floor, theirs.floor),
+                ours.basis,
+            )
+        )
+    return tuple(found)
+
+
+def pruned(policy: Policy, states: ArrayLike | None) -> tuple[StageCuts, ...]:
+    """See `Policy.prune`. Start bases refer to slots and are left out: solves then begin without one."""
+    points = None if states is None else _points(policy, states)
+    return tuple(_pruned(cuts, points) for cuts in policy.stages)
+
+
+def _pruned(cuts: StageCuts, points: Floats | None) -> StageCuts:
+    keep = cuts.active & ~_covered(cuts)
+    if points is not None and keep.any():
+        values = cut_values(cuts, points)
+        values[~keep] = -np.inf
+        is_best = np.zeros(len(keep), dtype=np.bool_)
+        is_best[np.argmax(values, axis=0)] = True
+        keep &= is_best
+    return StageCuts(
+        cuts.intercepts[keep], cuts.coefficients[keep], np.ones(int(keep.sum()), dtype=np.bool_), cuts.floor
+    )
+
+
+def _covered(cuts: StageCuts) -> NDArray[np.bool_]:
+    """Cuts with the slopes of another one that is higher, or equal and earlier."""
+    best: dict[bytes, int] = {}
+    covered = np.zeros(len(cuts.intercepts), dtype=np.bool_)
+    for slot in np.flatnonzero(cuts.active).tolist():
+        key = cuts.coefficients[slot].tobytes()
+        before = best.get(key)
+        if before is None:
+            best[key] = slot
+        elif cuts.intercepts[slot] > cuts.intercepts[before]:
+            covered[before], best[key] = True, slot
+        else:
+            covered[slot] = True
+    return covered
+
+
+def _envelope(cuts: StageCuts, points: Floats) -> Floats:
+    """``[point]``: the highest active cut, at least the floor."""
+    if not cuts.active.any():
+        return np.full(len(points), cuts.floor)
+    highest: Floats = np.maximum(cut_values(cuts, points)[cuts.active].max(axis=0), cuts.floor)
+    return highest
+
+
+def _keys(cuts: StageCuts) -> list[bytes]:
+    rows = np.concatenate([cuts.intercepts[:, np.newaxis], cuts.coefficients], axis=1)
+    return [row.tobytes() for row in rows]
+
+
+def _rows(cuts: StageCuts) -> set[bytes]:
+    return set(_keys(cuts))
+
+
+def _active_rows(cuts: StageCuts) -> set[bytes]:
+    return {key for key, active in zip(_keys(cuts), cuts.active.tolist(), strict=True) if active}
+
+
+def _points(policy: Policy, states: ArrayLike) -> Floats:
+    points = np.atleast_2d(np.asarray(states, dtype=np.float64))
+    if points.ndim != 2 or points.shape[1] != policy.state_dimension:
+        raise ValueError(
+            f"the states have shape {points.shape}; this policy needs (n, {policy.state_dimension})\n  "
+            "fix: pass one row per state: the storages in hm3, then the lagged inflows in m3/s"
+        )
+    return points
+
+
+def _check_alike(mine: Policy, other: Policy) -> None:
+    if mine.n_stages == other.n_stages and mine.state_names == other.state_names:
+        return
+    raise ValidationError(
+        f"the policies are about different studies: {mine.n_stages} and {other.n_stages} stages, "
+        f"{mine.state_dimension} and {other.state_dimension} components of the state",
+        kind="IncompatibleSettings",
+        context={"stages": [mine.n_stages, other.n_stages]},
+        suggestion="compare policies that have the same stages and the same plants",
+    )

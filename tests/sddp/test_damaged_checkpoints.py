@@ -1,0 +1,216 @@
+"""Damaged, truncated, foreign and newer checkpoints: the older one is used and that is said, or they are refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cobre
+from cobre.core.config import Checkpointing, PolicyConfig
+from cobre.sddp.checkpoint import MAGIC, VERSION, TrainingState
+from cobre.sddp.checkpointing import checkpoints_in
+from cobre.sddp.container import PREFIX, decode, encode
+from sddp.studies import study
+from sddp.trained import digest, settings, with_training
+
+
+def case_of(iterations=3, passes=2):
+    case = study(training=settings(iterations, passes))
+    policy = PolicyConfig(checkpointing=Checkpointing(interval_iterations=1))
+    return replace(case, config=replace(case.config, policy=policy))
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """The folder of a run with checkpoints after iterations 2 and 3, and the digest of a run to iteration 5."""
+    folder = tmp_path_factory.mktemp("saved")
+    cobre.train(case_of(), output=folder)
+    return folder, digest(cobre.train(case_of(5)))
+
+
+def header_changed(change):
+    """A file with a right checksum and another header."""
+
+    def damage(path):
+        facts, arrays = decode(path.read_bytes(), MAGIC, range(1, VERSION + 1), path, content="checkpoint")
+        change(facts, arrays)
+        path.write_bytes(encode(MAGIC, VERSION, facts, arrays))
+
+    return damage
+
+
+def raw(change):
+    """A file with other bytes."""
+
+    def damage(path):
+        path.write_bytes(change(path.read_bytes()))
+
+    return damage
+
+
+def flipped(position):
+    def change(data):
+        damaged = bytearray(data)
+        damaged[position] ^= 0x04
+        return bytes(damaged)
+
+    return raw(change)
+
+
+def rehashed(change):
+    """Other bytes with a checksum that is right for them."""
+
+    def damage(path):
+        body = bytearray(path.read_bytes()[:-32])
+        change(body)
+        path.write_bytes(bytes(body) + hashlib.sha256(body).digest())
+
+    return damage
+
+
+def with_version(number):
+    def change(body):
+        body[8:12] = struct.pack("<I", number)
+
+    return rehashed(change)
+
+
+def not_json(body):
+    body[PREFIX.size : PREFIX.size + 2] = b"?!"
+
+
+def longer_array(body):
+    """An array that claims to be larger than the file."""
+    length = struct.unpack_from("<I", body, 12)[0]
+    header = json.loads(body[PREFIX.size : PREFIX.size + length])
+    header["arrays"][0]["shape"] = [10**6, 10**6]
+    text = json.dumps(header, sort_keys=True).encode()
+    assert len(text) <= length
+    body[PREFIX.size : PREFIX.size + length] = text + b" " * (length - len(text))
+
+
+def into_a_dangling_link(path):
+    path.unlink()
+    path.symlink_to("nowhere")
+
+
+def into_a_policy(path):
+    shutil.copy(path.parent.parent / "policy/policy.cobre", path)
+
+
+DAMAGE = {
+    "empty": raw(lambda data: b""),
+    "cut in the first bytes": raw(lambda data: data[:5]),
+    "cut in the prefix": raw(lambda data: data[:14]),
+    "cut in the header": raw(lambda data: data[:200]),
+    "cut in the middle": raw(lambda data: data[: len(data) // 2]),
+    "cut by one byte": raw(lambda data: data[:-1]),
+    "longer by one byte": raw(lambda data: data + b"\0"),
+    "a bit of the magic": flipped(2),
+    "a bit of the header": flipped(100),
+    "a bit of the numbers": flipped(-5000),
+    "a bit of the checksum": flipped(-3),
+    "zeros of the same length": raw(lambda data: bytes(len(data))),
+    "zeros at the end": raw(lambda data: data[: len(data) // 2] + bytes(len(data) - len(data) // 2)),
+    "random bytes": raw(lambda data: np.random.default_rng(1).bytes(len(data))),
+    "a text file": raw(lambda data: b"iteration 3\n"),
+    "a policy": into_a_policy,
+    "newer": with_version(VERSION + 1),
+    "version 0": with_version(0),
+    "a header without end": rehashed(lambda body: body.__setitem__(slice(12, 16), b"\xff" * 4)),
+    "a header that is not JSON": rehashed(not_json),
+    "an array beyond the end": rehashed(longer_array),
+    "no records": header_changed(lambda facts, arrays: facts.pop("records")),
+    "an unknown field in a record": header_changed(lambda facts, arrays: facts["records"][0].update(x=1)),
+    "no bases": header_changed(lambda facts, arrays: arrays.pop("bound_bases")),
+    "one stage too many": header_changed(lambda facts, arrays: facts.update(stages=facts["stages"] + 1)),
+    "a link to nowhere": into_a_dangling_link,
+}
+
+
+def copy_of(saved, tmp_path):
+    folder = shutil.copytree(saved[0], tmp_path / "run")
+    return folder, checkpoints_in(folder / "checkpoint")
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_the_older_one_is_used_and_that_is_said(saved, tmp_path, kind):
+    folder, (newest, older) = copy_of(saved, tmp_path)
+    DAMAGE[kind](newest)
+    notes = []
+    result = cobre.train(case_of(5), output=folder, resume=True, on_note=notes.append)
+    assert digest(result) == saved[1]
+    assert str(newest) in notes[0]
+    assert notes[0].endswith("the checkpoint before it is used")
+    assert notes[1] == f"continues after iteration 2 of {older}"
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_without_an_older_one_it_is_refused(saved, tmp_path, kind):
+    folder, (newest, older) = copy_of(saved, tmp_path)
+    older.unlink()
+    DAMAGE[kind](newest)
+    with pytest.raises(cobre.CobreError, match="no checkpoint in .* can be used") as caught:
+        cobre.train(case_of(5), output=folder, resume=True)
+    assert str(newest) in caught.value.message
+    assert "without --resume" in caught.value.suggestion
+    assert checkpoints_in(folder / "checkpoint") == [newest]
+
+
+def other_study(case):
+    return with_training(case, replace(case.config.training, tree_seed=7, forward_passes=3))
+
+
+def test_a_checkpoint_of_another_study_is_refused_with_every_difference(saved, tmp_path):
+    folder, _ = copy_of(saved, tmp_path)
+    with pytest.raises(cobre.ValidationError) as caught:
+        cobre.train(other_study(case_of(5)), output=folder, resume=True)
+    assert "training.tree_seed was 42, now 7" in caught.value.message
+    assert "training.forward_passes was 2, now 3" in caught.value.message
+
+
+def test_a_checkpoint_with_another_boundary_is_refused(saved, tmp_path):
+    folder, (newest, _) = copy_of(saved, tmp_path)
+    state = TrainingState.load(newest)
+    replace(state, identity={**state.identity, "boundary": "1234"}).save(newest)
+    with pytest.raises(cobre.ValidationError, match=r"the cuts of policy.boundary changed"):
+        cobre.train(case_of(5), output=folder, resume=True)
+
+
+def test_a_file_that_a_killed_run_was_writing_is_removed_and_not_read(saved, tmp_path):
+    folder, (newest, _) = copy_of(saved, tmp_path)
+    half = newest.with_name(f".{newest.name}.abc123")
+    half.write_bytes(newest.read_bytes()[:1000])
+    cobre.train(case_of(5), output=folder, resume=True)
+    assert not half.exists()
+
+
+def test_a_full_disk_ends_training_with_the_old_checkpoint_in_place(saved, tmp_path, monkeypatch):
+    folder, (newest, older) = copy_of(saved, tmp_path)
+    before = newest.read_bytes()
+    os.truncate(older, 0)
+
+    sync = os.fsync
+
+    def full(descriptor):
+        if "iteration_" in str(Path(f"/proc/self/fd/{descriptor}").readlink()):
+            raise OSError(28, "No space left on device")
+        sync(descriptor)
+
+    monkeypatch.setattr("cobre.core.files.os.fsync", full)
+    with pytest.raises(cobre.IOError) as caught:
+        cobre.train(case_of(5), output=folder, resume=True)
+    monkeypatch.undo()
+    assert caught.value.kind == "CheckpointFailed"
+    assert "free some space" in caught.value.suggestion
+    assert newest.read_bytes() == before
+    assert not [path for path in (folder / "checkpoint").iterdir() if path.name.startswith(".")]
+    assert digest(cobre.train(case_of(5), output=folder, resume=True)) == saved[1]

@@ -1,0 +1,172 @@
+"""Runs that start again by themselves after one of their processes was killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+import cobre
+from cli.test_resume import EVERY, bits, configure
+from cli.test_run import case_in
+from cobre.comm.launch.restarts import Restarts, started_again_since
+from cobre.core.config import Checkpointing, PolicyConfig
+from cobre.sddp.checkpointing import checkpoints_in
+from sddp.studies import study
+from sddp.trained import digest, settings, trained
+from workers_of import workers_of
+
+DEADLINE_S = 120
+
+
+def case_of(iterations=6, interval=1):
+    case = study(training=settings(iterations, 3))
+    policy = PolicyConfig(checkpointing=Checkpointing(interval_iterations=interval))
+    return replace(case, config=replace(case.config, policy=policy))
+
+
+class Killer:
+    """Kills the last worker at some iterations, each time once; a progress callback."""
+
+    def __init__(self, *iterations):
+        self.left = list(iterations)
+
+    def __call__(self, event):
+        if self.left and event.iteration == self.left[0]:
+            self.left.pop(0)
+            os.kill(workers_of(os.getpid())[-1], signal.SIGKILL)
+
+
+def test_a_rank_that_died_once_comes_back_and_one_that_died_twice_in_a_row_does_not():
+    restarts = Restarts(5)
+    assert restarts.size_after(4, 2) == 4
+    assert restarts.size_after(4, 2) == 3
+    assert restarts.size_after(3, 2) == 3
+    assert restarts.size_after(3, 1) == 3
+    assert restarts.size_after(3, None) == 3
+    assert restarts.size_after(3, 1) is None
+    assert restarts.used == 5
+
+
+def test_a_rank_that_cannot_be_started_is_left_out_until_none_is_left():
+    restarts = Restarts(5)
+    assert restarts.size_after(2, None, could_start=False) == 1
+    assert restarts.size_after(1, None, could_start=False) is None
+
+
+def test_without_an_allowance_nothing_is_started_again():
+    assert Restarts(0).size_after(4, 2) is None
+    assert Restarts(0).variables() == {}
+
+
+def test_ranks_are_told_when_their_launch_began():
+    restarts = Restarts(1)
+    assert started_again_since(restarts.variables()) is None
+    restarts.size_after(2, 0)
+    assert started_again_since(restarts.variables()) == restarts.since
+    assert started_again_since({"COBRE_LAUNCH_RESTART": "x"}) is None
+
+
+def test_a_killed_worker_is_replaced_and_the_bits_stay(tmp_path):
+    notes = []
+    result = cobre.train(case_of(), 2, "shm", None, Killer(3), tmp_path, on_note=notes.append, max_restarts=1)
+    assert digest(result) == digest(trained(case_of()))
+    assert len(result.workers) == 2
+    assert "worker 1 of 2 ended with" in notes[0]
+    assert "starting again with 2 workers (restart 1 of 1)" in notes[0]
+    assert "continues after iteration" in notes[1]
+
+
+def test_a_worker_that_dies_twice_in_a_row_is_left_out(tmp_path):
+    notes = []
+    result = cobre.train(
+        case_of(), 2, "shm", None, Killer(2, 4), tmp_path, on_note=notes.append, max_restarts=3
+    )
+    assert digest(result) == digest(trained(case_of()))
+    assert result.workers is None  # one worker was left: this process
+    assert any("starting again with 1 worker (restart 2 of 3)" in note for note in notes)
+
+
+def test_a_worker_that_dies_before_the_first_checkpoint_starts_at_the_first_iteration(tmp_path):
+    notes = []
+    case = case_of(4, interval=100)
+    result = cobre.train(case, 2, "tcp", None, Killer(2), tmp_path, on_note=notes.append, max_restarts=1)
+    assert digest(result) == digest(trained(case))
+    assert notes[1] == "there is no checkpoint yet: training starts at the first iteration"
+
+
+def test_the_allowance_runs_out(tmp_path):
+    with pytest.raises(cobre.WorkerError) as caught:
+        cobre.train(case_of(), 2, "shm", None, Killer(2, 4), tmp_path, max_restarts=1)
+    assert caught.value.exit_code == -signal.SIGKILL
+
+
+def test_an_error_that_a_worker_raises_is_not_tried_again(tmp_path):
+    from sddp.test_training import impossible
+
+    notes = []
+    with pytest.raises(cobre.WorkerError, match="infeasible"):
+        cobre.train(impossible(), 2, "shm", None, None, tmp_path, on_note=notes.append, max_restarts=3)
+    assert notes == []
+
+
+def test_checkpoints_of_an_earlier_run_are_not_this_runs_work(tmp_path):
+    """A worker dies before the new run has saved anything; the folder still has a longer run of the same study."""
+    cobre.train(case_of(8), output=tmp_path)
+    old = checkpoints_in(tmp_path / "checkpoint")
+    assert old
+    for path in old:
+        os.utime(path, (1.0, 1.0))
+    assert checkpoints_in(tmp_path / "checkpoint", time.time() - 60.0) == []
+    result = cobre.train(case_of(3), output=tmp_path, resume=time.time() - 60.0)
+    assert result.iterations == 3
+
+
+def wait_for(condition, process):
+    deadline = time.monotonic() + DEADLINE_S
+    while not (found := condition()):
+        assert process.poll() is None, "it ended before"
+        assert time.monotonic() < deadline, "it took too long"
+        time.sleep(0.01)
+    return found
+
+
+@pytest.mark.parametrize("backend", ["shm", "tcp"])
+def test_a_launched_run_starts_again_and_says_so(tmp_path, backend):
+    case = case_in(tmp_path)
+    configure(case, 8, **EVERY)
+    output = tmp_path / "out"
+    command = [
+        "launch",
+        "-n",
+        "2",
+        "--backend",
+        backend,
+        "--max-restarts",
+        "1",
+        "--log-dir",
+        tmp_path / "logs",
+    ]
+    command += ["-m", "cobre", "run", case, "--output", output]
+    with subprocess.Popen(
+        [sys.executable, "-m", "cobre", *map(str, command)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        wait_for(lambda: checkpoints_in(output / "checkpoint"), process)
+        os.kill(workers_of(process.pid, b"run")[-1], signal.SIGKILL)
+        _, errors = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 0, errors
+    assert "rank 1 of 2 failed" in errors
+    assert "cobre launch: starting again with 2 ranks (restart 1 of 1)" in errors
+    assert "continues after iteration" in errors
+    configure(case, 8)
+    cobre.train(case, output=tmp_path / "whole")
+    assert bits(output) == bits(tmp_path / "whole")
+    assert (tmp_path / "logs/rank0.log").read_text().count("iteration  ") == 2
