@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -56,7 +57,7 @@ def test_a_case_made_of_them_trains_to_the_same_bits(run, tmp_path):
     shutil.copy(folder / "correlation.json", written / CORRELATION)
     again = cobre.train(written, config_overrides=settings(2))
     assert again.final_lower_bound == result.final_lower_bound
-    assert again.policy == result.policy
+    assert replace(again.policy, identity=result.policy.identity) == result.policy
 
 
 def test_the_report_names_order_and_coefficients_of_every_hydro(run):
