@@ -17,7 +17,7 @@ from cobre.sddp.sharing import share
 from cobre.study.output import POLICY_FOLDER
 from cobre.study.ranks import on_first_rank
 from cobre.study.results import SimulationResult
-from cobre.study.simulation import simulate
+from cobre.study.simulation import scenario_count, simulate
 from cobre.study.training import train
 
 
@@ -42,6 +42,8 @@ class RunPlan:
                 kind="IncompatibleSettings",
                 suggestion="leave out --skip-simulation, or set training.enabled to true",
             )
+        if simulates:
+            scenario_count(case, self.scenarios)  # refused before training, not after it
         return RunPlan(trains, simulates, self.scenarios)
 
 

@@ -91,7 +91,7 @@ def simulate(
 
     def prepare() -> _Order:
         study = configured(case, config_overrides)
-        order = _Order(study, _policy(study, policy), _count(study, scenarios), target)
+        order = _Order(study, _policy(study, policy), scenario_count(study, scenarios), target)
         if order.folder is not None:
             resources.enter_context(claim(order.folder))
             resources.enter_context(removing_unfinished(order.folder))
@@ -136,7 +136,7 @@ def simulate_rank(comm: GroupMember, order: _Order, on_progress: OnProgress | No
 
     def clear() -> None:
         if comm.rank == 0 and folder is not None:
-            clear_simulation(folder)  # only now: a policy that does not fit costs nobody the results of last time
+            clear_simulation(folder)  # not before: a policy that does not fit leaves the last results alone
 
     try:
         outcome = simulate_on(
@@ -224,7 +224,8 @@ def _policy(case: Case, given: Policy | str | PathLike[str] | None) -> Policy:
     return Policy.load(Path(case.folder) / "output" / POLICY_FOLDER)
 
 
-def _count(case: Case, scenarios: int | None) -> int:
+def scenario_count(case: Case, scenarios: int | None) -> int:
+    """How many to simulate: ``scenarios``, by default what the settings of ``case`` say. Raises if that cannot be."""
     n = case.config.simulation.n_scenarios if scenarios is None else scenarios
     is_number = isinstance(n, Integral) and not isinstance(n, bool)
     if is_number and 1 <= n <= MAX_SCENARIOS:
