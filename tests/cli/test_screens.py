@@ -13,7 +13,7 @@ from cobre.cli.remaining import RemainingTime
 from cobre.cli.wrapping import reflow, wrap_lines
 from cobre.io.example import write_example
 
-COMMANDS = ["init", "run", "validate", "summary", "report", "schema"]
+COMMANDS = ["init", "run", "simulate", "validate", "summary", "report", "schema"]
 
 
 def estimate(status, half_width=0.0, trajectories=1, **gaps):

@@ -112,6 +112,17 @@ def test_a_policy_of_another_case_is_refused_with_names(other, words):
     assert "trained on this case" in caught.value.suggestion
 
 
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_a_policy_that_does_not_fit_leaves_earlier_results_alone(tmp_path, num_workers):
+    case, other = river(), cobre.train(river(n_hydros=2)).policy
+    cobre.simulate(case, cobre.train(case).policy, scenarios=2, output=tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(cobre.CobreError, match=r"the case has no storage:1"):
+        cobre.simulate(case, other, num_workers, scenarios=2, output=tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert tmp_path / "simulation/_SUCCESS" in before
+
+
 def test_a_policy_that_lacks_a_state_is_refused_with_names():
     with pytest.raises(cobre.ValidationError, match=r"the policy has no storage:1"):
         cobre.simulate(river(n_hydros=2), cobre.train(river()).policy, scenarios=2)

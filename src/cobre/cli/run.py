@@ -65,6 +65,8 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.set_defaults(policy=None, resume=None)
     options = parser.parse_args(arguments)
+    if options.skip_simulation and options.scenarios is not None:
+        parser.error("argument --scenarios: not allowed with argument --skip-simulation")
     plan = RunPlan(
         trains=False if options.simulate_only else None,
         simulates=False if options.skip_simulation else None,

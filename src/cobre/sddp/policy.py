@@ -256,7 +256,11 @@ class Policy:
 
 def _file_in(path: Path) -> Path:
     if not path.exists():
-        raise IOError(str(path), f"{path} does not exist", suggestion="name the folder of a trained policy")
+        raise IOError(
+            str(path),
+            f"{path} does not exist",
+            suggestion="train one first (cobre run), or name the folder of a trained policy",
+        )
     if not path.is_dir():
         return path
     file = path / FILE_NAME

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
@@ -55,6 +56,16 @@ def share_failure(comm: GroupMember, failure: CobreError | None) -> None:
     data = pickle.dumps(failure) if comm.rank == root else b""
     error: CobreError = pickle.loads(_broadcast_bytes(comm, data, root))  # noqa: S301 - a rank of this group wrote it
     raise error
+
+
+def together(comm: GroupMember, step: Callable[[], None]) -> None:
+    """Collective: do ``step`` on every rank; if one fails, all raise its error. A barrier otherwise."""
+    failure: CobreError | None = None
+    try:
+        step()
+    except CobreError as error:
+        failure = error
+    share_failure(comm, failure)
 
 
 def _broadcast_bytes(comm: GroupMember, data: bytes, root: int = 0) -> bytes:

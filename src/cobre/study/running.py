@@ -20,7 +20,7 @@ from cobre.study.output import POLICY_FOLDER
 from cobre.study.ranks import on_first_rank
 from cobre.study.restarting import with_restarts
 from cobre.study.results import SimulationResult
-from cobre.study.simulation import simulate
+from cobre.study.simulation import scenario_count, simulate
 from cobre.study.starting import Resume
 from cobre.study.training import train
 
@@ -46,6 +46,8 @@ class RunPlan:
                 kind="IncompatibleSettings",
                 suggestion="leave out --skip-simulation, or set training.enabled to true",
             )
+        if simulates:
+            scenario_count(case, self.scenarios)  # refused before training, not after it
         return RunPlan(trains, simulates, self.scenarios)
 
 

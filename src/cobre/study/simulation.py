@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from numbers import Integral
@@ -16,7 +16,7 @@ from cobre.comm import GroupMember, LocalCommunicator, emit
 from cobre.core.case import Case
 from cobre.core.files import sync_files
 from cobre.core.training_tables import RETRY_HISTOGRAM, SOLVER_ITERATIONS
-from cobre.errors import CobreError, ValidationError
+from cobre.errors import ValidationError
 from cobre.io.write.dictionaries import write_dictionaries
 from cobre.io.write.folder import claim, clear_simulation
 from cobre.io.write.parts import join_parts, remove_parts, removing_unfinished
@@ -25,7 +25,7 @@ from cobre.io.write.simulation_end import finish_simulation, write_solver_tables
 from cobre.sddp.events import OnProgress
 from cobre.sddp.hosts import distribution, host_names
 from cobre.sddp.policy import Policy
-from cobre.sddp.sharing import share, share_failure
+from cobre.sddp.sharing import share, together
 from cobre.sddp.simulation import SimulationOutcome
 from cobre.sddp.simulation import simulate as simulate_on
 from cobre.sddp.simulation.tables import tables_of
@@ -91,10 +91,9 @@ def simulate(
 
     def prepare() -> _Order:
         study = configured(case, config_overrides)
-        order = _Order(study, _policy(study, policy), _count(study, scenarios), target)
+        order = _Order(study, _policy(study, policy), scenario_count(study, scenarios), target)
         if order.folder is not None:
             resources.enter_context(claim(order.folder))
-            clear_simulation(order.folder)
             resources.enter_context(removing_unfinished(order.folder))
         return order
 
@@ -134,8 +133,21 @@ def simulate_rank(comm: GroupMember, order: _Order, on_progress: OnProgress | No
     clock = RunClock()
     case, folder = order.case, order.folder
     sink = _open_sink(order, comm.rank)
+
+    def clear() -> None:
+        if comm.rank == 0 and folder is not None:
+            clear_simulation(folder)  # not before: a policy that does not fit leaves the last results alone
+
     try:
-        outcome = simulate_on(comm, case, order.policy, order.n_scenarios, sink=sink, on_progress=on_progress)
+        outcome = simulate_on(
+            comm,
+            case,
+            order.policy,
+            order.n_scenarios,
+            sink=sink,
+            on_progress=on_progress,
+            on_ready=clear,
+        )
     except BaseException:
         if sink is not None:
             sink.parts.abandon()
@@ -156,7 +168,7 @@ def simulate_rank(comm: GroupMember, order: _Order, on_progress: OnProgress | No
             _finish(folder, order, outcome, _metadata(order, outcome, comm, hosts, clock))
 
     for step in (sink.parts.close, join, finish):
-        _together(comm, step)
+        together(comm, step)
     return outcome
 
 
@@ -165,16 +177,6 @@ def _open_sink(order: _Order, rank: int) -> SimulationWriter | None:
         return None
     is_by_table = order.case.config.simulation.layout == "by_table"
     return TableFiles(order.folder, rank) if is_by_table else ScenarioFiles(order.folder, rank)
-
-
-def _together(comm: GroupMember, step: Callable[[], None]) -> None:
-    """Collective: do ``step`` on every rank; if one fails, all raise its error. A barrier otherwise."""
-    failure: CobreError | None = None
-    try:
-        step()
-    except CobreError as error:
-        failure = error
-    share_failure(comm, failure)
 
 
 def _finish(folder: Path, order: _Order, outcome: SimulationOutcome, metadata: Mapping[str, Any]) -> None:
@@ -222,7 +224,8 @@ def _policy(case: Case, given: Policy | str | PathLike[str] | None) -> Policy:
     return Policy.load(Path(case.folder) / "output" / POLICY_FOLDER)
 
 
-def _count(case: Case, scenarios: int | None) -> int:
+def scenario_count(case: Case, scenarios: int | None) -> int:
+    """How many to simulate: ``scenarios``, by default what the settings of ``case`` say. Raises if that cannot be."""
     n = case.config.simulation.n_scenarios if scenarios is None else scenarios
     is_number = isinstance(n, Integral) and not isinstance(n, bool)
     if is_number and 1 <= n <= MAX_SCENARIOS:

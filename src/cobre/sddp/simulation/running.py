@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from cobre.errors import CobreError
 from cobre.sddp.events import OnProgress, ProgressEvent
 from cobre.sddp.interruption import StopRequest
 from cobre.sddp.policy import Policy
-from cobre.sddp.sharing import share_failure
+from cobre.sddp.sharing import share_failure, together
 from cobre.sddp.simulation.chunk import Chunk, collect
 from cobre.sddp.simulation.engine import Engine
 from cobre.sddp.simulation.statistics import SimulationStatistics, simulation_statistics
@@ -62,15 +62,20 @@ def simulate(
     *,
     sink: Sink | None = None,
     on_progress: OnProgress | None = None,
+    on_ready: Callable[[], None] | None = None,
 ) -> SimulationOutcome:
     """Collective: run scenarios 0 to ``n_scenarios - 1`` under ``policy``; every rank gets the outcome.
 
     Each rank runs a contiguous block and gives its tables to its own ``sink``. What a scenario does depends on case,
     policy and its number alone. An error of one rank, in a solve or in the sink, is raised on every rank; SIGINT and
-    SIGTERM end the simulation after the chunks that run, on all ranks together.
+    SIGTERM end the simulation after the chunks that run, on all ranks together. ``on_ready`` is called on every rank
+    once the policy is known to fit the case; no rank writes before all have returned from it.
     """
     with StopRequest() as stop:
-        return _Simulation(comm, case, policy, n_scenarios, sink, on_progress, stop).run()
+        simulation = _Simulation(comm, case, policy, n_scenarios, sink, on_progress, stop)
+        if on_ready is not None:
+            together(comm, on_ready)
+        return simulation.run()
 
 
 class _Simulation:

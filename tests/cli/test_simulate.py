@@ -1,0 +1,83 @@
+"""``cobre simulate`` and the simulation of ``cobre run``: what they accept, refuse and leave behind."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cobre.cli import main
+from cobre.io.example import write_example
+
+
+@pytest.fixture
+def case(tmp_path):
+    """The example study with one iteration and a simulation of three scenarios."""
+    folder = tmp_path / "case"
+    write_example(folder)
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    config["training"].update(forward_passes=1, stopping_rules=[{"type": "iteration_limit", "limit": 1}])
+    config["simulation"] = {"enabled": True, "num_scenarios": 3}
+    path.write_text(json.dumps(config))
+    return folder
+
+
+def cobre(capsys, *arguments):
+    """Exit status and what it printed."""
+    capsys.readouterr()
+    try:
+        status = main([str(argument) for argument in arguments])
+    except SystemExit as ended:
+        status = ended.code
+    printed = capsys.readouterr()
+    return status, printed.out + printed.err
+
+
+def scenarios(folder):
+    return len(list((folder / "simulation/costs").glob("scenario_id=*")))
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "1.5", "1e3", "many", ""])
+def test_a_number_of_scenarios_that_is_none_is_refused(case, capsys, count):
+    status, printed = cobre(capsys, "simulate", case, f"--scenarios={count}")
+    assert (status, f"{count!r} is not a whole number" in printed) == (4, True)
+
+
+def test_more_scenarios_than_there_can_be_are_refused_before_training(case, capsys):
+    status, printed = cobre(capsys, "run", case, "--scenarios", 10**12)
+    assert status == 1
+    assert "cannot simulate 1000000000000 scenarios" in printed
+    assert "ask for 1 to 2147483647" in printed
+    assert not (case / "output").exists()
+
+
+def test_scenarios_and_no_simulation_contradict_each_other(case, capsys):
+    status, printed = cobre(capsys, "run", case, "--skip-simulation", "--scenarios", 4)
+    assert status == 4
+    assert "--scenarios: not allowed with argument --skip-simulation" in printed
+    assert not (case / "output").exists()
+
+
+@pytest.mark.parametrize("command", [("run", "--simulate-only"), ("simulate",)], ids=["run", "simulate"])
+def test_without_a_policy_it_says_to_train_first(case, capsys, command):
+    status, printed = cobre(capsys, command[0], case, *command[1:])
+    assert status == 2
+    assert f"{case / 'output/policy'} does not exist" in printed
+    assert "fix: train one first (cobre run), or name the folder of a trained policy" in printed
+    assert not (case / "output").exists()
+
+
+def test_run_trains_and_simulates_and_simulate_replaces_the_simulation(case, capsys):
+    output = case / "output"
+    assert cobre(capsys, "run", case, "--quiet") == (0, "")
+    assert scenarios(output) == 3
+    bounds = (output / "training/convergence.parquet").read_bytes()
+    assert cobre(capsys, "simulate", case, "--scenarios", 2, "--quiet") == (0, "")
+    assert scenarios(output) == 2
+    assert cobre(capsys, "run", case, "--simulate-only", "--quiet") == (0, "")
+    assert scenarios(output) == 3
+    assert (output / "training/convergence.parquet").read_bytes() == bounds
+    assert cobre(capsys, "run", case, "--skip-simulation", "--quiet") == (0, "")
+    assert not (output / "simulation/metadata.json").exists()
+    assert scenarios(output) == 0
