@@ -108,7 +108,11 @@ def wait_for_moment(process, output, moment, rng):
     deadline = time.monotonic() + DEADLINE_S
     folder = output / "checkpoint"
     wanted = rng.randrange(1, ITERATIONS)
-    while process.poll() is None and time.monotonic() < deadline:
+    while process.poll() is None:
+        if time.monotonic() > deadline:
+            process.kill()
+            finish(process)
+            pytest.fail(f"the run did not get to the moment ({moment}) at which it is to be killed")
         if moment == "starting" or (moment == "writing" and list(folder.glob(".iteration_*"))):
             break
         found = checkpoints_in(folder)

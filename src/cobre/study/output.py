@@ -87,6 +87,8 @@ class RunOutput:
         }
         tables = _training_tables(result)
         write_training(self._folder, result.convergence_history, metadata, result.timings, tables)
+        # A rank of an attempt that was killed may have lived on for a moment and have begun to write another one.
+        remove_unfinished(self._folder / CHECKPOINT_FOLDER)
         if is_complete:
             finish(self._folder)
 
