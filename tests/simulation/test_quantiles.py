@@ -152,6 +152,27 @@ def test_past_inflows_by_lag(full):
     assert first["mean"] == pytest.approx(20.0)
 
 
+def test_the_table_follows_from_the_entities_that_are_named(full):
+    lags = full.quantiles("inflow_m3s", by=("hydro", "stage", "lag"), shares=())
+    assert lags.equals(
+        full.quantiles("inflow_m3s", by=("hydro", "stage", "lag"), shares=(), table="inflow_lags")
+    )
+    total = full.quantiles("storage_final_hm3", shares=())
+    by_plant = full.quantiles("storage_final_hm3", shares=(), table="hydros")
+    assert total["mean"].to_pylist() == pytest.approx(by_plant["mean"].to_pylist())
+
+
+def test_violations_by_constraint(full):
+    found = full.quantiles("slack_value", by=("constraint", "stage", "block"), shares=())
+    wanted = {}
+    for row in full.violations.to_pylist():
+        key = (row["constraint_id"], row["stage_id"], row["block_id"])
+        wanted[key] = wanted.get(key, 0.0) + row["slack_value"] / N_FULL
+    means = rows(found, "constraint_id", "stage_id", "block_id")
+    assert means.keys() == wanted.keys()
+    assert all(means[key]["mean"] == pytest.approx(wanted[key], abs=1e-9) for key in wanted)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message", "fix"),
     [
@@ -168,6 +189,12 @@ def test_past_inflows_by_lag(full):
         ({"column": "spot_price"}, "spot_price of several entities", "add 'bus' to by"),
         ({"column": "water_value_per_hm3", "by": ("stage",)}, "several entities", "add 'hydro' to by"),
         ({"column": "inflow_m3s", "by": ("hydro",), "table": "inflow_lags"}, "several lags", "add 'lag'"),
+        ({"column": "generation_mw", "by": ("bus",)}, "several tables", "table="),
+        ({"column": "slack_value", "by": ("stage",)}, "units of its constraint", "add 'constraint' to by"),
+        ({"column": "probability", "by": ()}, "probability has no values", "another column"),
+        ({"column": "anticipated_decision_mw", "by": ("thermal",)}, "has no values in table thermals", ""),
+        ({"column": "storage_binding_code", "by": ("hydro",)}, "is no quantity", "count its rows"),
+        ({"column": "is_anticipated", "by": ("thermal",)}, "is no quantity", "thermals"),
         ({"column": "load_mw", "by": ("bus",), "shares": (0.5, 1.5)}, "no quantile 1.5", "from 0 to 1"),
         ({"column": "load_mw", "by": ("bus",), "shares": (float("nan"),)}, "no quantile nan", "from 0 to 1"),
     ],

@@ -184,3 +184,13 @@ def test_awaited_like_called(policy):
 def test_as_a_numpy_array(output):
     prices = cobre.load_results(output).simulation.buses["spot_price"].to_numpy()
     assert prices.dtype == np.float64
+
+
+def test_completion_finds_the_tables_and_results_show_as_one_line(output):
+    found = cobre.load_results(output)
+    assert {"hydros", "buses", "costs", "stage_summary", "quantiles"} <= set(dir(found.simulation))
+    assert "exchanges" not in dir(found.simulation)
+    assert repr(found).startswith(
+        f"<Results in {output}: training none, simulation <SimulationResult of {N} sc"
+    )
+    assert len(repr(found).splitlines()) == 1

@@ -19,7 +19,10 @@ KEYS = {
     "stage": "stage_id",
     "block": "block_id",
     "lag": "lag_index",
+    "constraint": "constraint_id",
 }
+ENTITIES = {*NAMED_BY, "lag_index", "constraint_id"}
+"""Columns that tell rows of the same scenario, stage and block apart."""
 SEASON = "season"
 NO_BLOCK = -1
 INTENSIVE_UNITS = ("$/MWh", "$/hm3", "MW/(m3/s)")
@@ -39,11 +42,13 @@ def quantile_table(
     schema = _schema_with(column, by, table)
     described = next(each for each in schema if each.name == column)
     key_columns = [_key(schema, name) for name in by]
-    _check_entities(schema, described, key_columns)
+    _check_quantity(schema, described, key_columns)
     rows = files.read(schema.name, _needed(schema, column, key_columns))
     calendar = files.calendar()
     values = rows[column].to_numpy(zero_copy_only=False).astype(np.float64)
     used = _rows_used(described, key_columns, rows) & ~np.isnan(values)
+    if not used.any():
+        raise _refused(f"{column} has no values in table {schema.name}", "ask for another column")
     rows, values = rows.filter(pa.array(used)), values[used]
     weighted = values * _weights(calendar, described, key_columns, rows)
     keys = [_key_values(calendar, name, rows) for name in key_columns]
@@ -76,11 +81,9 @@ def _schema_with(column: str, by: Sequence[str], table: str | None) -> TableSche
         raise _refused(f"there is no table {table!r}", f"use one of {', '.join(SCHEMAS)}")
     named = [SCHEMAS[table]] if table is not None else list(SCHEMAS.values())
     found = [schema for schema in named if column in schema.column_names]
-    wanted = {KEYS.get(name) for name in by} & set(NAMED_BY)
-    fitting = [schema for schema in found if wanted <= set(schema.column_names)] or found
-    if len(fitting) > 1 and wanted:
-        exact = [s for s in fitting if wanted == set(s.column_names) & set(NAMED_BY)]
-        fitting = exact or fitting
+    wanted = {KEYS.get(name) for name in by} & ENTITIES
+    exact = [schema for schema in found if wanted == ENTITIES.intersection(schema.column_names)]
+    fitting = exact if len(found) > 1 and exact else found
     if not fitting:
         where = f"table {table} has" if table else "there is"
         raise _refused(f"{where} no column {column!r}", "look at variables.csv for all columns")
@@ -102,7 +105,12 @@ def _key(schema: TableSchema, name: str) -> str:
     return column
 
 
-def _check_entities(schema: TableSchema, column: Column, keys: list[str]) -> None:
+def _check_quantity(schema: TableSchema, column: Column, keys: list[str]) -> None:
+    """Refuse what is no quantity, and sums over entities that say nothing."""
+    if column.type != "f64":
+        raise _refused(
+            f"{column.name} is no quantity, so that it has no mean", f"count its rows in table {schema.name}"
+        )
     entity = next((name for name in schema.column_names if name in NAMED_BY), None)
     if entity is not None and entity not in keys and column.unit in INTENSIVE_UNITS:
         raise _refused(
@@ -110,6 +118,8 @@ def _check_entities(schema: TableSchema, column: Column, keys: list[str]) -> Non
         )
     if "lag_index" in schema.column_names and "lag_index" not in keys:
         raise _refused(f"{column.name} of several lags cannot be added up", "add 'lag' to by")
+    if column.name == "slack_value" and "constraint_id" not in keys:
+        raise _refused("slack_value has units of its constraint", "add 'constraint' to by")
 
 
 def _needed(schema: TableSchema, column: str, keys: list[str]) -> list[str]:

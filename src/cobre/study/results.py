@@ -158,6 +158,11 @@ class SimulationResult:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         return self.table(known)
 
+    def __dir__(self) -> list[str]:
+        """With the tables, so that notebooks complete their names."""
+        names = [] if self._files is None else [name.partition("/")[0] for name in self._files.tables]
+        return [*super().__dir__(), *names]
+
     def __repr__(self) -> str:
         if self.metadata["statistics"] is None:
             return "<SimulationResult: stopped before its end>"
@@ -194,6 +199,10 @@ class Results:
     def policy(self) -> Policy:
         """The trained policy."""
         return Policy.load(self.folder / "policy")
+
+    def __repr__(self) -> str:
+        training = "none" if self.training is None else f"{self.training.metadata['iterations']} iterations"
+        return f"<Results in {self.folder}: training {training}, simulation {self.simulation or 'none'}>"
 
 
 def load_results(folder: str | PathLike[str]) -> Results:
