@@ -3,8 +3,8 @@
 //
 //   shm_driver [rounds of random calls per group [ranks of the largest group]]
 //
-// Groups of up to two ranks also fill rings of the usual size; that takes most of the time under a sanitizer, and is
-// left out where the largest group has no more than three.
+// Groups of up to two ranks also fill rings of the usual size; that takes most of the time under a sanitizer, and
+// is left out where the largest group has no more than three.
 #include <algorithm>
 #include <barrier>
 #include <cstdio>
