@@ -62,6 +62,7 @@ class Trial:
 
     def __init__(self, kind: str, backend: str, folder: Path, python: str = sys.executable) -> None:
         self._mark = f"COBRE_KILL_TRIAL={uuid.uuid4().hex}".encode()
+        self.killed: int | None = None
         self.temporary = folder / "temporary"
         self.temporary.mkdir(exist_ok=True)
         program = folder / "program.py"
@@ -157,7 +158,8 @@ def one_trial(trial: Trial, kind: str, victim: str, choice: random.Random) -> No
         assert not has_ended, f"ended by itself: {trial.root.communicate()[1]}"
         assert time.monotonic() < end + ENDED_WITHIN_S, f"there was nothing to kill: {running}"
     if victim == "guard":
-        wait_until(lambda: trial.guard(), "the guard has no successor")
+        # A killed process is listed until the kernel has taken it down.
+        wait_until(lambda: set(trial.guard()) - {trial.killed}, "the guard has no successor")
         os.kill(trial.root.pid, signal.SIGKILL)  # the successor must do what the first would have done
     _, said = trial.root.communicate(timeout=ENDED_WITHIN_S)
     when = f"{victim} killed after {delay:.2f} s"
@@ -206,6 +208,7 @@ def kill_one(trial: Trial, victim: str, running, choice: random.Random) -> int |
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return None
+    trial.killed = pid
     return rank_in(running.get(pid, {})) or 0
 
 
