@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # One more than processors: tests also wait.
 WORKERS ?= $(shell expr $$(nproc) + 1)
-DRIVERS := core_driver noise_driver shm_driver tcp_driver tcp_fuzz
+DRIVERS := core_driver noise_driver output_driver shm_driver tcp_driver tcp_fuzz
 CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 # Folders as well as files: a removed file changes only its folder.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/__pycache__*')
@@ -140,11 +140,11 @@ build-asan build-tsan: build-%: setup
 	$(BIN)/cmake --build build/$* --target $(DRIVERS)
 
 sanitize: build-asan build-tsan ## run the core's drivers briefly under all sanitizers
-	build/asan/core_driver && build/asan/noise_driver && build/asan/shm_driver 100 && build/asan/tcp_driver && build/asan/tcp_fuzz 20000
+	build/asan/core_driver && build/asan/noise_driver && build/asan/output_driver && build/asan/shm_driver 100 && build/asan/tcp_driver && build/asan/tcp_fuzz 20000
 	build/tsan/core_driver && build/tsan/noise_driver && build/tsan/shm_driver 50 && build/tsan/tcp_driver && build/tsan/tcp_fuzz 5000
 
 asan: build-asan ## run the core's drivers under AddressSanitizer and UBSan
-	build/asan/core_driver && build/asan/noise_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000
+	build/asan/core_driver && build/asan/noise_driver && build/asan/output_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000
 
 tsan: build-tsan ## run the core's drivers under ThreadSanitizer, ranks as threads
 	build/tsan/core_driver && build/tsan/shm_driver 100 && build/tsan/tcp_driver

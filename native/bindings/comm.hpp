@@ -15,5 +15,6 @@ void bind_tcp(nanobind::module_& m);
 
 void bind_fitting(nanobind::module_& m);
 void bind_noise(nanobind::module_& m);
+void bind_output(nanobind::module_& m);
 
 }  // namespace cobre::bindings

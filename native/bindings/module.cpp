@@ -33,4 +33,6 @@ NB_MODULE(_native, m) {
     cobre::bindings::bind_lp(lp);
     nb::module_ noise = m.def_submodule("noise", "Seeds, generator, normal numbers, sampling and correlation.");
     cobre::bindings::bind_noise(noise);
+    nb::module_ output = m.def_submodule("output", "The files of a simulation.");
+    cobre::bindings::bind_output(output);
 }

@@ -10,13 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cobre.core.arrow import arrow_column, arrow_schema, arrow_table
-from cobre.core.files import write_atomically
+from cobre.core.arrow import arrow_table
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import SIMULATION_TABLES, STAGE_SUMMARY
 from cobre.io.write.folder import SIMULATION as FOLDER
-from cobre.io.write.parquet import parquet_bytes
 from cobre.io.write.parts import PartFiles
+from cobre.io.write.scenario_files import write_scenarios
 
 DATA = "data.parquet"
 
@@ -63,12 +62,7 @@ class ScenarioFiles:
     def write(self, chunk: Chunk) -> None:
         """Write the tables of all scenarios of ``chunk``; a table without rows has no file."""
         for table in chunk.tables:
-            fixed, schema = _fixed_columns(table), arrow_schema(table.schema)
-            for place, scenario in enumerate(chunk.scenarios):
-                content = _scenario_table(table, schema, fixed, place, scenario)
-                if content.num_rows:
-                    path = self._root / table.schema.name / f"scenario_id={scenario:04d}" / DATA
-                    write_atomically(path, parquet_bytes(content), is_synced=False)
+            write_scenarios(self._root / table.schema.name, table.schema, table.columns, chunk.scenarios)
         self.parts.append(chunk.summary.schema, _chunk_table(chunk.summary, chunk.scenarios))
 
     def joined(self, tables: Sequence[TableSchema]) -> list[TableSchema]:
@@ -94,30 +88,6 @@ def table_path(folder: Path, schema: TableSchema) -> Path:
     """The file that has the rows of all scenarios."""
     root = folder / FOLDER
     return root / schema.name / DATA if schema in SIMULATION_TABLES else root / f"{schema.name}.parquet"
-
-
-def _fixed_columns(table: TableRows) -> dict[str, pa.Array]:
-    """The columns that are the same for every scenario."""
-    return {
-        column.name: arrow_column(column, table.columns[column.name])
-        for column in table.schema
-        if column.name != "scenario_id" and table.columns[column.name].ndim == 1
-    }
-
-
-def _scenario_table(
-    table: TableRows, schema: pa.Schema, fixed: Mapping[str, pa.Array], place: int, scenario: int
-) -> pa.Table:
-    n_rows = len(fixed["stage_id"])
-    arrays = []
-    for column in table.schema:
-        if column.name == "scenario_id":
-            arrays.append(pa.array(np.full(n_rows, scenario, dtype=np.int32)))
-        elif column.name in fixed:
-            arrays.append(fixed[column.name])
-        else:
-            arrays.append(arrow_column(column, table.columns[column.name][place]))
-    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _chunk_table(table: TableRows, scenarios: range) -> pa.Table:
