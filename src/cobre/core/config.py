@@ -76,6 +76,11 @@ class ScenarioSource:
     ncs: Scheme = "in_sample"
     seed: int | None = None
 
+    @property
+    def is_in_sample(self) -> bool:
+        """Whether all noise is that of the openings."""
+        return {self.inflow, self.load, self.ncs} == {"in_sample"}
+
     __repr__ = changed_fields
 
 
@@ -132,5 +137,10 @@ class Config:
     simulation: SimulationConfig = field(default_factory=SimulationConfig)
     is_training_enabled: bool = True
     inflow_non_negativity: NonNegativity = "penalty"
+
+    @property
+    def simulated_source(self) -> ScenarioSource:
+        """Where simulated scenarios take their noise from."""
+        return self.simulation.scenario_source or self.training.scenario_source
 
     __repr__ = changed_fields

@@ -25,6 +25,7 @@ def metadata_of(result: TrainingResult) -> dict[str, Any]:
         "final_upper_bound": result.final_upper_bound,
         "final_gap": result.final_gap,
         "gap_estimate": None if result.gap_estimate is None else asdict(result.gap_estimate),
+        "simulated_cost": None if result.simulated_cost is None else asdict(result.simulated_cost),
         "termination_reason": result.termination_reason,
         "total_cuts": result.total_cuts,
         "wall_time_ms": result.history["wall_time_ms"][-1],
@@ -101,6 +102,7 @@ def _cuts(result: TrainingResult) -> dict[str, Any]:
         "rows_in_lp_total": int(rows),
         "rows_in_lp_solve_count": sum(history["lp_solves"]),
         "rows_in_lp_max": 0 if log is None else log.most_rows,
+        "total_loaded": 0,
     }
 
 

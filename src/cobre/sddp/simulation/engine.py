@@ -25,7 +25,7 @@ class Engine:
 
     def __init__(self, comm: GroupMember, case: Case, policy: Policy, n_scenarios: int) -> None:
         """Collective."""
-        source = case.config.simulation.scenario_source or case.config.training.scenario_source
+        source = case.config.simulated_source
         work = open_workspace(comm, case, source)
         _check_fit(case, policy, work.state_names)
         self._initial_state = work.initial_state
