@@ -81,3 +81,13 @@ def test_run_trains_and_simulates_and_simulate_replaces_the_simulation(case, cap
     assert cobre(capsys, "run", case, "--skip-simulation", "--quiet") == (0, "")
     assert not (output / "simulation/metadata.json").exists()
     assert scenarios(output) == 0
+
+
+def test_simulating_a_stopped_training_does_not_make_the_folder_look_complete(case, capsys):
+    output = case / "output"
+    assert cobre(capsys, "run", case, "--skip-simulation", "--quiet") == (0, "")
+    for mark in ("_SUCCESS", "training/_SUCCESS"):  # as after a signal
+        (output / mark).unlink()
+    assert cobre(capsys, "simulate", case, "--scenarios", 1, "--quiet") == (0, "")
+    assert (output / "simulation/_SUCCESS").exists()
+    assert not (output / "_SUCCESS").exists()

@@ -129,7 +129,9 @@ TRAINING_METADATA = """
     configuration.policy_mode problem_dimensions.num_stages problem_dimensions.num_hydros
     problem_dimensions.num_thermals problem_dimensions.num_buses problem_dimensions.num_lines iterations.completed
     iterations.converged_at convergence.achieved convergence.final_gap_percent convergence.termination_reason
-    row_pool.total_generated row_pool.total_active row_pool.peak_active row_pool.cuts_active bounds.final_lower_bound
+    row_pool.total_generated row_pool.total_active row_pool.peak_active row_pool.cuts_active
+    row_pool.rows_in_lp_total row_pool.rows_in_lp_solve_count row_pool.rows_in_lp_max row_pool.total_loaded
+    bounds.final_lower_bound
     bounds.final_upper_bound bounds.final_upper_bound_std bounds.final_upper_bound_kind solve_stats.total_lp_solves
     solve_stats.first_try solve_stats.retried solve_stats.failed solve_stats.forward_solve_seconds
     solve_stats.backward_solve_seconds solve_stats.parallelism distribution.backend distribution.world_size

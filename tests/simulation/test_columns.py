@@ -167,3 +167,18 @@ def test_every_code_in_a_table_is_explained(by_scenario):
             if column in rows.column_names:
                 used = {str(code) for code in rows[column].to_pylist()}
                 assert used <= codes[column.removesuffix("_code")].keys()
+
+
+def test_limits_of_lines_are_given_by_block_only_where_blocks_differ(by_scenario):
+    rows = pq.read_table(by_scenario / "training/dictionaries/bounds.parquet").to_pylist()
+    lines = [row for row in rows if row["entity_type_code"] == 3 and row["entity_id"] == 0]
+    limits = {}
+    for row in lines:
+        limits.setdefault((row["stage_id"], row["bound_type_code"]), []).append(
+            (row["block_id"], row["bound_value"])
+        )
+    assert len(limits) == 24
+    assert {key for key, values in limits.items() if values[0][0] is not None} == {(7, 8), (7, 9)}
+    assert all(len(values) == 1 for key, values in limits.items() if key[0] != 7)
+    assert [block for block, _ in limits[7, 9]] == [0, 1, 2]
+    assert [value for _, value in limits[7, 9]] == [500.0, 450.0, 500.0]

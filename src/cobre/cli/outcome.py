@@ -97,14 +97,18 @@ def show_run(stream: TextIO, result: RunResult, output: Path, *, is_plain: bool 
     if simulation.stop_signal is not None:
         stream.write("the simulation was stopped before its end: its tables are not complete\n")
         return
-    bound = None if training is None else comparable_bound(study.metadata_of(training))
+    bound = None if training is None else comparable_bound(study.metadata_of(training), simulation)
     show_simulation(stream, simulation, bound, is_plain=is_plain)
 
 
-def comparable_bound(metadata: Mapping[str, Any]) -> float | None:
-    """The lower bound of a training run, if it bounds the expected cost of simulated scenarios."""
+def comparable_bound(metadata: Mapping[str, Any], simulation: SimulationResult) -> float | None:
+    """The lower bound of a training run, if it bounds the expected cost of these scenarios."""
     facts = metadata.get("gap_estimate")
-    if facts is None or facts["status"] in ("risk_adjusted", "other_scenarios"):
+    if (
+        not simulation.is_in_sample
+        or facts is None
+        or facts["status"] in ("risk_adjusted", "other_scenarios")
+    ):
         return None
     return float(metadata["final_lower_bound"])
 

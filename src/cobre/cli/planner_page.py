@@ -91,19 +91,20 @@ def _energy_lines(result: SimulationResult) -> list[tuple[str, str]]:
         parts = [
             f"{name} {100.0 * total[column] / load:.1f} %" for name, column in SOURCES if total[column] > 0.0
         ]
-        lines.append(("supply", f"{', '.join(parts)} of {load:,.0f} MWh"))
+        lines.append(("supply", f"{', '.join(parts)} of a demand of {load:,.0f} MWh"))
     return lines
 
 
 def _price_lines(result: SimulationResult, room: int) -> list[tuple[str, str]]:
-    """Marginal cost by bus: mean and, if there is room, spread over the horizon, and the mean of each stage."""
+    """Marginal cost by bus: mean and, if there is room, spread over the horizon, and the mean of each season."""
     is_wide = room >= WIDE - LABEL
     whole = result.quantiles("spot_price", by=("bus",), shares=(0.05, 0.95)).to_pylist()
-    stages = result.quantiles("spot_price", by=("bus", "stage"), shares=()).to_pylist()
+    period = "season" if result.has_seasons else "stage"
+    periods = result.quantiles("spot_price", by=("bus", period), shares=()).to_pylist()
     figures_shown = "mean, 5 %, 95 %" if is_wide else "mean"
-    lines = [("price", f"marginal cost by bus in $/MWh: {figures_shown}, and its mean by stage")]
+    lines = [("price", f"marginal cost by bus in $/MWh: {figures_shown}, and its mean by {period}")]
     for row in whole[:MAX_ENTITIES]:
-        means = [each["mean"] for each in stages if each["bus_id"] == row["bus_id"]]
+        means = [each["mean"] for each in periods if each["bus_id"] == row["bus_id"]]
         figures = " ".join(
             f"{row[name]:>10,.2f}" for name in (("mean", "p5", "p95") if is_wide else ("mean",))
         )

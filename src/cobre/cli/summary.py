@@ -74,4 +74,5 @@ def _show(results: Results) -> None:
     if not simulation.is_complete:
         sys.stdout.write("the simulation was stopped before its end: its tables are not complete\n")
         return
-    show_simulation(sys.stdout, simulation, None if training is None else comparable_bound(training.metadata))
+    bound = None if training is None else comparable_bound(training.metadata, simulation)
+    show_simulation(sys.stdout, simulation, bound)

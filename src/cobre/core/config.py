@@ -79,6 +79,11 @@ class ScenarioSource:
     historical_years: tuple[int, ...] | None = None
     """Years of the inflow history that may be repeated; None: all that are complete."""
 
+    @property
+    def is_in_sample(self) -> bool:
+        """Whether all noise is that of the openings."""
+        return {self.inflow, self.load, self.ncs} == {"in_sample"}
+
     __repr__ = changed_fields
 
 
@@ -184,5 +189,10 @@ class Config:
     """Whether training writes its noise and inflow model as files of a case."""
     writes_fit_deviations: bool = True
     """Whether results hold the errors of fitted production planes."""
+
+    @property
+    def simulated_source(self) -> ScenarioSource:
+        """Where simulated scenarios take their noise from."""
+        return self.simulation.scenario_source or self.training.scenario_source
 
     __repr__ = changed_fields

@@ -55,8 +55,7 @@ class GapEstimate:
 
 def comparison_of(case: Case) -> Comparison:
     """How the bound of a study and the costs of its trajectories compare."""
-    source = case.config.training.scenario_source
-    is_in_sample = {source.inflow, source.load, source.ncs} == {"in_sample"}
+    is_in_sample = case.config.training.scenario_source.is_in_sample
     stages = case.horizon.stages
     if is_in_sample and all(stage.n_openings == 1 for stage in stages):
         return "exact"  # there is one trajectory, and every iteration runs it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -50,14 +50,19 @@ class SimulationResult:
         cls,
         outcome: SimulationOutcome,
         folder: Path | None,
+        source: Mapping[str, Any],
         *,
         is_temporary: bool,
     ) -> Self:
-        """The result of a simulation that just ended; a temporary folder is removed with it."""
+        """The result of a simulation that just ended; a temporary folder is removed with it.
+
+        ``source`` says where its noise came from: the fields of `cobre.core.config.ScenarioSource`.
+        """
         statistics = outcome.statistics
         metadata = {
             "scenarios": {"completed": 0 if statistics is None else statistics.n_scenarios},
             "statistics": None if statistics is None else statistics.to_dict(),
+            "scenario_source": dict(source),
             "wall_time_ms": outcome.wall_time_ms,
         }
         return cls(metadata, folder, is_temporary=is_temporary, stop_signal=outcome.stop_signal)
@@ -108,6 +113,17 @@ class SimulationResult:
     @property
     def wall_time_ms(self) -> float:
         return float(self.metadata["wall_time_ms"])
+
+    @property
+    def is_in_sample(self) -> bool:
+        """Whether all noise is that of the openings that training saw: only then its lower bound is comparable."""
+        source = self.metadata.get("scenario_source", {})
+        return all(source.get(kind, "in_sample") == "in_sample" for kind in ("inflow", "load", "ncs"))
+
+    @property
+    def has_seasons(self) -> bool:
+        """Whether every stage belongs to a season, so that `quantiles` can be asked for ``by=("season",)``."""
+        return None not in self._kept().calendar().seasons.values()
 
     @property
     def output_directory(self) -> Path | None:

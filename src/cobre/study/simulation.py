@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -103,12 +103,14 @@ def simulate(
                 order = share(comm, on_first_rank(comm, prepare))
                 outcome = simulate_rank(comm, order, progress_callback)
             else:
-                outcome = _simulate_here_or_apart(prepare(), num_workers, backend, progress_callback)
+                order = prepare()
+                outcome = _simulate_here_or_apart(order, num_workers, backend, progress_callback)
     except BaseException:
         if is_temporary and target is not None:
             shutil.rmtree(target, ignore_errors=True)
         raise
-    return SimulationResult.of(outcome, target, is_temporary=is_temporary)
+    source = asdict(order.case.config.simulated_source)
+    return SimulationResult.of(outcome, target, source, is_temporary=is_temporary)
 
 
 def _simulate_here_or_apart(
@@ -208,6 +210,7 @@ def _metadata(
         else {"mean_cost": statistics.mean_cost, "std_cost": statistics.std_cost},
         "statistics": None if statistics is None else statistics.to_dict(),
         "layout": order.case.config.simulation.layout,
+        "scenario_source": asdict(order.case.config.simulated_source),
         "wall_time_ms": outcome.wall_time_ms,
         "solve_stats": {**solve_totals(outcome.counters), "parallelism": comm.size},
         "distribution": distribution(comm.backend, hosts),

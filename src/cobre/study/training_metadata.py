@@ -27,6 +27,7 @@ def metadata_of(result: TrainingResult) -> dict[str, Any]:
         "final_upper_bound": result.final_upper_bound,
         "final_gap": result.final_gap,
         "gap_estimate": None if result.gap_estimate is None else asdict(result.gap_estimate),
+        "simulated_cost": None if result.simulated_cost is None else asdict(result.simulated_cost),
         "termination_reason": result.termination_reason,
         "total_cuts": result.total_cuts,
         "wall_time_ms": result.history["wall_time_ms"][-1],
@@ -104,6 +105,7 @@ def _cuts(result: TrainingResult) -> dict[str, Any]:
         "rows_in_lp_total": int(rows),
         "rows_in_lp_solve_count": sum(history["lp_solves"]),
         "rows_in_lp_max": max((log.most_rows for log in logs), default=0),
+        "total_loaded": result.total_cuts - sum(history["cuts_added"]),
     }
 
 

@@ -182,10 +182,16 @@ def _bounds(case: Case) -> dict[str, NDArray[Any]]:
                         rows.append(_row(kind, entity.id, stage.id, np.nan, name, values[e, s]))
     for e, line in enumerate(system.lines):
         for s, stage in enumerate(case.horizon.stages):
-            for block in range(stage.n_blocks):
-                column = int(first_blocks[s]) + block
-                rows.append(_row("line", line.id, stage.id, block, "flow_min", -lines.reverse_mw[e, column]))
-                rows.append(_row("line", line.id, stage.id, block, "flow_max", lines.direct_mw[e, column]))
+            blocks = slice(int(first_blocks[s]), int(first_blocks[s]) + stage.n_blocks)
+            for name, values in (
+                ("flow_min", -lines.reverse_mw[e, blocks]),
+                ("flow_max", lines.direct_mw[e, blocks]),
+            ):
+                is_of_stage = bool((values == values[0]).all())
+                for block, value in enumerate(values[:1] if is_of_stage else values):
+                    rows.append(
+                        _row("line", line.id, stage.id, np.nan if is_of_stage else block, name, value)
+                    )
     columns = np.array(rows, dtype=np.float64).reshape(len(rows), len(BOUNDS.columns)).T
     types = {"i8": np.int8, "i32": np.int32}
     return {

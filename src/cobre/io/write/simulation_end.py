@@ -15,9 +15,10 @@ from cobre.core.files import write_atomically
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY
 from cobre.io.write.folder import SIMULATION as FOLDER
-from cobre.io.write.folder import SUCCESS
+from cobre.io.write.folder import SUCCESS, TRAINING_SUCCESS
 from cobre.io.write.parquet import ROWS_PER_GROUP, parquet_bytes, write_groups
 from cobre.io.write.simulation import table_path
+from cobre.io.write.training import METADATA as TRAINING_METADATA
 from cobre.io.write.training import json_bytes
 
 METADATA = "metadata.json"
@@ -64,8 +65,12 @@ def write_solver_tables(
 
 
 def finish_simulation(folder: Path, metadata: Mapping[str, Any], *, is_complete: bool) -> None:
-    """Write the metadata and, last and only if all scenarios are there, the marks."""
+    """Write the metadata and, last and only if all scenarios are there, the marks.
+
+    The mark of the whole folder is not written beside a training run that was stopped.
+    """
     write_atomically(folder / FOLDER / METADATA, json_bytes(metadata))
     if is_complete:
         write_atomically(folder / FOLDER / SUCCESS, b"")
-        write_atomically(folder / SUCCESS, b"")
+        if (folder / TRAINING_SUCCESS).exists() or not (folder / TRAINING_METADATA).exists():
+            write_atomically(folder / SUCCESS, b"")

@@ -27,7 +27,7 @@ class Engine:
 
     def __init__(self, comm: GroupMember, case: Case, policy: Policy, n_scenarios: int) -> None:
         """Collective."""
-        source = case.config.simulation.scenario_source or case.config.training.scenario_source
+        source = case.config.simulated_source
         last = policy.stages[-1]
         end_cost_bound = last.floor if last.active.any() else None
         work = open_workspace(comm, case, source, n_scenarios, end_cost_bound=end_cost_bound)

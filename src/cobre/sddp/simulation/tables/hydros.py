@@ -26,7 +26,7 @@ def hydro_rows(outcome: StageOutcome) -> Values:
         **{name: flat(value) for name, value in _flows(outcome).items()},
         **{name: flat(by_block(view, value)) for name, value in by_stage.items()},
         "spillage_cost": flat(outcome.charges(columns.hydro.spillage)),
-        "water_value_per_hm3": flat(by_block(view, -outcome.duals(view.problem.rows.water_balance))),
+        "water_value_per_hm3": flat(by_block(view, 0.0 - outcome.duals(view.problem.rows.water_balance))),
         "storage_binding_code": flat(by_block(view, _binding(outcome))),
         "operative_state_code": states(view, view.scope.tables.operation.hydro, len(plants)),
     }
