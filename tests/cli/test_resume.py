@@ -116,6 +116,8 @@ def test_a_warm_start_reads_and_replaces_the_policy_of_the_output_folder(tmp_pat
     after = metadata(case / "output")
     assert after["final_lower_bound"] >= before["final_lower_bound"] * (1 - 1e-9)
     assert after["total_cuts"] > before["total_cuts"]
+    assert before["row_pool"]["total_loaded"] == 0
+    assert after["row_pool"]["total_loaded"] == before["total_cuts"]
 
 
 def test_a_warm_start_without_a_policy_says_where_it_looked(tmp_path, capsys):
