@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, SIMULATION_TABLES, STAGE_SUMMARY
@@ -167,6 +166,8 @@ class SimulationFiles:
 
 def with_names(files: SimulationFiles, table: pa.Table) -> pa.Table:
     """The table with a column ``..._name`` behind each column of ids that name an entity."""
+    import pyarrow.compute as pc  # slow to import, and few commands look at tables
+
     for column, kind in NAMED_BY.items():
         if column in table.column_names:
             names = files.entity_names(kind)

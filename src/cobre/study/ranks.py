@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from cobre.comm import GroupMember, run
 from cobre.comm.backend import Backend, LaunchedGroup
@@ -75,18 +75,6 @@ def run_workers(
             raise error.inner from None  # it ran in this process: nobody else failed
         raise
     return results[0]
-
-
-class Parcel(Generic[T]):
-    """Data on its way to workers; whoever opens it leaves it empty, so that no copy stays behind."""
-
-    def __init__(self, content: T) -> None:
-        self._content: T | None = content
-
-    def open(self) -> T | None:
-        """The content, once."""
-        content, self._content = self._content, None
-        return content
 
 
 def check_workers(num_workers: int, backend: str) -> None:

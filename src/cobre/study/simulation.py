@@ -32,8 +32,8 @@ from cobre.sddp.simulation.tables import tables_of
 from cobre.sddp.solver_tables import retry_columns, solve_totals, solver_columns
 from cobre.study.cases import configured
 from cobre.study.output import POLICY_FOLDER
+from cobre.study.parcel import Parcel
 from cobre.study.ranks import (
-    Parcel,
     check_workers,
     is_here,
     on_first_rank,

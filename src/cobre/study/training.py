@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from cobre.comm import GroupMember, LocalCommunicator, emit
+from cobre.comm import GroupMember, LocalCommunicator
 from cobre.comm.launch.restarts import Restarts
 from cobre.core.case import Case
-from cobre.sddp.checkpoint import TrainingState
-from cobre.sddp.checkpointing import CheckpointPlan
 from cobre.sddp.events import OnProgress
-from cobre.sddp.given_cuts import Boundary, CutRows
 from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
-from cobre.sddp.training import train as train_on
 from cobre.study.cases import configured
 from cobre.study.output import RunOutput
+from cobre.study.parcel import Parcel
 from cobre.study.ranks import (
-    Parcel,
     check_workers,
     is_here,
     on_first_rank,
@@ -30,6 +25,7 @@ from cobre.study.ranks import (
 )
 from cobre.study.restarting import with_restarts
 from cobre.study.starting import GivenPolicy, Resume, StartRequest, plan_of
+from cobre.study.training_rank import TrainingOrder, train_on, train_rank
 
 
 def train(
@@ -79,7 +75,7 @@ def train(
     with RunOutput(Path(output) if output is not None and is_writer else None) as results:
         wanted = StartRequest(resume, warm_start, boundary)
 
-        def prepare(restarts: Restarts | None = None) -> _Order:
+        def prepare(restarts: Restarts | None = None) -> TrainingOrder:
             study = configured(case, config_overrides)
             if restarts is None or not restarts.used:
                 start = results.begin(study, wanted)
@@ -89,55 +85,26 @@ def train(
                 for note in start.notes:
                     on_note(note)
             checkpoints = plan_of(study, results.folder)
-            return _Order(study, start.state, checkpoints, start.first_cuts, start.boundary)
+            return TrainingOrder(study, start.state, checkpoints, start.first_cuts, start.boundary)
 
         def attempt(workers: int, restarts: Restarts) -> TrainingResult:
             return _train_here_or_apart(prepare(restarts), workers, backend, progress_callback)
 
         if comm is not None:
-            result = _train_on(comm, share(comm, on_first_rank(comm, prepare)), progress_callback)
+            result = train_on(comm, share(comm, on_first_rank(comm, prepare)), progress_callback)
         else:
             result = with_restarts(attempt, num_workers, max_restarts, on_note)
         results.write(result)
     return result
 
 
-@dataclass(frozen=True)
-class _Order:
-    """What every rank has to know."""
-
-    case: Case
-    start: TrainingState | None
-    checkpoints: CheckpointPlan | None
-    first_cuts: tuple[CutRows | None, ...]
-    boundary: Boundary | None
-
-
-def _train_on(comm: GroupMember, order: _Order, on_progress: OnProgress | None) -> TrainingResult:
-    return train_on(
-        comm,
-        order.case,
-        on_progress=on_progress,
-        start=order.start,
-        checkpoints=order.checkpoints,
-        first_cuts=order.first_cuts,
-        boundary=order.boundary,
-    )
-
-
 def _train_here_or_apart(
-    order: _Order, num_workers: int, backend: str, progress_callback: OnProgress | None
+    order: TrainingOrder, num_workers: int, backend: str, progress_callback: OnProgress | None
 ) -> TrainingResult:
     if is_here(num_workers, backend):
         with LocalCommunicator() as alone:
-            return _train_on(alone, order, progress_callback)
+            return train_on(alone, order, progress_callback)
     result: TrainingResult = run_workers(
-        _train_rank, (Parcel(order),), num_workers, backend, progress_callback
+        train_rank, (Parcel(order),), num_workers, backend, progress_callback
     )
     return result
-
-
-def _train_rank(comm: GroupMember, parcel: Parcel[_Order]) -> TrainingResult | None:
-    """What each worker runs; rank 0 alone sends the result back."""
-    result = _train_on(comm, share(comm, parcel.open()), emit)
-    return result if comm.rank == 0 else None

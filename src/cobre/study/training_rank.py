@@ -1,0 +1,46 @@
+"""What each rank of a training runs. Workers import this module and nothing that reads or writes files of results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cobre.comm import GroupMember, emit
+from cobre.core.case import Case
+from cobre.sddp.checkpoint import TrainingState
+from cobre.sddp.checkpointing import CheckpointPlan
+from cobre.sddp.events import OnProgress
+from cobre.sddp.given_cuts import Boundary, CutRows
+from cobre.sddp.result import TrainingResult
+from cobre.sddp.sharing import share
+from cobre.sddp.training import train
+from cobre.study.parcel import Parcel
+
+
+@dataclass(frozen=True)
+class TrainingOrder:
+    """What every rank has to know."""
+
+    case: Case
+    start: TrainingState | None
+    checkpoints: CheckpointPlan | None
+    first_cuts: tuple[CutRows | None, ...]
+    boundary: Boundary | None
+
+
+def train_on(comm: GroupMember, order: TrainingOrder, on_progress: OnProgress | None) -> TrainingResult:
+    """Collective: train as ``order`` says."""
+    return train(
+        comm,
+        order.case,
+        on_progress=on_progress,
+        start=order.start,
+        checkpoints=order.checkpoints,
+        first_cuts=order.first_cuts,
+        boundary=order.boundary,
+    )
+
+
+def train_rank(comm: GroupMember, parcel: Parcel[TrainingOrder]) -> TrainingResult | None:
+    """What each worker runs; rank 0 alone sends the result back."""
+    result = train_on(comm, share(comm, parcel.open()), emit)
+    return result if comm.rank == 0 else None
