@@ -17,6 +17,7 @@ from cli.test_run import case_in
 from cobre.comm.launch.restarts import Restarts, started_again_since
 from cobre.core.config import Checkpointing, PolicyConfig
 from cobre.sddp.checkpointing import checkpoints_in
+from cobre.study import Restart
 from sddp.studies import study
 from sddp.trained import digest, settings, trained
 from workers_of import workers_of
@@ -123,7 +124,7 @@ def test_checkpoints_of_an_earlier_run_are_not_this_runs_work(tmp_path):
     for path in old:
         os.utime(path, (1.0, 1.0))
     assert checkpoints_in(tmp_path / "checkpoint", time.time() - 60.0) == []
-    result = cobre.train(case_of(3), output=tmp_path, resume=time.time() - 60.0)
+    result = cobre.train(case_of(3), output=tmp_path, resume=Restart(time.time() - 60.0))
     assert result.iterations == 3
 
 
