@@ -25,7 +25,7 @@ TRAINING_SUCCESS = f"training/{SUCCESS}"
 OPENINGS = "stochastic/noise_openings.parquet"
 STALE = (SUCCESS, TRAINING_SUCCESS, METADATA, CONVERGENCE, TIMINGS, POLICY, OPENINGS)
 """What an earlier run left and a new one takes away, in this order: first what says that the rest is there."""
-STALE_BUT_POLICY = STALE[:-1]
+STALE_BUT_POLICY = tuple(name for name in STALE if name != POLICY)
 HYDRO_MODELS = "hydro_models"
 STALE_FOLDERS = (
     "training/timing",
