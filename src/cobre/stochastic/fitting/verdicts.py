@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,8 +16,11 @@ __all__ = ["Verdict", "verdicts"]
 
 MOST_OUTSIDE = 1.0 / 3.0
 """Of seasons or pairs; one in ten lies outside a band of nine in ten by chance."""
-MOST_NEGATIVE = 0.05
+MOST_NEGATIVE, MANY_NEGATIVE = 0.05, 0.25
+"""Shares of negative synthetic inflows: beyond the first a reason, beyond the second a serious one."""
 LEAST_P_VALUE = 0.01
+FEWEST_TO_TRUST = 10
+"""Observations of a season. With fewer the model is poor, whatever it reproduces."""
 MOST_REASONS_OF_FAIR = 2
 
 SEASON_TEXTS = {
@@ -47,28 +51,53 @@ def verdicts(diagnostics: LevelDiagnostics, options: FitOptions) -> list[Verdict
 
 def _verdict(each: LevelDiagnostics, options: FitOptions, h: int) -> Verdict:
     used = [s for s, season in enumerate(each.fit.level.season_ids) if season is not None]
-    reasons, is_serious = [], False
+    if not each.fit.statistics.count[h, used].any():
+        return Verdict(h, "fair", ("it has no history to compare with",))
+    found = [
+        *_record_reasons(each, options, h, used),
+        *_season_reasons(each, h, used),
+        *((text, False) for text in _year_reasons(each, h)),
+        *_noise_reasons(each, h),
+    ]
+    if not found:
+        return Verdict(h, "good", ())
+    reasons = tuple(text for text, _ in found)
+    is_poor = any(is_serious for _, is_serious in found) or len(found) > MOST_REASONS_OF_FAIR
+    return Verdict(h, "poor" if is_poor else "fair", reasons)
+
+
+def _record_reasons(
+    each: LevelDiagnostics, options: FitOptions, h: int, used: list[int]
+) -> Iterator[tuple[str, bool]]:
+    """Too few observations, and seasons without deviation; a reason and whether it is a serious one."""
+    fewest = int(each.fit.statistics.count[h, used].min())
+    if fewest < max(options.min_observations, FEWEST_TO_TRUST):
+        yield f"a season has only {fewest} observations", fewest < FEWEST_TO_TRUST
+    still = int(np.count_nonzero(each.fit.std_m3s[h, used] == 0.0))
+    if still:
+        yield (
+            f"the inflow of {still} of {len(used)} seasons does not vary",
+            still > MOST_OUTSIDE * len(used),
+        )
+
+
+def _season_reasons(each: LevelDiagnostics, h: int, used: list[int]) -> Iterator[tuple[str, bool]]:
     for m, measure in enumerate(SEASON_MEASURES):
         outside = int(np.count_nonzero(each.seasons.is_outside[m, h, used]))
         if outside > MOST_OUTSIDE * len(used):
-            reasons.append(SEASON_TEXTS[measure].format(n=outside, of=len(used)))
-            is_serious |= measure in SERIOUS
-    reasons += _year_reasons(each, h)
+            yield SEASON_TEXTS[measure].format(n=outside, of=len(used)), measure in SERIOUS
+
+
+def _noise_reasons(each: LevelDiagnostics, h: int) -> Iterator[tuple[str, bool]]:
     others = np.delete(each.pairs.is_outside[h], h)
     if len(others) and np.count_nonzero(others) > MOST_OUTSIDE * len(others):
-        reasons.append(
-            f"the correlation with {np.count_nonzero(others)} of {len(others)} plants is not reproduced"
-        )
+        count = np.count_nonzero(others)
+        yield f"the correlation with {count} of {len(others)} plants is not reproduced", False
     if each.ljung_box[1, h] < LEAST_P_VALUE:
-        reasons.append("what the lags leave unexplained is still correlated in time")
-    if each.negative_share[h] > MOST_NEGATIVE:
-        reasons.append(f"{100.0 * each.negative_share[h]:.1f} % of synthetic inflows are negative")
-    fewest = int(each.fit.statistics.count[h, used].min(initial=10**9))
-    if fewest < options.min_observations:
-        reasons.append(f"a season has only {fewest} observations")
-    if not reasons:
-        return Verdict(h, "good", ())
-    return Verdict(h, "poor" if is_serious or len(reasons) > MOST_REASONS_OF_FAIR else "fair", tuple(reasons))
+        yield "what the lags leave unexplained is still correlated in time", False
+    negative = float(each.negative_share[h])
+    if negative > MOST_NEGATIVE:
+        yield f"{100.0 * negative:.1f} % of synthetic inflows are negative", negative > MANY_NEGATIVE
 
 
 def _year_reasons(each: LevelDiagnostics, h: int) -> list[str]:
