@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from cobre.core.horizon import Season, SeasonDefinitions
 from cobre.stochastic.fitting import FitOptions, GivenCoefficients, GivenModel, fit_inflows
 from cobre.stochastic.fitting.diagnostic_tables import diagnostic_tables
 from cobre.stochastic.fitting.diagnostics import Band, diagnose
@@ -19,8 +21,8 @@ from cobre.stochastic.fitting.measures import (
 )
 from cobre.stochastic.fitting.significance import chi_square_tail, jarque_bera, ljung_box
 from cobre.stochastic.fitting.synthetic import SeriesDrawer
-from cobre.stochastic.fitting.verdicts import verdicts
-from inflow_records import MONTHS, monthly_history, river
+from cobre.stochastic.fitting.verdicts import verdicts, verdicts_of_levels
+from inflow_records import MONTHS, QUARTERS, monthly_history, river
 
 
 @pytest.fixture(scope="module")
@@ -225,6 +227,21 @@ def test_a_river_of_mostly_negative_inflows_is_called_poor():
     fit = fit_inflows(monthly_history(-river(60, 1)), MONTHS, range(12))
     (verdict,) = verdicts(diagnose(fit)[0], fit.options)
     assert verdict.word == "poor"
+
+
+def test_a_verdict_is_about_all_levels_of_the_calendar():
+    """The quarters of this fit are said to have three observations each."""
+    values = river(60, 1)
+    seasons = tuple(Season(m, "", m + 1, 1, m + 1) for m in range(12))
+    options = FitOptions(max_order=1)
+    calendar = SeasonDefinitions("custom", (*seasons, *QUARTERS))
+    fit = fit_inflows(monthly_history(values), calendar, range(16), options)
+    diagnostics = diagnose(fit)
+    short = replace(diagnostics[1].fit.statistics, count=np.full((1, 4), 3))
+    few = replace(diagnostics[1], fit=replace(diagnostics[1].fit, statistics=short))
+    (verdict,) = verdicts_of_levels([diagnostics[0], few], options)
+    assert verdict.word == "poor"
+    assert "4 seasons a year: a season has only 3 observations" in verdict.reasons
 
 
 def test_a_short_history_is_a_reason():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +12,7 @@ from cobre.stochastic.fitting.diagnostics import LevelDiagnostics
 from cobre.stochastic.fitting.measures import SEASON_MEASURES, YEAR_MEASURES
 from cobre.stochastic.fitting.model import FitOptions
 
-__all__ = ["Verdict", "verdicts"]
+__all__ = ["Verdict", "verdicts", "verdicts_of_levels"]
 
 MOST_OUTSIDE = 1.0 / 3.0
 """Of seasons or pairs; one in ten lies outside a band of nine in ten by chance."""
@@ -29,6 +29,8 @@ SEASON_TEXTS = {
     "skewness": "the skewness of {n} of {of} seasons is not reproduced",
     "autocorrelation": "the correlation with the season before is not reproduced in {n} of {of} seasons",
 }
+Word = Literal["good", "fair", "poor"]
+WORDS: tuple[Word, ...] = ("good", "fair", "poor")
 SERIOUS = ("mean", "deviation", "autocorrelation")
 
 
@@ -37,11 +39,24 @@ class Verdict:
     """``good``: the synthetic series look like the history. ``fair``: but for ``reasons``. ``poor``: they do not."""
 
     hydro: int
-    word: Literal["good", "fair", "poor"]
+    word: Word
     reasons: tuple[str, ...]
 
     def __str__(self) -> str:
         return self.word + (f": {'; '.join(self.reasons)}" if self.reasons else "")
+
+
+def verdicts_of_levels(diagnostics: Sequence[LevelDiagnostics], options: FitOptions) -> list[Verdict]:
+    """One per hydro over all levels of the calendar: the worst word, and the reasons of each level."""
+    by_level = [verdicts(each, options) for each in diagnostics]
+    found = []
+    for h, finest in enumerate(by_level[0]):
+        reasons = list(finest.reasons)
+        for each, level in zip(diagnostics[1:], by_level[1:], strict=True):
+            reasons += [f"{each.fit.level.n_seasons} seasons a year: {text}" for text in level[h].reasons]
+        worst = max((level[h].word for level in by_level), key=WORDS.index)
+        found.append(Verdict(h, worst, tuple(reasons)))
+    return found
 
 
 def verdicts(diagnostics: LevelDiagnostics, options: FitOptions) -> list[Verdict]:
