@@ -239,6 +239,14 @@ def test_workers_that_cannot_be(folder, arguments, message):
     assert caught.value.suggestion
 
 
+def test_workers_that_cannot_be_started_leave_the_results_of_the_earlier_run_as_they_are(folder, tmp_path):
+    cobre.train(folder, config_overrides=LIMIT, output=tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(cobre.BackendError, match="1025 ranks are more than a group of the shm backend"):
+        cobre.train(folder, 1025, config_overrides=LIMIT, output=tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
 def test_an_unknown_backend_is_answered_with_the_known_ones(folder):
     with pytest.raises(cobre.BackendError, match="telegraph"):
         cobre.train(folder, 2, "telegraph")
