@@ -54,9 +54,8 @@ class RunOutput:
         remove_unfinished(folder / CHECKPOINT_FOLDER)
         if start.state is None:
             remove_checkpoints(folder / CHECKPOINT_FOLDER)
-        run = RunRecord.start(case)
-        begin(folder, run, keeps_policy=bool(start.first_cuts))
-        self._run, self._case, self._start = run, case, start
+        self._run, self._case, self._start = RunRecord.start(case), case, start
+        begin(folder, self._run, keeps_policy=bool(start.first_cuts))
         if case.config.exports_stochastic:
             nature = Nature.of(case)
             tree = nature.tree(None, range(len(nature.stages)))
