@@ -55,9 +55,8 @@ class RunOutput:
         remove_unfinished(own)
         if start.checkpoint is None or start.checkpoint.parent.resolve() != own.resolve():
             remove_checkpoints(own)
-        run = RunRecord.start(case)
-        begin(folder, run, keeps_policy=bool(start.first_cuts))
-        self._run, self._case, self._start = run, case, start
+        self._run, self._case, self._start = RunRecord.start(case), case, start
+        begin(folder, self._run, keeps_policy=bool(start.first_cuts))
         if case.config.exports_stochastic:
             nature = Nature.of(case)
             tree = nature.tree(None, range(len(nature.stages)))
