@@ -3,19 +3,58 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import threading
+from collections.abc import Callable
+from contextvars import copy_context
+from inspect import signature
+from typing import Any, TypeVar
 
+from cobre.errors import CobreError
 from cobre.sddp.result import TrainingResult
 from cobre.study.results import SimulationResult
 from cobre.study.simulation import simulate
 from cobre.study.training import train
 
+T = TypeVar("T")
+
 
 async def train_async(*args: Any, **options: Any) -> TrainingResult:
-    """`train` in a thread of its own, to be awaited. ``progress_callback`` is called in that thread."""
-    return await asyncio.to_thread(train, *args, **options)
+    """`train` in a thread of its own, to be awaited. ``progress_callback`` is called in that thread.
+
+    Cancelling it ends training after the iteration that runs, as a callback that raises would: a folder of results
+    keeps its checkpoints and has no ``_SUCCESS``.
+    """
+    return await _run(train, args, options)
 
 
 async def simulate_async(*args: Any, **options: Any) -> SimulationResult:
-    """`simulate` in a thread of its own, to be awaited. ``progress_callback`` is called in that thread."""
-    return await asyncio.to_thread(simulate, *args, **options)
+    """`simulate` in a thread of its own, to be awaited. ``progress_callback`` is called in that thread.
+
+    Cancelling it ends the simulation after the scenarios that run, without ``_SUCCESS``.
+    """
+    return await _run(simulate, args, options)
+
+
+async def _run(verb: Callable[..., T], args: tuple[Any, ...], options: dict[str, Any]) -> T:
+    """The result of ``verb`` in a thread. A cancellation is raised when that thread has ended."""
+    given = signature(verb).bind(*args, **options)
+    callback = given.arguments.get("progress_callback")
+    is_cancelled = threading.Event()
+
+    def report(event: Any) -> None:
+        if is_cancelled.is_set():
+            raise CobreError("cancelled by the program that awaited it")
+        if callback is not None:
+            callback(event)
+
+    given.arguments["progress_callback"] = report
+    loop, context = asyncio.get_running_loop(), copy_context()
+    # A future and no task: a loop that ends cancels all tasks, and nobody would wait for the thread.
+    running = loop.run_in_executor(None, lambda: context.run(verb, *given.args, **given.kwargs))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        is_cancelled.set()
+        await asyncio.wait([running])
+        running.exception()  # whatever ended the thread, the cancellation is what the caller asked for
+        raise

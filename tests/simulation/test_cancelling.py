@@ -1,0 +1,90 @@
+"""A run that is awaited and cancelled: its work ends, and its folder is free when the cancellation is raised."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+import cobre
+from cobre.io.example import write_example
+
+DEADLINE_S = 90
+ENDLESS = 1_000_000
+MANY = 300
+"""Events of a run that was not ended."""
+SETTINGS = {
+    "training": {
+        "forward_passes": 1,
+        "stopping_rules": [{"type": "iteration_limit", "limit": ENDLESS}],
+    },
+    "simulation": {"io_channel_capacity": 1},
+}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study") / "case"
+    write_example(folder)
+    limit = {"stopping_rules": [{"type": "iteration_limit", "limit": 1}]}
+    cobre.train(folder, config_overrides={"training": limit}, output=folder / "output")
+    return folder
+
+
+async def cancelled_after_two_events(verb, *args, **options):
+    """The events of a run that is cancelled when it has reported twice, and the run's task."""
+    events = []
+    loop, is_running = asyncio.get_running_loop(), asyncio.Event()
+
+    def report(event):
+        events.append(event)
+        assert len(events) < MANY, "the run goes on"
+        if len(events) == 2:
+            loop.call_soon_threadsafe(is_running.set)
+
+    task = asyncio.create_task(verb(*args, progress_callback=report, **options))
+    async with asyncio.timeout(DEADLINE_S):
+        await is_running.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    n_events = len(events)
+    await asyncio.sleep(0.2)
+    assert len(events) == n_events
+    return events
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_a_cancelled_simulation_ends_and_frees_its_folder(study, tmp_path, n_workers):
+    asyncio.run(
+        cancelled_after_two_events(
+            cobre.simulate_async,
+            study,
+            None,
+            n_workers,
+            config_overrides=SETTINGS,
+            output=tmp_path,
+            scenarios=ENDLESS,
+        )
+    )
+    assert not (tmp_path / "simulation/_SUCCESS").exists()
+    assert list(tmp_path.rglob(".*")) == []
+    again = cobre.simulate(study, config_overrides=SETTINGS, output=tmp_path, scenarios=2)
+    assert again.costs.num_rows == 24
+
+
+def test_a_cancelled_training_ends_and_says_so_in_its_folder(study, tmp_path):
+    asyncio.run(
+        cancelled_after_two_events(cobre.train_async, study, config_overrides=SETTINGS, output=tmp_path)
+    )
+    metadata = (tmp_path / "training/metadata.json").read_text(encoding="utf-8")
+    assert '"status": "failed"' in metadata
+    assert "cancelled" in metadata
+    assert not (tmp_path / "training/_SUCCESS").exists()
+
+
+def test_a_callback_given_by_position_is_called(study):
+    events = []
+    short = {"training": {"forward_passes": 1, "stopping_rules": [{"type": "iteration_limit", "limit": 2}]}}
+    asyncio.run(cobre.train_async(study, 1, "auto", short, events.append))
+    assert [event.iteration for event in events] == [1, 2]
