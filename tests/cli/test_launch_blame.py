@@ -30,15 +30,15 @@ sys.exit(status)
 
 # What `cobre run` does, except that training fails on rank 1 alone.
 FAILS_ON_RANK_1 = """
-from cobre.study import training
+from cobre.study import training_rank
 from cobre.cli import main
 from cobre.errors import SolverError
-train = training.train_on
+train = training_rank.train
 def fail(comm, case, **options):
     if comm.rank == 1:
         raise SolverError(3, 1, "infeasible")
     return train(comm, case, **options)
-training.train_on = fail
+training_rank.train = fail
 sys.exit(main(["run", *sys.argv[1:]]))
 """
 
