@@ -65,7 +65,7 @@ def test_a_policy_file_of_version_1_loads_and_simulates(tmp_path):
     old = Policy.load(tmp_path)
     assert all(len(cuts.basis) == 0 for cuts in old.stages)
     stripped = tuple(replace(cuts, basis=np.empty(0, dtype=np.uint8)) for cuts in policy.stages)
-    assert old == replace(policy, stages=stripped, calendar=(), identity=old.identity)
+    assert old == replace(policy, stages=stripped, calendar=(), identity=old.identity, plants={})
     assert not old.identity
     ours, theirs = (cobre.simulate(case, each, scenarios=30) for each in (policy, tmp_path))
     # Another start of the solves may end in another vertex, of which this study has none.

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 FILE_NAME = "policy.cobre"
 MAGIC = b"COBREPOL"
-VERSION = 3
+VERSION = 4
 READABLE_VERSIONS = range(1, VERSION + 1)
-"""Version 1 had no start bases, version 2 no calendar, identity and units."""
+"""Version 1 had no start bases, version 2 no calendar, identity and units, version 3 no names of plants."""
 UNITS = {"cost": "$", "inflow": "m3/s", "storage": "hm3"}
 
 Floats = NDArray[np.float64]
@@ -45,6 +45,8 @@ class Policy:
     """Id and end date of each stage; empty in policies of versions 1 and 2."""
     identity: Mapping[str, str] = field(default_factory=dict)
     """What it was trained on: see `cobre.sddp.identity`; empty in policies of versions 1 and 2."""
+    plants: Mapping[int, str] = field(default_factory=dict)
+    """Names of the plants by id; empty in policies of versions 1 to 3 and of the public Cobre."""
 
     @classmethod
     def from_pools(
@@ -55,6 +57,7 @@ class Policy:
         bases: Sequence[NDArray[np.uint8]],
         stages_of: Sequence[Stage] = (),
         identity: Mapping[str, str] | None = None,
+        plants: Mapping[int, str] | None = None,
     ) -> Self:
         """A policy of its own memory from the pools of a training run."""
         stages = tuple(
@@ -64,7 +67,8 @@ class Policy:
             for pool, floor, basis in zip(pools, floors, bases, strict=True)
         )
         calendar = tuple((stage.id, stage.end_date.isoformat()) for stage in stages_of)
-        return cls(stages, len(state_names), tuple(state_names), calendar, dict(identity or {}))
+        labels = dict(identity or {}), dict(plants or {})
+        return cls(stages, len(state_names), tuple(state_names), calendar, *labels)
 
     def __repr__(self) -> str:
         counts = self.summary()
@@ -86,25 +90,30 @@ class Policy:
         }
 
     @overload
-    def cuts(self, stage: int) -> dict[str, NDArray[Any]]: ...
+    def cuts(self, stage: int, *, names: bool = False) -> dict[str, NDArray[Any]]: ...
     @overload
-    def cuts(self, stage: None = None) -> pa.Table: ...
-    def cuts(self, stage: int | None = None) -> dict[str, NDArray[Any]] | pa.Table:
+    def cuts(self, stage: None = None, *, names: bool = False) -> pa.Table: ...
+    def cuts(self, stage: int | None = None, *, names: bool = False) -> dict[str, NDArray[Any]] | pa.Table:
         """Arrays ``intercepts``, ``coefficients`` and ``active`` of a stage, in slot order.
 
         Without a stage an Arrow table of all cuts: stage, slot, active, intercept, and one column per component of the
-        state.
+        state. With ``names`` columns have the name of the plant in place of its id.
         """
         if stage is None:
             from cobre.sddp.policy_tools import cut_table
 
-            return cut_table(self)
+            return cut_table(self, names=names)
         found = self._stage(stage)
         return {
             "intercepts": found.intercepts.copy(),
             "coefficients": found.coefficients.copy(),
             "active": found.active.copy(),
         }
+
+    @property
+    def component_names(self) -> tuple[str, ...]:
+        """Of the state; a policy of the public Cobre 0.5 does not name its components, and they are numbered."""
+        return self.state_names or tuple(f"component:{j}" for j in range(self.state_dimension))
 
     def water_values(self, stage: int, state: ArrayLike) -> dict[int, float]:
         """By hydro id: what one more hm3 at the end of ``stage`` saves later, in $/hm3, when it ends in ``state``.
@@ -113,6 +122,11 @@ class Policy:
         floor.
         """
         cuts, point = self._stage(stage), self._point(state)
+        if not self.state_names:
+            raise ValueError(
+                "this policy does not say which component of its state is the storage of which plant\n  "
+                "fix: take the slopes from cuts(stage), or a policy that a newer program wrote"
+            )
         best = self._highest(cuts, point)
         slopes = np.zeros(self.state_dimension) if best is None else cuts.coefficients[best]
         return {
@@ -202,6 +216,7 @@ class Policy:
             "state_names": list(self.state_names),
             "calendar": [list(entry) for entry in self.calendar],
             "identity": dict(self.identity),
+            "plants": [list(entry) for entry in self.plants.items()],
             "units": UNITS,
         }
         arrays["floors"] = np.array([cuts.floor for cuts in self.stages])
@@ -246,6 +261,7 @@ class Policy:
             tuple(facts["state_names"]),
             tuple((int(number), str(date)) for number, date in facts.get("calendar", ())),
             facts.get("identity", {}),
+            {int(number): str(name) for number, name in facts.get("plants", ())},
         )
 
     def _stage(self, stage: int) -> StageCuts:
