@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from cobre.errors import IOError, ValidationError
-from cobre.sddp.policy import FILE_NAME, Policy
+from cobre.sddp.policy import Policy
+from cobre.sddp.policy_file import FILE_NAME
 from cobre.sddp.stage_cuts import StageCuts
 
 

@@ -14,8 +14,8 @@ import pytest
 from cobre.errors import ValidationError
 from cobre.sddp.checkpoint import VERSION as CHECKPOINT_VERSION
 from cobre.sddp.checkpoint import TrainingState
-from cobre.sddp.policy import VERSION as POLICY_VERSION
 from cobre.sddp.policy import Policy
+from cobre.sddp.policy_file import VERSION as POLICY_VERSION
 
 STORED = Path(__file__).parent / "stored"
 LOWER_BOUND = 808025.728045176

@@ -12,7 +12,9 @@ import pytest
 
 import cobre
 from cobre.io.example import write_example
-from cobre.sddp.policy import FILE_NAME, Policy, StageCuts
+from cobre.sddp.policy import Policy
+from cobre.sddp.policy_file import FILE_NAME
+from cobre.sddp.stage_cuts import StageCuts
 from sddp.cases import BusSpec, HydroSpec, ThermalSpec, make_case
 from sddp.trained import settings
 from simulation.hand_cases import one_hydro
