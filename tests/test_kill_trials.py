@@ -22,13 +22,16 @@ import pytest
 from cli.test_resume import SAME, configure
 from cli.test_run import case_in
 from cobre.sddp.checkpointing import checkpoints_in
-from workers_of import children, workers_of
+from mpi_ranks import LIBRARIES, python_of
+from workers_of import children, ranks_that_write, workers_of
 
 IS_LONG = bool(os.environ.get("COBRE_TEST_SOAK"))
 TRIALS = 100 if IS_LONG else 12
 DEADLINE_S = 120
 ITERATIONS = 6
-PLACES = [(1, "auto"), (2, "shm"), (2, "tcp"), *([(3, "shm"), (3, "tcp")] if IS_LONG else [])]
+PLACES = [(1, "auto"), (2, "shm"), (2, "tcp")]
+if IS_LONG:
+    PLACES += [(3, "shm"), (3, "tcp"), (2, "openmpi"), (2, "mpich")]
 EVERY = {"checkpointing": {"enabled": True, "interval_iterations": 1}}
 
 pytestmark = pytest.mark.timeout(600)
@@ -69,10 +72,15 @@ def start(case, output, workers=1, backend="auto", *words, slow_s=0.0, full_afte
     """A run in a session of its own."""
     path = os.pathsep.join(filter(None, [str(case), os.environ.get("PYTHONPATH")]))
     disk = {"PYTHONPATH": path, "TRIAL_SLOW_S": str(slow_s), "TRIAL_FULL_AFTER": str(full_after)}
-    options = ["run", str(case), "--output", str(output), "--quiet", *words]
-    options += ["-n", str(workers), "--backend", backend] if workers > 1 else []
+    program = ["-m", "cobre", "run", str(case), "--output", str(output), "--quiet", *words]
+    if backend in LIBRARIES:
+        launcher = ["-m", "cobre", "launch", "-n", str(workers), "--backend", "mpi"]
+        command = [python_of(backend), *launcher, *program]
+    else:
+        command = [sys.executable, *program]
+        command += ["-n", str(workers), "--backend", backend] if workers > 1 else []
     return subprocess.Popen(
-        [sys.executable, "-m", "cobre", *options],
+        command,
         env={**os.environ, **disk},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -89,11 +97,11 @@ def bits(output):
     return found.hexdigest()
 
 
-def strike(process, target):
+def strike(process, target, output, backend):
     """Kill what ``target`` says. The ranks of a killed launcher are killed by their guard."""
-    ranks = workers_of(process.pid)
+    ranks = ranks_that_write(output) if backend in LIBRARIES else workers_of(process.pid)
     if target == "everything":
-        victims = [process.pid, *children(process.pid)]
+        victims = [process.pid, *children(process.pid), *(ranks if backend in LIBRARIES else ())]
     elif target == "a rank" and ranks:
         victims = [random.choice(ranks)]
     else:
@@ -152,7 +160,7 @@ def test_a_killed_run_continues_to_the_bits_of_an_undisturbed_one(case, undistur
             full_after=rng.randrange(1, ITERATIONS) if is_full else 0,
         )
         wait_for_moment(process, output, moment, rng)
-        strike(process, rng.choice(["everything", "a rank", "the launcher"]))
+        strike(process, rng.choice(["everything", "a rank", "the launcher"]), output, backend)
         finish(process)
     workers, backend = rng.choice(PLACES)
     last = start(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -24,7 +22,7 @@ from cobre.study import Restart
 from mpi_ranks import IS_SOAK, LIBRARIES, python_of
 from sddp.studies import study
 from sddp.trained import digest, settings, trained
-from workers_of import workers_of
+from workers_of import ranks_that_write, workers_of
 
 DEADLINE_S = 120
 
@@ -231,16 +229,3 @@ def test_hosts_that_mpiexec_does_not_reach_again_are_named_as_the_likely_cause(s
     assert "could not start the ranks again" in errors
     assert "take it out of the list of hosts" in errors
     assert checkpoints_in(output / "checkpoint")
-
-
-def ranks_that_write(output):
-    """Processes of mpiexec's making that write into ``output``, in the order in which they were started."""
-    words = [b"cobre", b"run", str(output).encode()]
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            command = (folder / "cmdline").read_bytes().split(b"\0")
-            is_rank = b"python" in command[0] and b"launch" not in command
-            if is_rank and all(word in command for word in words):
-                found.append(int(folder.name))
-    return sorted(found)

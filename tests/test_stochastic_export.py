@@ -6,6 +6,7 @@ import json
 import shutil
 from dataclasses import replace
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -90,3 +91,32 @@ def test_without_a_fit_there_is_no_report_and_random_loads_are_written(tmp_path)
     assert "load_seasonal_stats.parquet" in written
     lags = pq.read_table(tmp_path / "output" / "stochastic" / "inflow_ar_coefficients.parquet")
     assert lags.num_rows == len(case.tables[LAGS]["lag"])
+
+
+def selective_case(folder):
+    """Openings that stand for clusters of different size in every stage but the first."""
+    from case_folders import example_case
+
+    case = example_case(folder)
+    for stage in case.documents["stages.json"]["stages"][1:]:
+        stage.update(sampling_method="selective", num_scenarios=3)
+    return case
+
+
+def test_openings_of_different_probability_keep_it_in_a_case_made_of_them(tmp_path):
+    case = selective_case(tmp_path / "case")
+    case.documents["config.json"]["exports"] = {"stochastic": True}
+    result = cobre.train(case.write(), output=tmp_path / "output", config_overrides=settings(1))
+    written = tmp_path / "output/stochastic/noise_openings.parquet"
+    table = pq.read_table(written)
+    assert table.column_names[-1] == "probability"
+    assert set(table.filter(pc.equal(table["stage_id"], 0))["probability"].to_pylist()) == {None}
+    is_one = pc.and_(pc.equal(table["stage_id"], 1), pc.equal(table["entity_index"], 0))
+    of_one = table.filter(is_one)
+    assert sum(of_one["probability"].to_pylist()) == pytest.approx(1.0)
+    assert len(set(of_one["probability"].to_pylist())) > 1
+    given = selective_case(tmp_path / "given").write()
+    shutil.copy(written, given / "scenarios")
+    again = cobre.train(given, config_overrides=settings(1))
+    assert again.final_lower_bound == result.final_lower_bound
+    assert replace(again.policy, identity=result.policy.identity) == result.policy

@@ -23,3 +23,15 @@ def _command(pid: int) -> bytes:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:  # it has ended
         return b""
+
+
+def ranks_that_write(output: Path) -> list[int]:
+    """Ranks that mpiexec has started and that write into ``output``, in the order in which they were started."""
+    words = [b"cobre", b"run", str(output).encode()]
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        command = _command(int(folder.name)).split(b"\0")
+        is_rank = b"python" in command[0] and b"launch" not in command
+        if is_rank and all(word in command for word in words):
+            found.append(int(folder.name))
+    return sorted(found)

@@ -177,6 +177,15 @@ def test_a_checkpoint_of_another_study_is_refused_with_every_difference(saved, t
     assert "training.forward_passes was 2, now 3" in caught.value.message
 
 
+def test_a_refusal_names_the_numbers_that_changed(saved, tmp_path):
+    folder, _ = copy_of(saved, tmp_path)
+    case = case_of(5)
+    thermal = replace(case.tables.thermal, cost_per_mwh=case.tables.thermal.cost_per_mwh + 1.0)
+    changed = replace(case, tables=replace(case.tables, thermal=thermal))
+    with pytest.raises(cobre.ValidationError, match=r"changed: thermal\.cost_per_mwh\n"):
+        cobre.train(changed, output=folder, resume=True)
+
+
 def test_a_checkpoint_with_another_boundary_is_refused(saved, tmp_path):
     folder, (newest, _) = copy_of(saved, tmp_path)
     state = TrainingState.load(newest)

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cobre.errors import IOError, ValidationError
-from cobre.sddp.policy import FILE_NAME, Policy
+from cobre.sddp.policy import Policy
+from cobre.sddp.policy_file import FILE_NAME
 from cobre.sddp.stage_cuts import StageCuts
 
 
@@ -145,3 +147,27 @@ def test_a_full_disk_leaves_the_old_policy(policy, tmp_path, monkeypatch):
     assert "free some space" in caught.value.suggestion
     assert (tmp_path / FILE_NAME).read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
+
+
+def test_the_table_of_cuts_has_ids_or_names_of_plants(policy, tmp_path):
+    named = replace(policy, plants={1: "UPPER", 7: "LOWER"})
+    named.save(tmp_path)
+    loaded = Policy.load(tmp_path)
+    assert loaded == named
+    assert loaded.cuts().column_names[-2:] == ["storage:1", "storage:7"]
+    assert loaded.cuts(names=True).column_names[-2:] == ["storage:UPPER", "storage:LOWER"]
+    assert loaded.cuts(names=True)["storage:LOWER"] == loaded.cuts()["storage:7"]
+    assert policy.cuts(names=True).column_names[-2:] == ["storage:1", "storage:7"]  # it knows none
+
+
+def test_plants_of_the_same_name_stay_apart(policy):
+    twins = replace(policy, plants={1: "TWIN", 7: "TWIN"})
+    assert twins.cuts(names=True).column_names[-2:] == ["storage:TWIN (1)", "storage:TWIN (7)"]
+
+
+def test_a_policy_without_names_shows_all_its_numbers_and_refuses_to_guess_plants(policy):
+    nameless = replace(policy, state_names=())
+    assert nameless.cuts().column_names[-2:] == ["component:0", "component:1"]
+    assert nameless.evaluate(0, [1.0, 2.0]) == policy.evaluate(0, [1.0, 2.0])
+    with pytest.raises(ValueError, match="which component of its state is the storage of which plant"):
+        nameless.water_values(0, [1.0, 2.0])

@@ -14,8 +14,8 @@ import pytest
 from cobre.errors import ValidationError
 from cobre.sddp.checkpoint import VERSION as CHECKPOINT_VERSION
 from cobre.sddp.checkpoint import TrainingState
-from cobre.sddp.policy import VERSION as POLICY_VERSION
 from cobre.sddp.policy import Policy
+from cobre.sddp.policy_file import VERSION as POLICY_VERSION
 
 STORED = Path(__file__).parent / "stored"
 LOWER_BOUND = 808025.728045176
@@ -33,6 +33,7 @@ def test_a_policy_of_every_version_is_read(version):
     ends = ("2030-02-01", "2030-03-01", "2030-04-01")
     assert policy.calendar == (tuple(enumerate(ends)) if version >= 3 else ())
     assert bool(policy.identity) == (version >= 3)
+    assert policy.plants == ({0: "H0"} if version >= 4 else {})
 
 
 def test_a_policy_of_an_older_version_is_saved_in_the_newest(tmp_path):

@@ -12,7 +12,9 @@ import pytest
 
 import cobre
 from cobre.io.example import write_example
-from cobre.sddp.policy import FILE_NAME, Policy, StageCuts
+from cobre.sddp.policy import Policy
+from cobre.sddp.policy_file import FILE_NAME
+from cobre.sddp.stage_cuts import StageCuts
 from sddp.cases import BusSpec, HydroSpec, ThermalSpec, make_case
 from sddp.trained import settings
 from simulation.hand_cases import one_hydro
@@ -65,7 +67,7 @@ def test_a_policy_file_of_version_1_loads_and_simulates(tmp_path):
     old = Policy.load(tmp_path)
     assert all(len(cuts.basis) == 0 for cuts in old.stages)
     stripped = tuple(replace(cuts, basis=np.empty(0, dtype=np.uint8)) for cuts in policy.stages)
-    assert old == replace(policy, stages=stripped, calendar=(), identity=old.identity)
+    assert old == replace(policy, stages=stripped, calendar=(), identity=old.identity, plants={})
     assert not old.identity
     ours, theirs = (cobre.simulate(case, each, scenarios=30) for each in (policy, tmp_path))
     # Another start of the solves may end in another vertex, of which this study has none.

@@ -198,7 +198,7 @@ def test_a_repeated_and_a_missing_value_of_a_given_tree_are_named():
     given, _ = _given(stages, 2)
 
     def pick(rows):
-        return GivenOpenings(*(getattr(given, f.name)[rows] for f in dataclasses.fields(given)))
+        return GivenOpenings(given.stage[rows], given.opening[rows], given.entity[rows], given.value[rows])
 
     with pytest.raises(ValidationError, match="more than one value") as caught:
         tree_from_rows(pick(np.r_[np.arange(12), 3]), stages, 2)
@@ -206,3 +206,42 @@ def test_a_repeated_and_a_missing_value_of_a_given_tree_are_named():
     with pytest.raises(ValidationError, match="no value for stage .*; 1 of 12 values") as caught:
         tree_from_rows(pick(np.arange(11)), stages, 2)
     assert caught.value.kind == "CoverageMismatch"
+
+
+def weighted(stages, n, probabilities):
+    """A given tree whose openings of the last stage have these probabilities."""
+    given, _ = _given(stages, n)
+    is_last = given.stage == len(stages) - 1
+    probability = np.where(
+        is_last, np.array(probabilities)[np.minimum(given.opening, len(probabilities) - 1)], np.nan
+    )
+    return dataclasses.replace(given, probability=probability)
+
+
+def test_a_given_tree_may_have_openings_of_different_probability():
+    stages = _stages(2, 3)
+    tree = tree_from_rows(weighted(stages, 2, [0.5, 0.3, 0.2]), stages, 2)
+    assert tree.weights(0) is None
+    assert tree.weights(1).tolist() == [0.5, 0.3, 0.2]
+    assert tree.stage(0).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda values: values * 0.9, "add up to 0.9"),
+        (
+            lambda values: np.where(np.arange(len(values)) == np.nanargmax(values), np.nan, values),
+            "missing, or another",
+        ),
+        (
+            lambda values: np.where(np.arange(len(values)) == np.nanargmax(values), 0.1, values),
+            "missing, or another",
+        ),
+    ],
+)
+def test_probabilities_of_given_openings_that_contradict_each_other_are_refused(change, message):
+    stages = _stages(2, 3)
+    given = weighted(stages, 2, [0.5, 0.3, 0.2])
+    with pytest.raises(ValidationError, match=f"stage 1, .*{message}"):
+        tree_from_rows(dataclasses.replace(given, probability=change(given.probability)), stages, 2)

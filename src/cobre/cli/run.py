@@ -67,6 +67,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if options.skip_simulation and options.scenarios is not None:
         parser.error("argument --scenarios: not allowed with argument --skip-simulation")
+    if options.simulate_only and options.resume is not None:
+        parser.error("--resume and --fresh are about training, and --simulate-only does not train")
     plan = RunPlan(
         trains=False if options.simulate_only else None,
         simulates=False if options.skip_simulation else None,

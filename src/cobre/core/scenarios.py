@@ -86,6 +86,8 @@ class GivenOpenings:
     opening: Indices
     entity: Indices
     value: Floats
+    probability: Floats | None = None
+    """Of the opening, in each of its rows; NaN where the openings of a stage are equally likely. None: they all are."""
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def newest_checkpoint(folder: Path, since: float | None = None) -> FoundCheckpoi
     raise IOError(
         str(folder),
         f"there is no checkpoint in {folder}",
-        suggestion="start without --resume: nothing was saved",
+        suggestion="start without --resume (policy.mode fresh): nothing was saved",
     )
 
 

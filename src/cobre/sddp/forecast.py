@@ -89,11 +89,11 @@ def open_forecast(
         first, count = contiguous_block(len(nature.stages), local.rank, local.size)
     mine = range(first, first + count)
     training = nature.case.config.training
-    is_given = nature.case.scenarios.openings is not None
-    layout = TreeLayout.of(nature.stages, nature.of_openings.entities.n_entities, is_given=is_given)
+    given = nature.case.scenarios.openings
+    layout = TreeLayout.of(nature.stages, nature.of_openings.entities.n_entities, given=given)
     schemes = {nature.source.inflow, nature.source.load, nature.source.ncs}
     is_tree_needed = schemes != {"in_sample"} or layout.has_weights
-    region = comm.create_shared_region(layout.size if is_tree_needed and not is_given else 0)
+    region = comm.create_shared_region(layout.size if is_tree_needed and given is None else 0)
     try:
         tree = nature.tree(region.as_mut_block(0, region.count) if region.count else None, mine)
     except MemoryError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cobre.core.case import Case
 from cobre.core.digest import digest
 from cobre.errors import ValidationError
-from cobre.sddp.identity import WORDS, identity_of
+from cobre.sddp.identity import differences, identity_of
 from cobre.sddp.policy import Policy
 from cobre.sddp.stage_cuts import StageCuts
 
@@ -212,24 +212,20 @@ def _stage_notes(policy: Policy, of_stage: Sequence[int | None], case: Case) -> 
 
 def _changes(policy: Policy, case: Case) -> list[str]:
     """A note on what is not as it was when the policy was trained."""
-    changed = changed_parts(policy.identity, case)
-    if not changed:
+    changes = changes_since(policy, case)
+    if changes is None:
         return []
-    return [
-        f"the study changed since the policy was trained: {described_parts(changed)}. Its cuts may lie above the new "
-        "future costs, and the lower bound may be too high"
-    ]
+    return [f"{changes}. Its cuts may lie above the new future costs, and the lower bound may be too high"]
 
 
-def changed_parts(identity: Mapping[str, str], case: Case) -> list[str]:
-    """Parts of the study that its future costs depend on and that differ; none for a policy that says nothing."""
-    now = identity_of(case)
-    return [part for part in PRICED if part in identity and identity[part] != now[part]]
+def changes_since(policy: Policy, case: Case) -> str | None:
+    """What the future costs of ``case`` depend on and is not as it was when ``policy`` was trained.
 
-
-def described_parts(parts: Sequence[str]) -> str:
-    """Parts of a study in the words of a user."""
-    return "; ".join(WORDS[part] for part in parts)
+    None if nothing changed, or the policy does not say what it was trained on.
+    """
+    known = [part for part in PRICED if part in policy.identity]
+    found = differences(policy.identity, identity_of(case), known)
+    return f"the study changed since the policy was trained: {'; '.join(found)}" if found else None
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from cobre.core.case import Case
 from cobre.core.digest import digest
@@ -27,7 +29,11 @@ WORDS = {
 """Each part as a user knows it."""
 READABLE = ("inflow_non_negativity", "forward_passes", "tree_seed", "solver")
 """Parts that are short enough to be shown; of the others only a digest is kept."""
-
+DETAILED = ("system", "horizon", "tables", "scenarios", "initial")
+"""Parts of which digests of their fields are kept as well."""
+DETAIL_LETTERS = 16
+MOST_DETAILS = 5
+"""In a message, before it is cut short."""
 
 NOTHING = "none"
 """In place of the digest of something that a study does not have."""
@@ -36,10 +42,12 @@ NOTHING = "none"
 def identity_of(case: Case, boundary: str | None = None) -> dict[str, str]:
     """Values or digests of everything that the numbers of training depend on; not limits, rules or workers.
 
-    ``boundary`` is the digest of the cuts that follow the last stage.
+    ``boundary`` is the digest of the cuts that follow the last stage. Keys with a dot (``tables.thermal.cost_per_mwh``)
+    are details of a part: they tell what in it differs.
     """
     training = case.config.training
     return {
+        **_details(case),
         "system": digest(case.system),
         "horizon": digest(case.horizon),
         "tables": digest((case.tables, case.energy)),
@@ -55,18 +63,47 @@ def identity_of(case: Case, boundary: str | None = None) -> dict[str, str]:
     }
 
 
+def _details(case: Case) -> dict[str, str]:
+    found = {}
+    for part in DETAILED:
+        for name, value in _fields(getattr(case, part)):
+            inside = _fields(value)
+            found |= {f"{part}.{name}.{inner}": digest(each)[:DETAIL_LETTERS] for inner, each in inside}
+            if not inside:
+                found[f"{part}.{name}"] = digest(value)[:DETAIL_LETTERS]
+    return found
+
+
+def _fields(value: Any) -> list[tuple[str, Any]]:
+    """Names and values of the fields of a dataclass; nothing for any other value."""
+    if not is_dataclass(value) or isinstance(value, type):
+        return []
+    return [(field.name, getattr(value, field.name)) for field in fields(value) if field.compare]
+
+
+def differences(saved: Mapping[str, str], now: Mapping[str, str], parts: Iterable[str]) -> list[str]:
+    """One text for each of ``parts`` that differs: its words, and what is different in it."""
+    found = []
+    for part in parts:
+        if saved.get(part, NOTHING) == now[part]:
+            continue
+        if part in READABLE:
+            found.append(f"{WORDS[part]} was {saved.get(part)}, now {now[part]}")
+            continue
+        inside = [key for key in now if key.startswith(f"{part}.") and saved.get(key, now[key]) != now[key]]
+        named = [key.removeprefix(f"{part}.") for key in inside[:MOST_DETAILS]]
+        named += [f"{len(inside) - MOST_DETAILS} more"] if len(inside) > MOST_DETAILS else []
+        found.append(f"{WORDS[part]} changed" + (f": {', '.join(named)}" if named else ""))
+    return found
+
+
 def check_identity(saved: Mapping[str, str], case: Case, boundary: str | None, path: Path) -> None:
     """Raise one error that names every difference between the run of a checkpoint and ``case``."""
-    now = identity_of(case, boundary)
-    differences = [
-        f"{words}" + (f" was {saved.get(part)}, now {now[part]}" if part in READABLE else " changed")
-        for part, words in WORDS.items()
-        if saved.get(part, NOTHING) != now[part]
-    ]
-    if differences:
+    found = differences(saved, identity_of(case, boundary), WORDS)
+    if found:
         raise ValidationError(
-            f"{path} belongs to another study: " + "; ".join(differences),
+            f"{path} belongs to another study: " + "; ".join(found),
             kind="IncompatibleSettings",
-            context={"path": str(path), "differences": differences},
+            context={"path": str(path), "differences": found},
             suggestion="undo the change, or start from the policy instead: policy.mode warm_start",
         )

@@ -12,21 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from cobre.core.files import write_atomically
 from cobre.core.horizon import Stage
-from cobre.errors import IOError, ValidationError
-from cobre.sddp.container import decode, encode, understanding
 from cobre.sddp.cuts import CutPool
-from cobre.sddp.public_policy import MANIFEST, METADATA, find_public_policy, read_public_policy
+from cobre.sddp.policy_file import FILE_NAME, policy_bytes, read_policy
+from cobre.sddp.public_policy import find_public_policy, read_public_policy
 from cobre.sddp.stage_cuts import StageCuts, cut_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-FILE_NAME = "policy.cobre"
-MAGIC = b"COBREPOL"
-VERSION = 3
-READABLE_VERSIONS = range(1, VERSION + 1)
-"""Version 1 had no start bases, version 2 no calendar, identity and units."""
-UNITS = {"cost": "$", "inflow": "m3/s", "storage": "hm3"}
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +37,8 @@ class Policy:
     """Id and end date of each stage; empty in policies of versions 1 and 2."""
     identity: Mapping[str, str] = field(default_factory=dict)
     """What it was trained on: see `cobre.sddp.identity`; empty in policies of versions 1 and 2."""
+    plants: Mapping[int, str] = field(default_factory=dict)
+    """Names of the plants by id; empty in policies of versions 1 to 3 and of the public Cobre."""
 
     @classmethod
     def from_pools(
@@ -55,6 +49,7 @@ class Policy:
         bases: Sequence[NDArray[np.uint8]],
         stages_of: Sequence[Stage] = (),
         identity: Mapping[str, str] | None = None,
+        plants: Mapping[int, str] | None = None,
     ) -> Self:
         """A policy of its own memory from the pools of a training run."""
         stages = tuple(
@@ -64,7 +59,8 @@ class Policy:
             for pool, floor, basis in zip(pools, floors, bases, strict=True)
         )
         calendar = tuple((stage.id, stage.end_date.isoformat()) for stage in stages_of)
-        return cls(stages, len(state_names), tuple(state_names), calendar, dict(identity or {}))
+        labels = dict(identity or {}), dict(plants or {})
+        return cls(stages, len(state_names), tuple(state_names), calendar, *labels)
 
     def __repr__(self) -> str:
         counts = self.summary()
@@ -86,25 +82,30 @@ class Policy:
         }
 
     @overload
-    def cuts(self, stage: int) -> dict[str, NDArray[Any]]: ...
+    def cuts(self, stage: int, *, names: bool = False) -> dict[str, NDArray[Any]]: ...
     @overload
-    def cuts(self, stage: None = None) -> pa.Table: ...
-    def cuts(self, stage: int | None = None) -> dict[str, NDArray[Any]] | pa.Table:
+    def cuts(self, stage: None = None, *, names: bool = False) -> pa.Table: ...
+    def cuts(self, stage: int | None = None, *, names: bool = False) -> dict[str, NDArray[Any]] | pa.Table:
         """Arrays ``intercepts``, ``coefficients`` and ``active`` of a stage, in slot order.
 
         Without a stage an Arrow table of all cuts: stage, slot, active, intercept, and one column per component of the
-        state.
+        state. With ``names`` columns have the name of the plant in place of its id.
         """
         if stage is None:
             from cobre.sddp.policy_tools import cut_table
 
-            return cut_table(self)
+            return cut_table(self, names=names)
         found = self._stage(stage)
         return {
             "intercepts": found.intercepts.copy(),
             "coefficients": found.coefficients.copy(),
             "active": found.active.copy(),
         }
+
+    @property
+    def component_names(self) -> tuple[str, ...]:
+        """Of the state; a policy of the public Cobre 0.5 does not name its components, and they are numbered."""
+        return self.state_names or tuple(f"component:{j}" for j in range(self.state_dimension))
 
     def water_values(self, stage: int, state: ArrayLike) -> dict[int, float]:
         """By hydro id: what one more hm3 at the end of ``stage`` saves later, in $/hm3, when it ends in ``state``.
@@ -113,6 +114,11 @@ class Policy:
         floor.
         """
         cuts, point = self._stage(stage), self._point(state)
+        if not self.state_names:
+            raise ValueError(
+                "this policy does not say which component of its state is the storage of which plant\n  "
+                "fix: take the slopes from cuts(stage), or a policy that a newer program wrote"
+            )
         best = self._highest(cuts, point)
         slopes = np.zeros(self.state_dimension) if best is None else cuts.coefficients[best]
         return {
@@ -189,23 +195,14 @@ class Policy:
 
     def to_bytes(self) -> bytes:
         """The file's contents: equal policies give equal bytes."""
-        arrays: dict[str, NDArray[Any]] = {}
-        for stage, cuts in enumerate(self.stages):
-            arrays[f"{stage}/intercepts"] = cuts.intercepts
-            arrays[f"{stage}/coefficients"] = cuts.coefficients
-            arrays[f"{stage}/active"] = cuts.active.astype(np.uint8)
-            arrays[f"{stage}/basis"] = cuts.basis
         facts = {
-            "content": "policy",
-            "stages": self.n_stages,
             "state_dimension": self.state_dimension,
             "state_names": list(self.state_names),
             "calendar": [list(entry) for entry in self.calendar],
             "identity": dict(self.identity),
-            "units": UNITS,
+            "plants": [list(entry) for entry in self.plants.items()],
         }
-        arrays["floors"] = np.array([cuts.floor for cuts in self.stages])
-        return encode(MAGIC, VERSION, facts, arrays)
+        return policy_bytes(self.stages, facts)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -217,67 +214,9 @@ class Policy:
         if public is not None:
             found = read_public_policy(public)
             return cls(found.stages, found.state_dimension, found.state_names, found.calendar)
-        file = _file_in(Path(path))
-        try:
-            data = file.read_bytes()
-        except OSError as error:
-            raise IOError(str(file), f"cannot read {file}: {error.strerror or error}") from error
-        facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, file, content="policy")
-        with understanding(file, "policy"):
-            return cls._from_content(facts, arrays)
-
-    @classmethod
-    def _from_content(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        if (units := facts.get("units", UNITS)) != UNITS:
-            raise ValueError(f"its units are {units}, those of this program {UNITS}")
-        stages = tuple(
-            StageCuts(
-                arrays[f"{stage}/intercepts"],
-                arrays[f"{stage}/coefficients"],
-                arrays[f"{stage}/active"].astype(np.bool_),
-                float(arrays["floors"][stage]),
-                arrays.get(f"{stage}/basis", np.empty(0, dtype=np.uint8)),
-            )
-            for stage in range(facts["stages"])
-        )
-        return cls(
-            stages,
-            facts["state_dimension"],
-            tuple(facts["state_names"]),
-            tuple((int(number), str(date)) for number, date in facts.get("calendar", ())),
-            facts.get("identity", {}),
-        )
+        return cls(*read_policy(Path(path)))
 
     def _stage(self, stage: int) -> StageCuts:
         if not 0 <= stage < self.n_stages:
             raise IndexError(f"stage {stage} is not one of 0..{self.n_stages - 1}")
         return self.stages[stage]
-
-
-def _file_in(path: Path) -> Path:
-    if not path.exists():
-        raise IOError(
-            str(path),
-            f"{path} does not exist",
-            suggestion="train one first (cobre run), or name the folder of a trained policy",
-        )
-    if not path.is_dir():
-        return path
-    file = path / FILE_NAME
-    if file.exists():
-        return file
-    foreign = sorted(found.name for found in path.rglob("*.bin"))
-    if foreign:
-        raise ValidationError(
-            f"{path} holds {foreign[0]} and neither {MANIFEST} nor {METADATA}: a policy of the public Cobre that is "
-            "not complete",
-            kind="ParseError",
-            context={"path": str(path), "found": foreign[:10]},
-            suggestion="copy the whole policy folder",
-        )
-    raise ValidationError(
-        f"{path} holds no {FILE_NAME}",
-        kind="MissingFile",
-        context={"path": str(path)},
-        suggestion="name the policy folder that cobre.train or cobre run wrote",
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def cut_table(policy: Policy) -> pa.Table:
-    """All cuts: stage, slot, active, intercept, and one column per component of the state."""
+def cut_table(policy: Policy, *, names: bool = False) -> pa.Table:
+    """All cuts: stage, slot, active, intercept, and one column per component of the state.
+
+    With ``names`` these columns have the name of the plant in place of its id.
+    """
     import pyarrow as pa
 
     counts = [len(cuts.intercepts) for cuts in policy.stages]
@@ -31,9 +35,21 @@ def cut_table(policy: Policy) -> pa.Table:
         "slot": np.concatenate([np.arange(count, dtype=np.int32) for count in counts]),
         "active": np.concatenate([cuts.active for cuts in policy.stages]),
         "intercept": np.concatenate([cuts.intercepts for cuts in policy.stages]),
-        **{name: np.ascontiguousarray(coefficients[:, j]) for j, name in enumerate(policy.state_names)},
     }
-    return pa.table(columns)
+    labels = _labels(policy) if names else policy.component_names
+    arrays = [np.ascontiguousarray(coefficients[:, j]) for j in range(policy.state_dimension)]
+    return pa.table([*columns.values(), *arrays], names=[*columns, *labels])
+
+
+def _labels(policy: Policy) -> list[str]:
+    """Of the components: ``storage:`` and the name of the plant, and its id where two plants have the same name."""
+    taken = Counter(policy.plants.values())
+    found = []
+    for component in policy.component_names:
+        kind, _, number = component.partition(":")
+        name = policy.plants.get(int(number), number)
+        found.append(f"{kind}:{name}" if taken[name] <= 1 else f"{kind}:{name} ({number})")
+    return found
 
 
 def compare_policies(mine: Policy, other: Policy, states: ArrayLike | None) -> pa.Table:

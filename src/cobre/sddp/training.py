@@ -79,6 +79,7 @@ class _Training:
         self.on_progress = on_progress
         self.settings = case.config.training
         self.comparison = comparison_of(case)
+        self.plants = {hydro.id: hydro.name for hydro in case.system.hydros}
         self.boundary = boundary
         self.identity = identity_of(case, None if boundary is None else boundary.digest)
         self.work: Workspace = open_workspace(
@@ -329,6 +330,7 @@ class _Training:
             self._start_bases(),
             [model.stage for model in work.models],
             self.identity,
+            self.plants,
         )
         logs = [*self.earlier_logs, *([self.journal.close()] if self.journal.n_iterations else [])]
         timings = time_split(self.clock, work.models, self.comm)

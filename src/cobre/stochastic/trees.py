@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.horizon import Stage
+from cobre.core.scenarios import GivenOpenings
 from cobre.errors import ValidationError
 from cobre.stochastic.correlations import Correlator
 from cobre.stochastic.groups import noise_sources
@@ -49,13 +50,18 @@ class TreeLayout:
     weight_offsets: NDArray[np.int64]
 
     @classmethod
-    def of(cls, stages: Sequence[Stage], n_entities: int, *, is_given: bool = False) -> TreeLayout:
-        """The layout for these stages, each with its number of openings; those of a given tree are equally likely."""
+    def of(
+        cls, stages: Sequence[Stage], n_entities: int, *, given: GivenOpenings | None = None
+    ) -> TreeLayout:
+        """The layout for these stages, each with its number of openings; ``given`` are those of a given tree."""
         openings = np.array([stage.n_openings for stage in stages], dtype=np.uint32)
         offsets = np.zeros(len(stages) + 1, dtype=np.int64)
         np.cumsum(openings.astype(np.int64) * n_entities, out=offsets[1:])
         weights = np.zeros(len(stages), dtype=np.int64)
-        if n_entities and not is_given:
+        if given is not None:
+            if given.probability is not None:
+                weights[given.stage[~np.isnan(given.probability)]] = 1
+        elif n_entities:
             sources = noise_sources(stages).tolist()
             weights[:] = [stages[source].sampling_method == "selective" for source in sources]
         weight_offsets = np.concatenate(([0], np.cumsum(weights * openings))) + offsets[-1]

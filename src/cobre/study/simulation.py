@@ -23,7 +23,7 @@ from cobre.io.write.parts import join_parts, remove_parts, removing_unfinished
 from cobre.io.write.simulation import ScenarioFiles, SimulationWriter, TableFiles, table_path
 from cobre.io.write.simulation_end import finish_simulation, write_solver_tables, write_summaries
 from cobre.sddp.events import OnProgress
-from cobre.sddp.given_cuts import changed_parts, described_parts
+from cobre.sddp.given_cuts import changes_since
 from cobre.sddp.hosts import distribution, host_names
 from cobre.sddp.policy import Policy
 from cobre.sddp.sharing import share, together
@@ -232,10 +232,9 @@ def _policy(case: Case, given: Policy | str | PathLike[str] | None) -> Policy:
 
 
 def _tell_changes(order: _Order, on_note: Callable[[str], None] | None) -> None:
-    changed = changed_parts(order.policy.identity, order.case)
-    if changed and on_note is not None:
-        parts = described_parts(changed)
-        on_note(f"the study changed since the policy was trained: {parts}. It decides as for the old study")
+    changes = changes_since(order.policy, order.case)
+    if changes is not None and on_note is not None:
+        on_note(f"{changes}. It decides as for the old study")
 
 
 def scenario_count(case: Case, scenarios: int | None) -> int:

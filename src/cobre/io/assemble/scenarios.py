@@ -159,6 +159,7 @@ def _openings(table: Table, horizon: Horizon) -> GivenOpenings | None:
         table["opening_index"],
         table["entity_index"],
         table["value"],
+        None if np.isnan(table["probability"]).all() else table["probability"],
     )
 
 

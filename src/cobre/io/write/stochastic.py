@@ -54,14 +54,17 @@ def _ids(entities: Any) -> NDArray[np.int64]:
 def _openings(case: Case, tree: OpeningTree) -> pa.Table:
     counts, width = tree.layout.n_openings.astype(np.int64), tree.layout.n_entities
     opening = np.concatenate([np.arange(n) for n in counts]) if len(counts) else np.empty(0)
-    return pa.table(
-        {
-            "stage_id": pa.array(np.repeat(_ids(case.horizon.stages), counts * width), pa.int32()),
-            "opening_index": pa.array(np.repeat(opening, width).astype(np.uint32), pa.uint32()),
-            "entity_index": pa.array(np.tile(np.arange(width), int(counts.sum())), pa.uint32()),
-            "value": pa.array(tree.values[: int(tree.layout.offsets[-1])], pa.float64()),
-        }
-    )
+    columns = {
+        "stage_id": pa.array(np.repeat(_ids(case.horizon.stages), counts * width), pa.int32()),
+        "opening_index": pa.array(np.repeat(opening, width).astype(np.uint32), pa.uint32()),
+        "entity_index": pa.array(np.tile(np.arange(width), int(counts.sum())), pa.uint32()),
+        "value": pa.array(tree.values[: int(tree.layout.offsets[-1])], pa.float64()),
+    }
+    if tree.layout.has_weights:
+        equal = [np.full(n, np.nan) for n in counts]
+        weights = np.concatenate([tree.all_weights().get(t, equal[t]) for t in range(len(counts))])
+        columns["probability"] = pa.array(np.repeat(weights, width), pa.float64(), from_pandas=True)
+    return pa.table(columns)
 
 
 def _table(columns: Mapping[str, NDArray[Any]]) -> pa.Table:

@@ -12,6 +12,7 @@ FILE = TableFile(
         Column("opening_index", "int"),
         Column("entity_index", "int"),
         number("value"),
+        Column("probability", "float", is_nullable=True, is_optional=True, low=0.0, high=1.0),
     ),
     ("stage_id", "opening_index", "entity_index"),
 )

@@ -1,0 +1,110 @@
+"""The file of a policy: what it holds, and in which versions it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.errors import IOError, ValidationError
+from cobre.sddp.container import decode, encode, understanding
+from cobre.sddp.public_policy import MANIFEST, METADATA
+from cobre.sddp.stage_cuts import StageCuts
+
+FILE_NAME = "policy.cobre"
+MAGIC = b"COBREPOL"
+VERSION = 4
+READABLE_VERSIONS = range(1, VERSION + 1)
+"""Version 1 had no start bases, version 2 no calendar, identity and units, version 3 no names of plants."""
+UNITS = {"cost": "$", "inflow": "m3/s", "storage": "hm3"}
+
+
+class PolicyContent(NamedTuple):
+    """The fields of a `Policy`, in order."""
+
+    stages: tuple[StageCuts, ...]
+    state_dimension: int
+    state_names: tuple[str, ...]
+    calendar: tuple[tuple[int, str], ...]
+    identity: Mapping[str, str]
+    plants: Mapping[int, str]
+
+
+def policy_bytes(stages: Sequence[StageCuts], facts: Mapping[str, Any]) -> bytes:
+    """The bytes of a file with these cuts; ``facts`` are the other fields as plain data."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for stage, cuts in enumerate(stages):
+        arrays[f"{stage}/intercepts"] = cuts.intercepts
+        arrays[f"{stage}/coefficients"] = cuts.coefficients
+        arrays[f"{stage}/active"] = cuts.active.astype(np.uint8)
+        arrays[f"{stage}/basis"] = cuts.basis
+    arrays["floors"] = np.array([cuts.floor for cuts in stages])
+    header = {"content": "policy", "stages": len(stages), **facts, "units": UNITS}
+    return encode(MAGIC, VERSION, header, arrays)
+
+
+def read_policy(path: Path) -> PolicyContent:
+    """What the file in the folder ``path``, or that very file, holds; `ValidationError` for anything else."""
+    file = _file_in(path)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise IOError(str(file), f"cannot read {file}: {error.strerror or error}") from error
+    facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, file, content="policy")
+    with understanding(file, "policy"):
+        return _content(facts, arrays)
+
+
+def _content(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> PolicyContent:
+    if (units := facts.get("units", UNITS)) != UNITS:
+        raise ValueError(f"its units are {units}, those of this program {UNITS}")
+    return PolicyContent(
+        tuple(_stage(arrays, stage) for stage in range(facts["stages"])),
+        facts["state_dimension"],
+        tuple(facts["state_names"]),
+        tuple((int(number), str(date)) for number, date in facts.get("calendar", ())),
+        facts.get("identity", {}),
+        {int(number): str(name) for number, name in facts.get("plants", ())},
+    )
+
+
+def _stage(arrays: Mapping[str, NDArray[Any]], stage: int) -> StageCuts:
+    return StageCuts(
+        arrays[f"{stage}/intercepts"],
+        arrays[f"{stage}/coefficients"],
+        arrays[f"{stage}/active"].astype(np.bool_),
+        float(arrays["floors"][stage]),
+        arrays.get(f"{stage}/basis", np.empty(0, dtype=np.uint8)),
+    )
+
+
+def _file_in(path: Path) -> Path:
+    if not path.exists():
+        raise IOError(
+            str(path),
+            f"{path} does not exist",
+            suggestion="train one first (cobre run), or name the folder of a trained policy",
+        )
+    if not path.is_dir():
+        return path
+    file = path / FILE_NAME
+    if file.exists():
+        return file
+    foreign = sorted(found.name for found in path.rglob("*.bin"))
+    if foreign:
+        raise ValidationError(
+            f"{path} holds {foreign[0]} and neither {MANIFEST} nor {METADATA}: a policy of the public Cobre that is "
+            "not complete",
+            kind="ParseError",
+            context={"path": str(path), "found": foreign[:10]},
+            suggestion="copy the whole policy folder",
+        )
+    raise ValidationError(
+        f"{path} holds no {FILE_NAME}",
+        kind="MissingFile",
+        context={"path": str(path)},
+        suggestion="name the policy folder that cobre.train or cobre run wrote",
+    )
