@@ -234,6 +234,34 @@ def test_a_month_with_missing_days_is_left_out_with_a_warning():
     assert fit.levels[0].statistics.count[0].tolist() == [40, 39] + [40] * 10
 
 
+def test_years_of_which_records_cover_a_part_only_are_named_before_the_first_whole_month_too():
+    history = monthly_history(ordinary())
+    ends = history.end_day.copy()
+    ends[:120] -= 3
+    short = InflowHistory(1, history.hydro, history.start_day, ends, history.value_m3s)
+    (finding,) = fit_inflows(short, MONTHS, range(12)).findings
+    assert (finding.severity, finding.value) == ("warning", 119)
+    assert "1931-02, 1931-03" in finding.message
+
+
+def test_a_record_that_begins_and_ends_within_a_month_needs_no_word():
+    history = monthly_history(ordinary())
+    starts, ends = history.start_day.copy(), history.end_day.copy()
+    starts[0] += 3
+    ends[-1] -= 3
+    inside = InflowHistory(1, history.hydro, starts, ends, history.value_m3s)
+    assert not fit_inflows(inside, MONTHS, range(12)).findings
+
+
+def test_records_longer_than_seasons_are_named():
+    """Quarterly records give the three months of a quarter the same flow."""
+    history = monthly_history(ordinary())
+    start, end = history.start_day[::3], history.end_day[2::3]
+    quarters = InflowHistory(1, history.hydro[::3], start, end, history.value_m3s[::3])
+    found = fit_inflows(quarters, MONTHS, range(12)).findings
+    assert any("records last up to 92 days" in finding.message for finding in found)
+
+
 def test_negative_flows_are_a_warning_that_counts_them():
     values = ordinary()
     values[0, [5, 77]] = -3.5
