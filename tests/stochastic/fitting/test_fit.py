@@ -18,6 +18,7 @@ from cobre.stochastic.fitting.closure import close
 from cobre.stochastic.fitting.fit import fit_observations
 from cobre.stochastic.fitting.history import Observations
 from inflow_records import MONTHS, QUARTERS, monthly_history
+from par_recipe import Recipe
 
 N_YEARS = 10_000
 STANDARD_ERRORS = 5.0
@@ -139,6 +140,29 @@ def test_a_season_of_order_zero_keeps_its_annual_term_and_its_closure():
     assert not level.orders.any()
     assert (level.psi != 0.0).all()
     assert (level.ratio < 1.0).all()
+
+
+@pytest.mark.parametrize("is_annual", [False, True], ids=["classical", "annual"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_fit_agrees_with_the_method_worked_out_number_by_number(seed, is_annual):
+    """Orders, reductions and coefficients; classical records begin and end within a year, at other months."""
+    rng = np.random.default_rng(seed)
+    n_years, max_order = int(rng.integers(15, 45)), int(rng.integers(2, 8))
+    z = np.zeros(12 * n_years)
+    for t in range(2, len(z)):
+        z[t] = 0.6 * z[t - 1] - 0.2 * z[t - 2] * (t % 12 > 6) + rng.normal()
+    values = (100.0 + 10.0 * z + 20.0 * np.cos(np.arange(len(z)) / 2.0)).reshape(-1, 12)
+    if not is_annual:
+        values[0, : 2 * seed], values[-1, -3 * seed :] = np.nan, np.nan
+    magnitude = 0.75 if seed == 3 else None
+    phi, psi = Recipe(values, max_order, is_annual, magnitude).fit()
+    selection = "pacf_annual" if is_annual else "pacf"
+    options = FitOptions(max_order, selection, max_coefficient_magnitude=magnitude)
+    level = fitted(values.reshape(1, -1), options).levels[0]
+    assert level.orders[0].tolist() == list(map(len, phi))
+    assert level.psi[0].tolist() == pytest.approx(psi, abs=1e-12)
+    for m in range(12):
+        assert level.phi[0, m, : len(phi[m])].tolist() == pytest.approx(phi[m], abs=1e-12)
 
 
 def test_a_fit_has_the_same_bits_whatever_other_plants_are_fitted_beside(long_history):
