@@ -165,6 +165,18 @@ def test_a_fit_agrees_with_the_method_worked_out_number_by_number(seed, is_annua
         assert level.phi[0, m, : len(phi[m])].tolist() == pytest.approx(phi[m], abs=1e-12)
 
 
+def test_seasons_of_much_noise_count_more_in_the_correlation_of_all_seasons(long_history):
+    """The format pools what the lags leave unexplained as it is, not divided by its deviation."""
+    fit = fitted(long_history[:, : 20 * 12], FitOptions(max_order=2))
+    level = fit.levels[0]
+    assert list(fit.profiles) == ["default"], "twenty years are too few for a matrix per season"
+    noise = level.residuals[:2], (level.residuals * np.tile(level.ratio, (1, 20)))[:2]
+    both = np.isfinite(noise[0]).all(axis=0)
+    divided, as_it_is = (float(np.corrcoef(each[:, both])[0, 1]) for each in noise)
+    assert fit.profiles["default"][0, 1] == pytest.approx(as_it_is, abs=1e-12)
+    assert fit.profiles["default"][0, 1] != pytest.approx(divided, abs=1e-4)
+
+
 def test_a_fit_has_the_same_bits_whatever_other_plants_are_fitted_beside(long_history):
     short = long_history[:, : 60 * 12]
     together = fitted(short).levels[0]

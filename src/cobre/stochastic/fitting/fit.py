@@ -129,6 +129,7 @@ def _fit_level(
         model.rho,
         closure.rho,
         radius,
+        left,
         np.divide(left, scale, out=np.where(np.isnan(left), np.nan, 0.0), where=scale > 0.0),
         model.reductions,
     )
