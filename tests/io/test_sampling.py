@@ -268,3 +268,53 @@ def test_external_loads_of_buses_without_deviation_have_no_effect_and_are_pointe
     assert report.valid, report.errors
     assert any("scenarios of bus_id 0 are not used" in str(warning) for warning in report.warnings)
     assert cobre.train(folder).iterations == 1
+
+
+def test_stages_with_more_openings_than_years_are_pointed_out(tmp_path):
+    case = example_case(tmp_path)
+    case.tables[HISTORY] = dated(river(20), "1991-01")
+    first = case.documents[STAGES]["stages"][0]
+    first["sampling_method"], first["num_scenarios"] = "historical_residuals", 500
+    (warning,) = [each for each in cobre.validate(case.write()).warnings if each.field == "num_scenarios"]
+    assert (warning.entity, warning.value) == ("stage 0", 500)
+    assert "but gets 20" in warning.message
+
+
+def test_an_observation_that_no_noise_gives_is_named_with_the_id_of_its_plant(tmp_path):
+    """The certain inflow of a stage cannot follow the history; ids of plants are not their indices."""
+    case = example_case(tmp_path)
+    for plant in case.documents["system/hydros.json"]["hydros"]:
+        plant["id"] += 70
+        plant["downstream_id"] = None if plant["downstream_id"] is None else plant["downstream_id"] + 70
+    shift_ids(case, 70)
+    case.tables[HISTORY] = dated(river(20), "1991-01", hydro_ids=(70, 71))
+    stats = case.tables["scenarios/inflow_seasonal_stats.parquet"]
+    for row, stage_id in enumerate(stats["stage_id"]):
+        if stage_id == 4 and stats["hydro_id"][row] == 71:
+            stats["std_m3s"][row] = 0.0
+    put(case, "training", inflow={"scheme": "historical"})
+    messages = [error.message for error in cobre.validate(case.write()).errors]
+    assert len(messages) == 1, messages
+    assert "of hydro 71 differs from its mean" in messages[0]
+
+
+def shift_ids(case, step):
+    """Give every plant an id that is larger by ``step``, in all files."""
+    for table in case.tables.values():
+        if "hydro_id" in table:
+            table["hydro_id"] = [each + step for each in table["hydro_id"]]
+
+    def walk(value):
+        if isinstance(value, dict):
+            if "hydro_id" in value:
+                value["hydro_id"] += step
+            if value.get("type") == "inflow" and "id" in value:
+                value["id"] += step
+            for each in value.values():
+                walk(each)
+        elif isinstance(value, list):
+            for each in value:
+                walk(each)
+
+    for document in case.documents.values():
+        walk(document)

@@ -84,18 +84,22 @@ class ExternalScenarios:
     stages: Sequence[Stage]
     values: Sequence[Floats]
     inversion: Inversion
+    names: Sequence[str] = ()
+    """Of the entities, for messages; by default their indices."""
 
     @classmethod
     def of(
-        cls, given: GivenScenarios, file: str, stages: Sequence[Stage], n_entities: int, inversion: Inversion
+        cls,
+        given: GivenScenarios,
+        file: str,
+        stages: Sequence[Stage],
+        n_entities: int,
+        inversion: Inversion,
+        names: Sequence[str] = (),
     ) -> ExternalScenarios:
         """From rows in any order; every stage needs scenarios 0, 1, ... with every entity of the class once."""
-        return cls(
-            file,
-            stages,
-            [_table(given, file, t, stage, n_entities) for t, stage in enumerate(stages)],
-            inversion,
-        )
+        tables = [_table(given, file, t, stage, n_entities) for t, stage in enumerate(stages)]
+        return cls(file, stages, tables, inversion, names)
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -111,6 +115,10 @@ class ExternalScenarios:
         n = self.n_scenarios
         return self.noise([external_scenario(iteration, scenario, n) for scenario in scenarios])
 
+    def name(self, entity: int) -> str:
+        """How messages call an entity."""
+        return self.names[entity] if self.names else f"entity {entity}"
+
     def noise(self, rows: Sequence[int]) -> Floats:
         """η (stages, rows, entities) of these scenarios."""
         chosen = np.array(rows, dtype=np.int64)
@@ -121,7 +129,7 @@ class ExternalScenarios:
             t, row, entity = wrong[0].tolist()
             raise ValidationError(
                 f"{self.file}, stage {self.stages[t].id}, scenario {rows[row] % len(self.values[t])}: "
-                f"the value {values[t, row, entity]:g} of entity {entity} differs from its mean, "
+                f"the value {values[t, row, entity]:g} of {self.name(entity)} differs from its mean, "
                 "but it has no deviation",
                 kind="OutOfRange",
                 context={

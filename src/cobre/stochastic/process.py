@@ -89,8 +89,14 @@ def external_scenarios(
         ),
         "ncs": (given.external_ncs, sources, NormalInversion(of.ncs_mean[sources].T, of.ncs_std[sources].T)),
     }
+    system = case.system
+    names = {
+        "inflow": [f"hydro {hydro.id}" for hydro in system.hydros],
+        "load": [f"bus {system.buses[i].id}" for i in buses],
+        "ncs": [f"source {system.non_controllables[i].id}" for i in sources],
+    }
     return {
-        name: _given(name, *parts[name], case.horizon.stages)
+        name: _given(name, *parts[name], case.horizon.stages, names[name])
         for name in ENTITY_CLASSES
         if name in external_classes(source) and (parts[name][1] or parts[name][0] is None)
     }
@@ -138,6 +144,7 @@ def _given(
     members: list[int],
     inversion: Inversion,
     stages: tuple[Stage, ...],
+    names: list[str],
 ) -> ExternalScenarios:
     """Scenarios of those entities that have noise; the others follow no scenario but their mean."""
     file = f"external_{name}_scenarios"
@@ -149,7 +156,7 @@ def _given(
     rows = GivenScenarios(
         given.stage[chosen], given.scenario[chosen], position[given.entity[chosen]], given.value[chosen]
     )
-    return ExternalScenarios.of(rows, file, stages, len(members), inversion)
+    return ExternalScenarios.of(rows, file, stages, len(members), inversion, names)
 
 
 def _without_file(file: str, scheme: str) -> ValidationError:

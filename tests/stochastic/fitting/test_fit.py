@@ -18,6 +18,7 @@ from cobre.stochastic.fitting.closure import close
 from cobre.stochastic.fitting.fit import fit_observations
 from cobre.stochastic.fitting.history import Observations
 from inflow_records import MONTHS, QUARTERS, monthly_history
+from par_recipe import Recipe
 
 N_YEARS = 10_000
 STANDARD_ERRORS = 5.0
@@ -141,6 +142,41 @@ def test_a_season_of_order_zero_keeps_its_annual_term_and_its_closure():
     assert (level.ratio < 1.0).all()
 
 
+@pytest.mark.parametrize("is_annual", [False, True], ids=["classical", "annual"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_fit_agrees_with_the_method_worked_out_number_by_number(seed, is_annual):
+    """Orders, reductions and coefficients; classical records begin and end within a year, at other months."""
+    rng = np.random.default_rng(seed)
+    n_years, max_order = int(rng.integers(15, 45)), int(rng.integers(2, 8))
+    z = np.zeros(12 * n_years)
+    for t in range(2, len(z)):
+        z[t] = 0.6 * z[t - 1] - 0.2 * z[t - 2] * (t % 12 > 6) + rng.normal()
+    values = (100.0 + 10.0 * z + 20.0 * np.cos(np.arange(len(z)) / 2.0)).reshape(-1, 12)
+    if not is_annual:
+        values[0, : 2 * seed], values[-1, -3 * seed :] = np.nan, np.nan
+    magnitude = 0.75 if seed == 3 else None
+    phi, psi = Recipe(values, max_order, is_annual, magnitude).fit()
+    selection = "pacf_annual" if is_annual else "pacf"
+    options = FitOptions(max_order, selection, max_coefficient_magnitude=magnitude)
+    level = fitted(values.reshape(1, -1), options).levels[0]
+    assert level.orders[0].tolist() == list(map(len, phi))
+    assert level.psi[0].tolist() == pytest.approx(psi, abs=1e-12)
+    for m in range(12):
+        assert level.phi[0, m, : len(phi[m])].tolist() == pytest.approx(phi[m], abs=1e-12)
+
+
+def test_seasons_of_much_noise_count_more_in_the_correlation_of_all_seasons(long_history):
+    """The format pools what the lags leave unexplained as it is, not divided by its deviation."""
+    fit = fitted(long_history[:, : 20 * 12], FitOptions(max_order=2))
+    level = fit.levels[0]
+    assert list(fit.profiles) == ["default"], "twenty years are too few for a matrix per season"
+    noise = level.residuals[:2], (level.residuals * np.tile(level.ratio, (1, 20)))[:2]
+    both = np.isfinite(noise[0]).all(axis=0)
+    divided, as_it_is = (float(np.corrcoef(each[:, both])[0, 1]) for each in noise)
+    assert fit.profiles["default"][0, 1] == pytest.approx(as_it_is, abs=1e-12)
+    assert fit.profiles["default"][0, 1] != pytest.approx(divided, abs=1e-4)
+
+
 def test_a_fit_has_the_same_bits_whatever_other_plants_are_fitted_beside(long_history):
     short = long_history[:, : 60 * 12]
     together = fitted(short).levels[0]
@@ -232,6 +268,34 @@ def test_a_month_with_missing_days_is_left_out_with_a_warning():
     assert finding.severity == "warning"
     assert "1933-02" in finding.message
     assert fit.levels[0].statistics.count[0].tolist() == [40, 39] + [40] * 10
+
+
+def test_years_of_which_records_cover_a_part_only_are_named_before_the_first_whole_month_too():
+    history = monthly_history(ordinary())
+    ends = history.end_day.copy()
+    ends[:120] -= 3
+    short = InflowHistory(1, history.hydro, history.start_day, ends, history.value_m3s)
+    (finding,) = fit_inflows(short, MONTHS, range(12)).findings
+    assert (finding.severity, finding.value) == ("warning", 119)
+    assert "1931-02, 1931-03" in finding.message
+
+
+def test_a_record_that_begins_and_ends_within_a_month_needs_no_word():
+    history = monthly_history(ordinary())
+    starts, ends = history.start_day.copy(), history.end_day.copy()
+    starts[0] += 3
+    ends[-1] -= 3
+    inside = InflowHistory(1, history.hydro, starts, ends, history.value_m3s)
+    assert not fit_inflows(inside, MONTHS, range(12)).findings
+
+
+def test_records_longer_than_seasons_are_named():
+    """Quarterly records give the three months of a quarter the same flow."""
+    history = monthly_history(ordinary())
+    start, end = history.start_day[::3], history.end_day[2::3]
+    quarters = InflowHistory(1, history.hydro[::3], start, end, history.value_m3s[::3])
+    found = fit_inflows(quarters, MONTHS, range(12)).findings
+    assert any("records last up to 92 days" in finding.message for finding in found)
 
 
 def test_negative_flows_are_a_warning_that_counts_them():

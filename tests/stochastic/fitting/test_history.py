@@ -156,6 +156,27 @@ def test_several_dates_of_a_month_are_averaged_and_counted():
     assert history.value_m3s[3] == (3.0 + 30.0) / 2
 
 
+@pytest.mark.parametrize("shift", [0, 14], ids=["first day", "mid-month"])
+def test_months_followed_by_days_stand_for_months_and_days(shift):
+    """The usual archive: monthly means of old years, daily ones of recent years."""
+    starts, ends = month_days("2001-01", 36)
+    days = np.arange(starts[12], starts[30])
+    dates = np.concatenate([starts[:12] + shift, days, starts[30:] + shift])
+    history, merged = of_dates(dates, np.arange(float(len(dates))))
+    assert merged == [0]
+    assert history.start_day.tolist() == [*starts[:12], *days, *starts[30:]]
+    assert history.end_day.tolist() == [*ends[:12], *(days + 1), *ends[30:]]
+    assert np.isfinite(observed(history).values).all()
+
+
+def test_a_day_between_gaps_of_a_daily_record_stands_for_that_day():
+    first = day("2001-01-01")
+    kept = [d for d in range(first, first + 365) if not day("2001-03-02") <= d < day("2001-05-03")]
+    kept = sorted([*kept, day("2001-04-15")])
+    history, _ = of_dates(kept, np.ones(len(kept)))
+    assert (history.end_day - history.start_day).tolist() == [1] * len(kept)
+
+
 def test_each_hydro_has_a_resolution_of_its_own():
     starts, _ = month_days("2001-01", 12)
     first = day("2001-01-01")

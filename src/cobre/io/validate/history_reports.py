@@ -15,7 +15,7 @@ from cobre.io.read.files import CaseFiles
 from cobre.io.validate.history_dates import HISTORY, hydros_by_index
 from cobre.io.validate.naming import called, listed
 from cobre.stochastic.fitting import Finding, InflowFit
-from cobre.stochastic.fitting.quality import check_units
+from cobre.stochastic.fitting.units import check_units
 
 __all__ = [
     "HISTORY",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from cobre.core.case import Case
 from cobre.core.config import ScenarioSource
+from cobre.core.horizon import Stage
 from cobre.errors import ValidationError
 from cobre.io.problems import Problems
 from cobre.io.validate.naming import listed
@@ -41,27 +42,48 @@ def check_inflow_model(
             for scenarios in external_scenarios(case, source, statistics, process).values():
                 scenarios.noise(range(scenarios.n_scenarios))
             if phase == "training":
-                stages_with_openings(case, statistics, process)
+                stages, _ = stages_with_openings(case, statistics, process)
+                _check_openings(case, stages, problems)
                 _check_nonnegative(case, process, problems)
             if source.inflow == "historical":
                 windows = historical_windows(case, source, process)
                 _check_windows(case, phase, source, windows, n_trajectories[phase], problems)
     except ValidationError as error:
-        _report(error, problems)
+        _report(case, error, problems)
 
 
-def _report(error: ValidationError, problems: Problems) -> None:
-    stage = error.context.get("stage_id")
+def _report(case: Case, error: ValidationError, problems: Problems) -> None:
+    stage, hydro, message = error.context.get("stage_id"), error.context.get("hydro"), error.message
+    if hydro is not None:
+        message = message.replace(f"hydro index {hydro}", f"hydro {case.system.hydros[hydro].id}")
     field = error.context.get("field", "season_id" if "season_id" in error.context else "stage_id")
     problems.error(
         error.kind,
         error.context.get("file", STATISTICS),
-        error.message,
+        message,
         error.suggestion,
         entity="" if stage is None else f"stage {stage}",
         field=field,
         value=error.context.get("season_id", stage),
     )
+
+
+def _check_openings(case: Case, stages: Sequence[Stage], problems: Problems) -> None:
+    """Stages that get fewer openings than the case asks for."""
+    pairs = zip(case.horizon.stages, stages, strict=True)
+    fewer = [(asked, given) for asked, given in pairs if given.n_openings < asked.n_openings]
+    if fewer:
+        asked, given = fewer[0]
+        problems.warn(
+            "CoverageMismatch",
+            "stages.json",
+            f"stage {listed(stage.id for stage, _ in fewer)} has num_scenarios = {asked.n_openings}, but gets "
+            f"{given.n_openings} openings: there are no more external scenarios or windows of the history",
+            f"set num_scenarios to {given.n_openings}, or give more scenarios or years",
+            entity=f"stage {asked.id}",
+            field="num_scenarios",
+            value=asked.n_openings,
+        )
 
 
 def _check_nonnegative(case: Case, process: InflowProcess, problems: Problems) -> None:

@@ -29,7 +29,13 @@ from cobre.stochastic.fitting.model import (
 )
 from cobre.stochastic.fitting.orders import information_orders, significant_orders
 from cobre.stochastic.fitting.profiles import correlation_profiles
-from cobre.stochastic.fitting.quality import check_counts, check_gaps, check_kinds, check_values
+from cobre.stochastic.fitting.quality import (
+    check_counts,
+    check_gaps,
+    check_kinds,
+    check_lengths,
+    check_values,
+)
 from cobre.stochastic.fitting.reductions import Reduction, coefficients_of, reduce_orders
 from cobre.stochastic.fitting.residuals import residuals
 from cobre.stochastic.fitting.stationarity import spectral_radius, stationarity_problem
@@ -59,7 +65,10 @@ def fit_inflows(
         for level, model in zip(levels, models, strict=True)
         if set(level.season_ids) & set(used_seasons)
     ]
-    return fit_observations(observed, used_seasons, options, check_values(history))
+    findings = list(check_values(history))
+    for each, _ in observed[:1]:
+        findings += check_lengths(history, each.level)
+    return fit_observations(observed, used_seasons, options, findings)
 
 
 def fit_observations(
@@ -120,6 +129,7 @@ def _fit_level(
         model.rho,
         closure.rho,
         radius,
+        left,
         np.divide(left, scale, out=np.where(np.isnan(left), np.nan, 0.0), where=scale > 0.0),
         model.reductions,
     )

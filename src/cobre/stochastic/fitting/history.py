@@ -69,8 +69,9 @@ def windows_of_dates(
     """Windows for records that have one date each, and for every hydro how many records shared a window.
 
     The distance between a hydro's records tells what a date stands for: that day, the days until the next record
-    (weeks, ten days), or the whole month or months that begin with the month of the date. Records that would stand for
-    the same window are replaced by their mean. Records must be sorted by hydro and day.
+    (weeks, ten days), or the whole month or months that begin with the month of the date. Among days or weeks, a record
+    that is alone in its month and exactly a month from its neighbour stands for the month. Records that would stand
+    for the same window are replaced by their mean. Records must be sorted by hydro and day.
     """
     starts, ends, values, hydros, merged = [], [], [], [], []
     for h in range(n_hydros):
@@ -99,7 +100,24 @@ def _windows(day: Integers) -> tuple[Integers, Integers]:
     if length > 1:
         until_next = np.diff(day)
         end[:-1] = np.where(until_next <= 1.5 * gap, day[1:], end[:-1])
-    return day.copy(), end
+    months = day.astype("datetime64[D]").astype("datetime64[M]")
+    is_month = _is_monthly(day, months)
+    start = np.where(is_month, _days(months), day)
+    end = np.where(is_month, _days(months + 1), end)
+    end[:-1] = np.where(start[1:] > start[:-1], np.minimum(end[:-1], start[1:]), end[:-1])
+    return start, end
+
+
+def _is_monthly(day: Integers, months: NDArray[np.datetime64]) -> NDArray[np.bool_]:
+    """Which dates are alone in their month and have the same date of the month before or after as neighbour."""
+    steps, place = np.diff(months.astype(np.int64)), day - _days(months)
+    is_alone, is_regular = np.ones(len(day), dtype=bool), np.zeros(len(day), dtype=bool)
+    is_alone[1:] &= steps > 0
+    is_alone[:-1] &= steps > 0
+    follows = (steps == 1) & (np.diff(place) == 0)
+    is_regular[1:] |= follows
+    is_regular[:-1] |= follows
+    return is_alone & is_regular
 
 
 def _days(dates: NDArray[np.datetime64]) -> Integers:

@@ -92,6 +92,8 @@ class LevelFit:
     """(hydros, seasons, K + 1): the same as the model has them."""
     radius: Floats
     """(hydros): what a year multiplies a disturbance by."""
+    unexplained: Floats
+    """(hydros, occurrences): what the lags leave of standardised inflows, variance about ratio²; NaN if unknown."""
     residuals: Floats
     """(hydros, occurrences): noise that the model needs to reproduce the history, variance about 1; NaN if unknown."""
     reductions: tuple[Reduction, ...] = ()

@@ -1,4 +1,8 @@
-"""Correlation profiles: how the noises of plants go together, in all seasons and in each with enough data."""
+"""Correlation profiles: how the noises of plants go together, in all seasons and in each with enough data.
+
+Noise is not divided by its share of the deviation, so that seasons of much noise count more in the matrix of all
+seasons.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ def correlation_profiles(
     of_season: dict[int, str] = {}
     for number, fit in enumerate(levels):
         name = DEFAULT_PROFILE if number == 0 else f"level_{number}"
-        matrix, common = correlation_matrix(fit.residuals)
+        matrix, common = correlation_matrix(fit.unexplained)
         profiles[name] = _repaired(matrix, name, findings)
         if number == 0:
             findings += _common_findings(common)
@@ -34,7 +38,7 @@ def correlation_profiles(
                 continue
             if number:
                 of_season[season] = name
-            matrix, common = correlation_matrix(fit.residuals[:, s::n_seasons])
+            matrix, common = correlation_matrix(fit.unexplained[:, s::n_seasons])
             if n_seasons > 1 and len(common) > 1 and common.min() >= FEWEST_COMMON:
                 of_season[season] = f"season_{season:0{len(str(n_seasons - 1))}d}"
                 profiles[of_season[season]] = _repaired(matrix, of_season[season], findings)
