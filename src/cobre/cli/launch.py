@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from cobre.cli import import_or_end
 from cobre.cli.parser import Parser, positive_float, positive_int, whole_number
 from cobre.cli.wrapping import terminal_width, wrap_lines
 from cobre.comm.backend import Nodes
@@ -91,6 +92,7 @@ def main(arguments: Sequence[str]) -> int:
         grace_s=options.grace,
     )
     restarts = Restarts(options.max_restarts)
+    import_or_end("cobre._native")  # here, and not by the backend while Ctrl-C would be a traceback
     while True:
         console = Console(
             prefix=options.prefix,
