@@ -70,8 +70,8 @@ def interrupted(environ, tmp_path):
 )
 def test_an_interrupt_while_a_command_is_imported_is_one_line(interrupted, tmp_path, command, module):
     write_example(tmp_path / "case")
-    arguments = {"run": [tmp_path / "case"], "launch": ["-n", 2, "/bin/true"], "doctor": [], "bench": []}[command]
-    done = interrupted(module, command, *arguments)
+    needed = {"run": [tmp_path / "case"], "launch": ["-n", 2, "/bin/true"]}
+    done = interrupted(module, command, *needed.get(command, []))
     assert (done.returncode, done.stderr) == (130, "cobre: interrupted\n"), module
 
 
