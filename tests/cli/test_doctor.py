@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,14 @@ def test_a_half_set_environment_is_a_problem(cobre):
 def test_an_unknown_backend_in_the_environment_is_a_problem(cobre):
     done = cobre("doctor", "--json", COBRE_COMM_BACKEND="pigeon", check=1)
     assert any("pigeon" in each.text for each in findings_of(done) if each.level == "problem")
+
+
+@pytest.mark.skipif(find_spec("mpi4py") is not None, reason="needs a Python without mpi4py")
+def test_a_backend_that_the_environment_asks_for_and_that_cannot_run_here_is_a_problem(cobre):
+    done = cobre("doctor", "--json", COBRE_COMM_BACKEND="mpi", check=1)
+    [problem] = [each for each in findings_of(done) if each.level == "problem" and "leftover" not in each.subject]
+    assert problem.text == "COBRE_COMM_BACKEND=mpi, but it cannot run here: mpi4py is not installed"
+    assert "pip install mpi4py" in problem.remedy
 
 
 def test_few_open_files_are_a_problem(environ):
