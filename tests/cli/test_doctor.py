@@ -161,7 +161,9 @@ def test_an_unknown_backend_in_the_environment_is_a_problem(cobre):
 @pytest.mark.skipif(find_spec("mpi4py") is not None, reason="needs a Python without mpi4py")
 def test_a_backend_that_the_environment_asks_for_and_that_cannot_run_here_is_a_problem(cobre):
     done = cobre("doctor", "--json", COBRE_COMM_BACKEND="mpi", check=1)
-    [problem] = [each for each in findings_of(done) if each.level == "problem" and "leftover" not in each.subject]
+    [problem] = [
+        each for each in findings_of(done) if each.level == "problem" and "leftover" not in each.subject
+    ]
     assert problem.text == "COBRE_COMM_BACKEND=mpi, but it cannot run here: mpi4py is not installed"
     assert "pip install mpi4py" in problem.remedy
 
