@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ import pytest
 import mpi_ranks
 from cobre.comm import doctor
 from cobre.comm.backend import Finding
+from cobre.io.example import write_example
 from shm_ranks import Ranks, wait_for
 from system_calls import AT_SYSTEM_CALL
 
@@ -154,6 +156,16 @@ def test_a_half_set_environment_is_a_problem(cobre):
 def test_an_unknown_backend_in_the_environment_is_a_problem(cobre):
     done = cobre("doctor", "--json", COBRE_COMM_BACKEND="pigeon", check=1)
     assert any("pigeon" in each.text for each in findings_of(done) if each.level == "problem")
+
+
+@pytest.mark.skipif(find_spec("mpi4py") is not None, reason="needs a Python without mpi4py")
+def test_a_backend_that_the_environment_asks_for_and_that_cannot_run_here_is_a_problem(cobre):
+    done = cobre("doctor", "--json", COBRE_COMM_BACKEND="mpi", check=1)
+    [problem] = [
+        each for each in findings_of(done) if each.level == "problem" and "leftover" not in each.subject
+    ]
+    assert problem.text == "COBRE_COMM_BACKEND=mpi, but it cannot run here: mpi4py is not installed"
+    assert "pip install mpi4py" in problem.remedy
 
 
 def test_few_open_files_are_a_problem(environ):
@@ -298,6 +310,33 @@ def test_a_broken_plugin_costs_other_commands_one_line_at_most(cobre, tmp_path):
         "ModuleNotFoundError: No module named 'no_such_package'"
     ]
     assert "Traceback" not in done.stderr
+
+
+def broken_in(folder, name):
+    """A package whose backend has a record that loads, with a function that raises."""
+    broken_plugin(folder, RECORD + f"BACKEND = Backend(**fields | dict({name}=lambda *given: no()))")
+    return str(folder)
+
+
+def test_a_run_on_workers_passes_over_a_backend_that_cannot_be_asked(cobre, tmp_path):
+    path = broken_in(tmp_path / "site", "detect")
+    write_example(tmp_path / "case")
+    config = tmp_path / "case/config.json"
+    rules = [{"type": "iteration_limit", "limit": 1}]
+    config.write_text(json.dumps({"training": {"forward_passes": 2, "stopping_rules": rules}}))
+    done = cobre("run", tmp_path / "case", "-n", 2, PYTHONPATH=path, check=0)
+    assert (
+        done.stderr == "the backend 'ring' cannot be asked and is passed over: OSError: the ring is broken\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["unavailable", "rank_commands"])
+def test_measuring_passes_over_a_backend_that_is_broken(cobre, tmp_path, name):
+    path = broken_in(tmp_path / "site", name)
+    done = cobre("bench", "-n", 2, "--op", "barrier", "--seconds", 0.01, PYTHONPATH=path)
+    assert "Traceback" not in done.stderr
+    assert "not measured: ring: " in done.stdout
+    assert re.search(r"^shm ", done.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("library", "other"), [("openmpi", "mpich"), ("mpich", "openmpi")])

@@ -61,7 +61,7 @@ def test_it_trains_and_shows_bounds_progress_and_where_the_results_are(tmp_path)
     ended = cobre("run", case)
     assert ended.returncode == 0, ended.stderr
     lines = ended.stdout.splitlines()
-    assert lines[0].split() == ["iteration", "lower", "bound", "upper", "bound", "gap", "time"]
+    assert lines[0].split() == ["iteration", "lower", "bound", "mean", "cost", "gap", "time"]
     assert lines[1].split()[0] == "1"
     assert any(re.match(r" +3 +[\d,]+\.\d\d ", line) for line in lines), ended.stdout
     assert re.search(r"^lower bound +[\d,]+\.\d\d$", ended.stdout, re.MULTILINE)

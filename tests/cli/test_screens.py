@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 
@@ -9,9 +10,12 @@ import pytest
 
 from cobre.cli.figures import percent
 from cobre.cli.outcome import show_record
+from cobre.cli.progress import open_progress
 from cobre.cli.remaining import RemainingTime
 from cobre.cli.wrapping import reflow, wrap_lines
 from cobre.io.example import write_example
+from cobre.sddp.events import ProgressEvent
+from cobre.sddp.gap import GapEstimate
 
 COMMANDS = ["init", "run", "simulate", "validate", "summary", "report", "schema"]
 
@@ -101,6 +105,18 @@ def test_noise_on_a_step_of_the_trend_draws_no_fall(tmp_path, capsys):
     blocks = screen(tmp_path, capsys, None, steps)["trend"].split()[0]
     assert list(blocks) == sorted(blocks)
     assert len(set(blocks[1:5])) == 1
+
+
+def test_the_progress_shows_the_mean_cost_that_the_gap_is_about_and_calls_it_no_bound():
+    """The mean of the few trajectories of one iteration may lie far below the lower bound."""
+    found = GapEstimate(**estimate("within", half_width=5e5, trajectories=64, largest_gap=0.25))
+    event = ProgressEvent("training", 9, 1.1e6, 4e5, -1.75, 100.0, 10.0, 9, 90, 0, found)
+    stream = io.StringIO()
+    with open_progress(stream) as progress:
+        progress.advance(event)
+    title, line = stream.getvalue().splitlines()
+    assert title.split() == ["iteration", "lower", "bound", "mean", "cost", "gap", "time"]
+    assert line.split() == ["9", "1,100,000.00", "1,000,000.00", "<25.00%", "0.1", "s"]
 
 
 @pytest.mark.parametrize("seconds", [lambda k: 1.0 + 0.1 * k, lambda k: 3.0, lambda k: 0.2 * k])

@@ -85,6 +85,31 @@ def test_run_trains_and_simulates_and_simulate_replaces_the_simulation(case, cap
     assert scenarios(output) == 0
 
 
+def test_a_simulation_of_changed_data_is_not_compared_with_the_bound_of_the_training(case, capsys):
+    cobre(capsys, "run", case)
+    status, same = cobre(capsys, "summary", case)
+    assert (status, "lower bound" in same.partition("simulation  ")[2]) == (0, True)
+    thermals = json.loads((case / "system/thermals.json").read_text())
+    for thermal in thermals["thermals"]:
+        thermal["cost_per_mwh"] *= 10.0
+    (case / "system/thermals.json").write_text(json.dumps(thermals))
+    cobre(capsys, "simulate", case)
+    status, changed = cobre(capsys, "summary", case)
+    assert status == 0
+    assert "lower bound" not in changed.partition("simulation  ")[2]
+    assert "the data of the case has changed since the training" in changed
+
+
+def test_the_metadata_of_a_simulation_says_which_run_of_which_case_it_was(case, capsys):
+    cobre(capsys, "run", case)
+    trained = json.loads((case / "output/training/metadata.json").read_text())
+    simulated = json.loads((case / "output/simulation/metadata.json").read_text())
+    same = ["case_name", "case_digest", "config_digest", "cobre_version", "hostname"]
+    assert {key: simulated[key] for key in same} == {key: trained[key] for key in same}
+    assert simulated["run_id"] != trained["run_id"]
+    assert simulated["started_at"] <= simulated["completed_at"]
+
+
 def test_simulating_a_stopped_training_does_not_make_the_folder_look_complete(case, capsys):
     output = case / "output"
     assert cobre(capsys, "run", case, "--skip-simulation", "--quiet") == (0, "")

@@ -113,6 +113,7 @@ SECOND = "keep it outside the case, or move its data into {}, which is read"
         ("constraints/hydro_bounds.csv", SECOND.format("constraints/hydro_bounds.parquet")),
         ("system/hydros.json.bak", SECOND.format("system/hydros.json")),
         ("inflows.xlsx", "keep it outside the case"),
+        ("notes.xlsx", "keep it outside the case"),
         ("scenarios/deck.dat", "keep it outside the case"),
     ],
 )

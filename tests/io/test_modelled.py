@@ -248,6 +248,11 @@ def test_unused_seasons_are_pointed_out(case):
     assert warning.value == [12]
 
 
+def test_a_stage_that_cannot_be_read_makes_no_season_unused(case):
+    case.documents[STAGES]["stages"][0]["star_date"] = case.documents[STAGES]["stages"][0].pop("start_date")
+    assert validate(case.write()).warnings == ()
+
+
 def test_a_constraint_without_bounds_is_pointed_out(case):
     table = case.tables["constraints/generic_constraint_bounds.parquet"]
     case.tables["constraints/generic_constraint_bounds.parquet"] = {k: v[:2] for k, v in table.items()}

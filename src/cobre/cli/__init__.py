@@ -1,45 +1,41 @@
 """The command line: ``cobre COMMAND …``. Commands parse, call the package, and show; they compute nothing.
 
 A new command is a module with ``main(arguments) -> exit status`` and one line in `COMMANDS`.
+
+This module imports only what the interpreter has loaded already: Ctrl-C is a traceback until `main` runs.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+
+from cobre._lazy import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
+
     from cobre.errors import CobreError
 
-__all__ = ["COMMANDS", "Command", "main", "show_error"]
+__all__ = ["COMMANDS", "import_or_end", "main", "show_error"]
 
-
-class Command(NamedTuple):
-    """Where a command lives, and what the overview says about it. Loaded only when it is used."""
-
-    module: str
-    summary: str
-
-
-COMMANDS: Mapping[str, Command] = {
-    "init": Command("cobre.cli.init", "write an example case to start from"),
-    "run": Command("cobre.cli.run", "train and simulate a case, on one process or many"),
-    "simulate": Command("cobre.cli.simulate", "simulate a trained policy and write what every plant does"),
-    "validate": Command("cobre.cli.validate", "check a case and say everything that is wrong with it"),
-    "fit": Command("cobre.cli.fit", "fit the inflow model of a case to its history and judge it"),
-    "summary": Command("cobre.cli.summary", "show the outcome of a run again"),
-    "report": Command("cobre.cli.report", "print everything a run recorded as JSON"),
-    "schema": Command("cobre.cli.schema", "write JSON Schemas of the files of a case"),
-    "launch": Command("cobre.cli.launch", "start several ranks of a program"),
-    "bench": Command("cobre.cli.bench", "measure the collectives of the backends on this machine"),
-    "doctor": Command("cobre.cli.doctor", "say what works on this machine, what does not, and what to do"),
-    "version": Command("cobre.cli.version", "show the version"),
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "init": ("cobre.cli.init", "write an example case to start from"),
+    "run": ("cobre.cli.run", "train and simulate a case, on one process or many"),
+    "simulate": ("cobre.cli.simulate", "simulate a trained policy and write what every plant does"),
+    "validate": ("cobre.cli.validate", "check a case and say everything that is wrong with it"),
+    "fit": ("cobre.cli.fit", "fit the inflow model of a case to its history and judge it"),
+    "summary": ("cobre.cli.summary", "show the outcome of a run again"),
+    "report": ("cobre.cli.report", "print everything a run recorded as JSON"),
+    "schema": ("cobre.cli.schema", "write JSON Schemas of the files of a case"),
+    "launch": ("cobre.cli.launch", "start several ranks of a program"),
+    "bench": ("cobre.cli.bench", "measure the collectives of the backends on this machine"),
+    "doctor": ("cobre.cli.doctor", "say what works on this machine, what does not, and what to do"),
+    "version": ("cobre.cli.version", "show the version"),
 }
+"""The module of each command, imported only when it is used, and what the overview says about it."""
 
 USAGE_STATUS = 4
 INTERRUPTED_STATUS = 130
@@ -65,33 +61,27 @@ def _dispatch(given: list[str]) -> int:
         known = ", ".join(COMMANDS)
         _complain(f"cobre: there is no command {name!r}\n  fix: choose from {known}; see cobre --help")
         return USAGE_STATUS
-    with _interruptible_imports():
-        command = import_module(COMMANDS[name].module).main
-    return _run(command, given[1:])
+    return _run(import_or_end(COMMANDS[name][0]).main, given[1:])
 
 
-@contextmanager
-def _interruptible_imports() -> Iterator[None]:
-    """Inside the block Ctrl-C ends the process with one line.
+def import_or_end(module: str) -> ModuleType:
+    """Import a module; Ctrl-C meanwhile ends the process with one line.
 
     Libraries that are being imported turn a KeyboardInterrupt into errors of their own, and there is nothing to clean
     up yet. Where Ctrl-C means something else already (ignored, or not the main thread) it stays so.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler or not _is_main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, _end_at_once)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _is_main_thread() -> bool:
+    import signal
     import threading
 
-    return threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    if before is not signal.default_int_handler or not is_main_thread:
+        return import_module(module)
+    signal.signal(signal.SIGINT, _end_at_once)
+    try:
+        return import_module(module)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _end_at_once(number: int, frame: object) -> None:
@@ -144,7 +134,7 @@ def _overview() -> str:
     from cobre.cli.wrapping import reflow, screen_width
 
     width = max(map(len, COMMANDS))
-    rows = "".join(f"  {name:<{width}}  {command.summary}\n" for name, command in COMMANDS.items())
+    rows = "".join(f"  {name:<{width}}  {summary}\n" for name, (_, summary) in COMMANDS.items())
     page = f"usage: cobre COMMAND …\n\n{rows}\ncobre COMMAND --help explains each.\n"
     columns = screen_width(sys.stdout)
     return page if columns is None else reflow(page, columns)

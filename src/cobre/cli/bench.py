@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cobre.cli import import_or_end
 from cobre.cli.parser import Parser, positive_float, positive_int
 from cobre.cli.table import open_console, show
 from cobre.comm.backend import Backend
@@ -47,6 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     """Parse, measure, show; 1 if something that was asked for failed."""
     parser = _parser()
     options = parser.parse_args(arguments)
+    import_or_end("cobre._native")  # here, and not by a backend while Ctrl-C would be a traceback
     plan = Plan(options.ranks, tuple(options.op), tuple(options.sizes), options.seconds)
     names = options.backend.split(",") if options.backend else None
     records, unavailable = choose(names, options.ranks, peers=options.peers)

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 
+from cobre.cli import import_or_end
 from cobre.cli.parser import Parser
 from cobre.cli.table import open_console, show
 from cobre.comm.backend import Finding
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--json", action="store_true", help="the findings as JSON on stdout")
     options = parser.parse_args(arguments)
+    import_or_end("cobre._native")  # here, and not by a backend while Ctrl-C would be a traceback
     removed = (
         [left.path for left in find_leftovers() if not left.is_in_use and left.remove()]
         if options.clean

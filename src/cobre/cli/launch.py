@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from cobre.cli import import_or_end
 from cobre.cli.launch_attempts import Attempts
 from cobre.cli.parser import Parser, positive_float, positive_int, whole_number
 from cobre.comm.backend import Nodes
@@ -82,6 +83,7 @@ def main(arguments: Sequence[str]) -> int:
         timeout=options.timeout,
         grace_s=options.grace,
     )
+    import_or_end("cobre._native")  # here, and not by the backend while Ctrl-C would be a traceback
     return Attempts(request, options).run()
 
 

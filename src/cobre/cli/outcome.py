@@ -106,6 +106,7 @@ def comparable_bound(metadata: Mapping[str, Any], simulation: SimulationResult) 
     facts = metadata.get("gap_estimate")
     if (
         not simulation.is_in_sample
+        or not simulation.is_of_case(metadata.get("case_digest"))
         or facts is None
         or facts["status"] in ("risk_adjusted", "other_scenarios")
     ):

@@ -65,8 +65,11 @@ def bound_line(lower_bound: float, mean: float, half_width: float) -> str:
         return f"lower bound {money(lower_bound)}"
     if abs(mean - lower_bound) <= half_width:
         return f"lower bound {money(lower_bound)} lies within the interval"
-    where = "below" if lower_bound < mean else "above"
-    return f"lower bound {money(lower_bound)} lies {where} the interval"
+    if lower_bound < mean:
+        return f"lower bound {money(lower_bound)} lies below the interval"
+    return (
+        f"lower bound {money(lower_bound)} lies above the interval: too few scenarios to tell the mean cost"
+    )
 
 
 def _energy_lines(result: SimulationResult) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from cobre.sddp.events import ProgressEvent
 __all__ = ["Progress", "SilentProgress", "open_progress"]
 
 FULL_WIDTH = 78
-"""Columns of a plain line; on a narrower terminal the upper bound is left out."""
+"""Columns of a plain line; on a narrower terminal the mean cost is left out."""
 LINE_INTERVAL_S = 0.5
 """Plain lines come no more often than this, beside the first: a log of a long run stays readable."""
 
@@ -53,7 +53,7 @@ class LineProgress:
             self.close()
             self._phase, self._last_line_at = event.phase, float("-inf")
         if self._last_line_at == float("-inf") and event.phase == "training":
-            self._write("iteration", "lower bound", "upper bound", "gap", "time")
+            self._write("iteration", "lower bound", "mean cost", "gap", "time")
         now = time.monotonic()
         if now - self._last_line_at < LINE_INTERVAL_S:
             self._pending = event
@@ -72,17 +72,17 @@ class LineProgress:
         if event.lower_bound is None or event.upper_bound is None:
             self._stream.write(f"simulated {_scenarios(event)}  {elapsed}\n")
         else:
-            lower, upper = money(event.lower_bound), money(event.upper_bound)
-            self._write(str(event.iteration), lower, upper, gap_column(event.gap_estimate), elapsed)
+            lower, mean = money(event.lower_bound), money(_mean_cost(event, event.upper_bound))
+            self._write(str(event.iteration), lower, mean, gap_column(event.gap_estimate), elapsed)
         self._stream.flush()
 
-    def _write(self, iteration: str, lower: str, upper: str, gap: str, elapsed: str) -> None:
-        middle = "" if self._is_narrow else f"{upper:>20}  "
+    def _write(self, iteration: str, lower: str, mean: str, gap: str, elapsed: str) -> None:
+        middle = "" if self._is_narrow else f"{mean:>20}  "
         self._stream.write(f"{iteration:>9}  {lower:>20}  {middle}{gap:>8}  {elapsed}\n")
 
 
 class LiveProgress:
-    """One line that changes in place: iteration, bounds, gap, time and what is left, as many as fit."""
+    """One line that changes in place: iteration, bound, gap, time, what is left and cost, as many as fit."""
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console
@@ -127,7 +127,7 @@ class LiveProgress:
         if limit:
             left = max(1, round(self._remaining.until(limit)))
             parts.append((f", up to about {duration(left) if left >= 60 else f'{left} s'} to go", ""))
-        parts.append((f"  upper {money(event.upper_bound)}", ""))
+        parts.append((f"  mean cost {money(_mean_cost(event, event.upper_bound))}", ""))
         return parts
 
     def __enter__(self) -> LiveProgress:
@@ -136,6 +136,11 @@ class LiveProgress:
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
+
+
+def _mean_cost(event: ProgressEvent, of_iteration: float) -> float:
+    """Of the trajectories that the gap is about; one iteration has too few, and their mean bounds nothing."""
+    return of_iteration if event.gap_estimate is None else event.gap_estimate.mean_cost
 
 
 def _iteration_limit(event: ProgressEvent) -> int:

@@ -11,6 +11,7 @@ from cobre.cli.outcome import comparable_bound, show_record, simulation_document
 from cobre.cli.parser import Parser
 from cobre.cli.planner_page import show_simulation
 from cobre.cli.response import Response, add_output_format, answer
+from cobre.cli.wrapping import screen_width, wrap_lines
 from cobre.study import Results
 
 __all__ = ["main"]
@@ -74,5 +75,8 @@ def _show(results: Results) -> None:
     if not simulation.is_complete:
         sys.stdout.write("the simulation was stopped before its end: its tables are not complete\n")
         return
+    if training is not None and not simulation.is_of_case(training.metadata.get("case_digest")):
+        text = "the data of the case has changed since the training: its bound and the costs below are not comparable"
+        sys.stdout.write(wrap_lines(text, screen_width(sys.stdout)) + "\n")
     bound = None if training is None else comparable_bound(training.metadata, simulation)
     show_simulation(sys.stdout, simulation, bound)

@@ -36,7 +36,7 @@ FEWEST_PROCESSES = 256
 SCARCE_MEMORY = 256 << 20
 MIB = 1 << 20
 
-_BROKEN: Unavailable | None = Unavailable("its record cannot be asked", "")
+_BROKEN: Unavailable | None = Unavailable("its record cannot be asked", "repair its package")
 T = TypeVar("T")
 
 
@@ -207,6 +207,11 @@ def _environment(survey: _Survey) -> Iterator[Finding]:
     if wanted not in known:
         remedy = f"choose one of {', '.join(sorted(known))}, or unset it"
         yield Finding("problem", "environment", f"COBRE_COMM_BACKEND={wanted} is no backend", remedy)
+    for record in survey.records:
+        refusal = survey.ask(record, partial(refusal_of, record), _BROKEN) if record.name == wanted else None
+        if refusal is not None:
+            text = f"COBRE_COMM_BACKEND={wanted}, but it cannot run here: {refusal.reason}"
+            yield Finding("problem", "environment", text, f"{refusal.remedy}; or unset COBRE_COMM_BACKEND")
     ours = sorted(name for name in os.environ if name.startswith("COBRE_") and "SECRET" not in name)
     if ours:
         yield Finding("ok", "environment", ", ".join(f"{name}={os.environ[name]}" for name in ours))

@@ -16,6 +16,7 @@ __all__ = ["ENTRY_POINT_GROUP", "Tell", "Trouble", "find_plugins", "load_plugin"
 ENTRY_POINT_GROUP = "cobre.comm.backends"
 
 _log = logging.getLogger("cobre.comm")
+_warned: set[str] = set()
 
 
 class Trouble(NamedTuple):
@@ -30,8 +31,10 @@ Tell = Callable[[Trouble], None]
 
 
 def warn(trouble: Trouble) -> None:
-    """Into the log: one line. The traceback of what is being handled is for those who debug."""
-    _log.warning("%s", trouble.text)
+    """Into the log: one line, once per process. The traceback of what is being handled is for those who debug."""
+    if trouble.text not in _warned:
+        _warned.add(trouble.text)
+        _log.warning("%s", trouble.text)
     _log.debug("%s", trouble.text, exc_info=True)
 
 

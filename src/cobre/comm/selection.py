@@ -34,12 +34,15 @@ __all__ = [
     "available_backends",
     "chosen_in",
     "create_communicator",
+    "detected",
     "detection_of",
     "get_backend",
     "launched_group",
     "not_askable",
     "not_joinable",
     "refusal_of",
+    "refusal_or_broken",
+    "require_available",
     "require_joinable",
 ]
 
@@ -115,7 +118,7 @@ def require_joinable(record: Backend, group: LaunchedGroup) -> None:
 
     Going on alone would do the whole work once per rank, all into the same files.
     """
-    refusal = _refusal(record)
+    refusal = refusal_or_broken(record)
     if refusal is not None:
         reason, remedy = not_joinable(record, group, refusal)
         raise BackendNotAvailable(record.name, available_backends(), reason, suggestion=remedy)
@@ -131,7 +134,7 @@ def not_joinable(record: Backend, group: LaunchedGroup, refusal: Unavailable) ->
 
 def available_backends() -> list[str]:
     """Names of the backends that can run here, best first."""
-    return [record.name for record in all_backends() if _refusal(record) is None]
+    return [record.name for record in all_backends() if refusal_or_broken(record) is None]
 
 
 def get_backend(name: str) -> Backend:
@@ -227,7 +230,13 @@ def detection_of(record: Backend, environ: Mapping[str, str]) -> Detection:
     return detection
 
 
-def _refusal(record: Backend) -> Unavailable | None:
+def detected(record: Backend, environ: Mapping[str, str]) -> Detection:
+    """What a backend says about an environment; a third party's that raises does not fit it."""
+    return _asked(record, partial(detection_of, record, environ), Detection(fits=False))
+
+
+def refusal_or_broken(record: Backend) -> Unavailable | None:
+    """Why a backend cannot run here, or ``None``; of a third party's that raises, that it is broken."""
     broken: Unavailable | None = _BROKEN
     return _asked(record, partial(refusal_of, record), broken)
 
@@ -236,7 +245,7 @@ def _detect(environ: Mapping[str, str]) -> Backend:
     """The first backend that the environment means."""
     lacking: list[tuple[Backend, LaunchedGroup]] = []
     for record in all_backends():
-        detection = _asked(record, partial(detection_of, record, environ), Detection(fits=False))
+        detection = detected(record, environ)
         if detection.missing:
             raise MissingConfiguration(
                 record.name,
@@ -257,7 +266,7 @@ def _detect(environ: Mapping[str, str]) -> Backend:
 
 def _from_environment(name: str, collective_timeout: float | None) -> GroupMember:
     chosen = _detect(os.environ) if name == BackendKind.AUTO else get_backend(name)
-    _require_available(chosen)
+    require_available(chosen)
     environ = chosen.with_timeout(os.environ, collective_timeout)
     return _open(chosen, _started(chosen, lambda: chosen.configure(environ)))
 
@@ -273,7 +282,7 @@ def _owner_of(config: Any) -> Backend:
 
 
 def _require_matching(record: Backend, config: Any) -> None:
-    _require_available(record)
+    require_available(record)
     wanted = record.config_type
     if config is None and wanted is not None:
         raise MissingConfiguration(
@@ -295,14 +304,15 @@ def _require_matching(record: Backend, config: Any) -> None:
         )
 
 
-def _require_available(record: Backend) -> None:
-    refusal = _refusal(record)
+def require_available(record: Backend) -> None:
+    """Raise `BackendNotAvailable` if a backend cannot run here, or is broken."""
+    refusal = refusal_or_broken(record)
     if refusal is not None:
         refuse(record.name, refusal)
 
 
 def _open(record: Backend, config: Any) -> GroupMember:
-    _require_available(record)
+    require_available(record)
     if REPORT_VARIABLE in os.environ:
         from cobre.comm.report import report_failures
 

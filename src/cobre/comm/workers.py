@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from operator import index
 from typing import Any, NoReturn
 
-from cobre.comm.backend import Backend, RankCommand, refuse
+from cobre.comm.backend import Backend, RankCommand
 from cobre.comm.events import receiving
 from cobre.comm.launch import still_running
 from cobre.comm.launch.group import Group
@@ -23,7 +23,14 @@ from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
 from cobre.comm.outcomes import KEPT_LINES, OnEvent, deliver, raise_failure, result
 from cobre.comm.report import HELD_SIGNALS, above_standard
-from cobre.comm.selection import DEFAULT_FOR_MANY, BackendKind, available_backends, get_backend
+from cobre.comm.selection import (
+    DEFAULT_FOR_MANY,
+    BackendKind,
+    available_backends,
+    detected,
+    get_backend,
+    require_available,
+)
 from cobre.comm.trace import merging
 from cobre.errors import CobreError, WorkerError
 
@@ -102,9 +109,7 @@ def _refuse_other_than_fresh(start_method: str) -> None:
 def require_startable(backend: str, size: int) -> Backend:
     """The backend that `run` would take for so many workers; raises where it cannot start them."""
     record = _choose(backend, size)
-    refusal = record.unavailable()
-    if refusal is not None:
-        refuse(record.name, refusal)
+    require_available(record)
     record.require_size(size)
     return record
 
@@ -117,7 +122,7 @@ def _choose(backend: str, size: int) -> Backend:
         return get_backend(BackendKind.LOCAL)
     records = [get_backend(name) for name in available_backends() if name != BackendKind.LOCAL]
     startable = [record for record in records if not record.has_starter]
-    asked_for = [record for record in startable if record.detect(os.environ).fits]
+    asked_for = [record for record in startable if detected(record, os.environ).fits]
     default = [record for record in startable if record.name == DEFAULT_FOR_MANY]
     for record in (*asked_for, *default, *startable):
         return record

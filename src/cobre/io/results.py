@@ -21,7 +21,7 @@ __all__ = ["TrainingRecord", "damaged", "find_results", "read_json", "read_train
 CASE_OUTPUT = "output"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainingRecord:
     """One run as its files tell it."""
 
@@ -31,6 +31,10 @@ class TrainingRecord:
     convergence: pa.Table
     is_complete: bool
     """Whether the run ended by itself and wrote everything."""
+
+    def __repr__(self) -> str:
+        n, bound = self.metadata["iterations"], self.metadata["final_lower_bound"]
+        return f"<TrainingRecord of {n} iterations in {self.folder}: lower bound {bound:,.2f}>"
 
 
 def find_results(path: Path) -> Path:

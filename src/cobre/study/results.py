@@ -120,6 +120,11 @@ class SimulationResult:
         source = self.metadata.get("scenario_source", {})
         return all(source.get(kind, "in_sample") == "in_sample" for kind in ("inflow", "load", "ncs"))
 
+    def is_of_case(self, case_digest: str | None) -> bool:
+        """Whether it may have read the same data as the run with this ``case_digest``; unknown digests may be equal."""
+        mine = self.metadata.get("case_digest")
+        return mine is None or case_digest is None or mine == case_digest
+
     @property
     def has_seasons(self) -> bool:
         """Whether every stage belongs to a season, so that `quantiles` can be asked for ``by=("season",)``."""

@@ -17,6 +17,7 @@ from cobre.core.case import Case
 from cobre.core.files import sync_files
 from cobre.core.training_tables import RETRY_HISTOGRAM, SOLVER_ITERATIONS
 from cobre.errors import ValidationError
+from cobre.io.write import RunRecord
 from cobre.io.write.dictionaries import write_dictionaries
 from cobre.io.write.folder import claim, clear_simulation
 from cobre.io.write.parts import join_parts, remove_parts, removing_unfinished
@@ -55,6 +56,7 @@ class _Order:
     policy: Policy
     n_scenarios: int
     folder: Path | None
+    run: RunRecord
 
 
 def simulate(
@@ -94,7 +96,8 @@ def simulate(
 
     def prepare() -> _Order:
         study = configured(case, config_overrides)
-        order = _Order(study, _policy(study, policy), scenario_count(study, scenarios), target)
+        count = scenario_count(study, scenarios)
+        order = _Order(study, _policy(study, policy), count, target, RunRecord.start(study))
         _tell_changes(order, on_note)
         if order.folder is not None:
             resources.enter_context(claim(order.folder))
@@ -206,8 +209,8 @@ def _metadata(
     statistics = outcome.statistics
     n = order.n_scenarios if statistics is not None else 0
     return {
+        **order.run.facts("complete" if statistics is not None else "partial"),
         **clock.facts(),
-        "status": "complete" if statistics is not None else "partial",
         "scenarios": {"total": order.n_scenarios, "completed": n, "failed": 0},
         "cost": None
         if statistics is None

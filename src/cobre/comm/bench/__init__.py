@@ -11,12 +11,13 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from cobre.comm.backend import Backend
+from cobre.comm.backend import Backend, Unavailable
 from cobre.comm.bench.peers import PEERS, Peer
 from cobre.comm.bench.plan import MARK, Plan, Row
 from cobre.comm.launch import first_failure, run_ranks
 from cobre.comm.launch.output import Nowhere
-from cobre.comm.selection import all_backends, get_backend
+from cobre.comm.plugins import one_line
+from cobre.comm.selection import BACKENDS, all_backends, get_backend, refusal_or_broken
 from cobre.errors import CobreError
 
 __all__ = ["Peer", "Plan", "Report", "Row", "choose", "measure"]
@@ -43,9 +44,13 @@ def choose(
     else:
         records = [get_backend(name) for name in names]
     records += PEERS.values() if peers else []
-    refusals = {record.name: record.unavailable() for record in records}
+    refusals = {record.name: _refusal(record) for record in records}
     skipped = {name: refusal.reason for name, refusal in refusals.items() if refusal is not None}
     return [record for record in records if record.name not in skipped], skipped
+
+
+def _refusal(record: Backend | Peer) -> Unavailable | None:
+    return refusal_or_broken(record) if isinstance(record, Backend) else record.unavailable()
 
 
 def measure(
@@ -70,6 +75,10 @@ def measure(
             failure = first_failure(run_ranks(record, plan.ranks, argv, timeout=timeout, output=output))
         except CobreError as error:
             report.skipped[record.name] = error.message
+        except Exception as error:
+            if record.name in BACKENDS:
+                raise
+            report.skipped[record.name] = one_line(error)  # a third party's record may raise anything
         else:
             if failure is not None:
                 said = failure.output.strip().splitlines() or [

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cobre.comm.backend import Backend, Nodes, RankCommand, refuse
+from cobre.comm.backend import Backend, Nodes, RankCommand
 from cobre.comm.launch import runnable, still_running
 from cobre.comm.launch.group import Group
 from cobre.comm.launch.kills import Explanation
@@ -20,7 +20,7 @@ from cobre.comm.launch.signals import SignalRelay
 from cobre.comm.launch.threads import thread_settings
 from cobre.comm.launch.verdict import RankResult, first_failure, result_of
 from cobre.comm.launch.visitors import Visitors
-from cobre.comm.selection import DEFAULT_FOR_MANY, BackendKind, get_backend
+from cobre.comm.selection import DEFAULT_FOR_MANY, BackendKind, get_backend, require_available
 from cobre.comm.trace import merging, summary
 from cobre.errors import CobreError
 
@@ -105,9 +105,7 @@ def launch(request: Request, output: Output) -> Ending:
 
 
 def _commands(record: Backend, request: Request, argv: Sequence[str]) -> list[RankCommand]:
-    refusal = record.unavailable()
-    if refusal is not None:
-        refuse(record.name, refusal)
+    require_available(record)
     if request.nodes is not None:
         if record.node_commands is None:
             raise CobreError(

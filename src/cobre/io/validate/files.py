@@ -12,7 +12,8 @@ from cobre.io.spelling import nearest
 FOLDERS = ("system", "scenarios", "constraints")
 NOTES = ("readme", "license", "changelog", "notes")
 NOTE_SUFFIXES = (".md", ".rst")
-"""What people write beside data, for each other: nothing to warn about."""
+TEXT_SUFFIXES = ("", ".txt", ".pdf", ".html")
+"""What people write beside data, for each other: nothing to warn about. A spreadsheet is data whatever its name."""
 
 
 def check_files(folder: Path, problems: Problems) -> None:
@@ -93,7 +94,8 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _is_note(path: Path) -> bool:
-    return path.suffix.lower() in NOTE_SUFFIXES or path.stem.lower() in NOTES
+    suffix = path.suffix.lower()
+    return suffix in NOTE_SUFFIXES or (path.stem.lower() in NOTES and suffix in TEXT_SUFFIXES)
 
 
 def _stem(path: str) -> str:
