@@ -12,7 +12,6 @@ from cobre.comm.launch.restarts import Restarts
 from cobre.core.case import Case
 from cobre.sddp.events import OnProgress
 from cobre.sddp.result import TrainingResult
-from cobre.sddp.sharing import share
 from cobre.study.cases import configured
 from cobre.study.output import RunOutput
 from cobre.study.parcel import Parcel
@@ -25,7 +24,7 @@ from cobre.study.ranks import (
 )
 from cobre.study.restarting import with_restarts
 from cobre.study.starting import GivenPolicy, Resume, StartRequest, plan_of
-from cobre.study.training_rank import TrainingOrder, train_on, train_rank
+from cobre.study.training_rank import TrainingOrder, train_on, train_rank, train_together
 
 
 def train(
@@ -91,7 +90,7 @@ def train(
             return _train_here_or_apart(prepare(restarts), workers, backend, progress_callback)
 
         if comm is not None:
-            result = train_on(comm, share(comm, on_first_rank(comm, prepare)), progress_callback)
+            result = train_together(comm, on_first_rank(comm, prepare), progress_callback)
         else:
             result = with_restarts(attempt, num_workers, max_restarts, on_note)
         results.write(result)

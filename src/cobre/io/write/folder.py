@@ -14,6 +14,7 @@ from pathlib import Path
 from cobre.core.files import unwritable, write_atomically
 from cobre.core.simulation_tables import SIMULATION_TABLES
 from cobre.errors import IOError
+from cobre.io.write.model_facts import MODEL_FACTS
 from cobre.io.write.run_record import RunRecord
 from cobre.io.write.training import CONVERGENCE, METADATA, TIMINGS, json_bytes
 
@@ -23,9 +24,9 @@ SUCCESS = "_SUCCESS"
 POLICY = "policy/policy.cobre"
 TRAINING_SUCCESS = f"training/{SUCCESS}"
 OPENINGS = "stochastic/noise_openings.parquet"
-STALE = (SUCCESS, TRAINING_SUCCESS, METADATA, CONVERGENCE, TIMINGS, POLICY, OPENINGS)
+STALE_BUT_POLICY = (SUCCESS, TRAINING_SUCCESS, METADATA, CONVERGENCE, TIMINGS, *MODEL_FACTS, OPENINGS)
+STALE = (*STALE_BUT_POLICY, POLICY)
 """What an earlier run left and a new one takes away, in this order: first what says that the rest is there."""
-STALE_BUT_POLICY = STALE[:-1]
 HYDRO_MODELS = "hydro_models"
 STALE_FOLDERS = (
     "training/timing",
@@ -33,6 +34,7 @@ STALE_FOLDERS = (
     "training/cut_selection",
     "training/dictionaries",
     HYDRO_MODELS,
+    "generic_constraints",
 )
 SIMULATION = "simulation"
 PARTS = ".parts"
