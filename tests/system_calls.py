@@ -8,12 +8,16 @@ NUMBERS = """
 import ctypes, errno, platform, struct
 KILL, TRAP, DENY, NOTIFY, ALLOW = 0x80000000, 0x00030000, 0x00050000 | errno.EACCES, 0x7FC00000, 0x7FFF0000
 NUMBERS = {
-    "x86_64": dict(fallocate=285, futex=202, membarrier=324, openat=257, process_vm_readv=310, seccomp=317),
-    "aarch64": dict(fallocate=47, futex=98, membarrier=283, openat=56, process_vm_readv=270, seccomp=277),
+    "x86_64": dict(
+        fallocate=285, futex=202, membarrier=324, openat=257, process_vm_readv=310, seccomp=317, unlinkat=263
+    ),
+    "aarch64": dict(
+        fallocate=47, futex=98, membarrier=283, openat=56, process_vm_readv=270, seccomp=277, unlinkat=35
+    ),
 }[platform.machine()]
 
 def install_filter(name, action, flags=None, *, options=0):
-    # From now on `action` instead of that call; with `flags` (of openat), only where it has one of them.
+    # From now on `action` instead of that call; with `flags` (of openat, unlinkat), only where it has one of them.
     load, equals, has_bits, finish = 0x20, 0x15, 0x45, 0x06
     steps = [(load, 0, 0, 0), (equals, 0, 1 if flags is None else 3, NUMBERS[name])]
     if flags is not None:

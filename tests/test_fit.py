@@ -12,6 +12,8 @@ import pytest
 import cobre
 from case_folders import arrow_table
 from cobre.core.digest import digest
+from cobre.io.write.fit_plots import season_labels
+from cobre.stochastic.fitting.calendar import Level
 from history_cases import HISTORY, LAGS, STATS, history_case
 from inflow_records import river
 
@@ -91,6 +93,36 @@ def test_settings_may_be_laid_over_the_case_s(folder):
 def test_too_few_series_are_refused(folder):
     with pytest.raises(cobre.CobreError, match="too few"):
         cobre.fit(folder, n_series=99)
+
+
+def test_tables_and_pictures_of_an_earlier_fit_do_not_stay(folder, tmp_path):
+    cobre.fit(folder, output=tmp_path / "out", n_series=100)
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    (tmp_path / "out" / "plots").mkdir()
+    (tmp_path / "out" / "plots" / "hydro_77.png").write_bytes(b"of a plant that is gone")
+    cobre.fit(folder, output=tmp_path / "out", n_series=0)
+    left = {path.name for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert left == {
+        "inflow_seasonal_stats.parquet",
+        "inflow_ar_coefficients.parquet",
+        "inflow_annual_component.parquet",
+        "correlation.json",
+        "fitting_report.json",
+        "notes.txt",
+    }
+
+
+@pytest.mark.parametrize(("n_series", "has_output"), [(0, True), (100, False)])
+def test_plots_without_series_or_a_folder_are_refused(folder, tmp_path, n_series, has_output):
+    with pytest.raises(cobre.CobreError, match="plots need"):
+        cobre.fit(folder, output=tmp_path / "out" if has_output else None, n_series=n_series, plots=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_pictures_of_a_study_of_three_months_name_all_months():
+    """A cycle has twelve months, also where the case names three of them."""
+    level = Level("monthly", (None, None, 2, 3, 4, *[None] * 7))
+    assert "".join(season_labels(level)) == "JFMAMJJASOND"
 
 
 def test_a_case_without_history_has_nothing_to_fit(tmp_path):

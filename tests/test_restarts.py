@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import cobre
+from cli.test_launch_nodes import free_port
 from cli.test_resume import EVERY, bits, configure
 from cli.test_run import case_in
 from cobre.comm.launch.restarts import Restarts, started_again_since
 from cobre.core.config import Checkpointing, PolicyConfig
 from cobre.sddp.checkpointing import checkpoints_in
+from cobre.study import Restart
+from mpi_ranks import IS_SOAK, LIBRARIES, python_of
 from sddp.studies import study
 from sddp.trained import digest, settings, trained
 from workers_of import workers_of
@@ -123,7 +128,7 @@ def test_checkpoints_of_an_earlier_run_are_not_this_runs_work(tmp_path):
     for path in old:
         os.utime(path, (1.0, 1.0))
     assert checkpoints_in(tmp_path / "checkpoint", time.time() - 60.0) == []
-    result = cobre.train(case_of(3), output=tmp_path, resume=time.time() - 60.0)
+    result = cobre.train(case_of(3), output=tmp_path, resume=Restart(time.time() - 60.0))
     assert result.iterations == 3
 
 
@@ -136,29 +141,35 @@ def wait_for(condition, process):
     return found
 
 
-@pytest.mark.parametrize("backend", ["shm", "tcp"])
-def test_a_launched_run_starts_again_and_says_so(tmp_path, backend):
-    case = case_in(tmp_path)
+@pytest.fixture(scope="module")
+def saving_case(tmp_path_factory):
+    """A case that is saved after each of its eight iterations, and the bits of an undisturbed run."""
+    folder = tmp_path_factory.mktemp("saving")
+    case = case_in(folder)
     configure(case, 8, **EVERY)
-    output = tmp_path / "out"
-    command = [
-        "launch",
-        "-n",
-        "2",
-        "--backend",
-        backend,
-        "--max-restarts",
-        "1",
-        "--log-dir",
-        tmp_path / "logs",
-    ]
-    command += ["-m", "cobre", "run", case, "--output", output]
-    with subprocess.Popen(
-        [sys.executable, "-m", "cobre", *map(str, command)],
+    cobre.train(case, output=folder / "whole")
+    return case, bits(folder / "whole")
+
+
+def launched(*arguments, python=sys.executable):
+    return subprocess.Popen(
+        [python, "-m", "cobre", "launch", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    ) as process:
+    )
+
+
+def program(case, output):
+    return ["-m", "cobre", "run", case, "--output", output]
+
+
+@pytest.mark.parametrize("backend", ["shm", "tcp"])
+def test_a_launched_run_starts_again_and_says_so(saving_case, tmp_path, backend):
+    case, expected = saving_case
+    output, logs = tmp_path / "out", tmp_path / "logs"
+    options = ["-n", 2, "--backend", backend, "--max-restarts", 1, "--log-dir", logs]
+    with launched(*options, *program(case, output)) as process:
         wait_for(lambda: checkpoints_in(output / "checkpoint"), process)
         os.kill(workers_of(process.pid, b"run")[-1], signal.SIGKILL)
         _, errors = process.communicate(timeout=DEADLINE_S)
@@ -166,7 +177,70 @@ def test_a_launched_run_starts_again_and_says_so(tmp_path, backend):
     assert "rank 1 of 2 failed" in errors
     assert "cobre launch: starting again with 2 ranks (restart 1 of 1)" in errors
     assert "continues after iteration" in errors
-    configure(case, 8)
-    cobre.train(case, output=tmp_path / "whole")
-    assert bits(output) == bits(tmp_path / "whole")
-    assert (tmp_path / "logs/rank0.log").read_text().count("iteration  ") == 2
+    assert bits(output) == expected
+    assert (logs / "rank0.log").read_text().count("iteration  ") == 2
+
+
+def test_a_run_on_two_machines_goes_on_without_the_one_that_is_gone(saving_case, tmp_path):
+    case, expected = saving_case
+    output = tmp_path / "out"
+    options = ["-n", 3, "--backend", "tcp", "--nodes", 2, "--coordinator", f"127.0.0.1:{free_port()}"]
+    options += ["--max-restarts", 1, "--rejoin", 1]
+    with (
+        launched(*options, "--node-rank", 0, *program(case, output)) as first,
+        launched(*options, "--node-rank", 1, *program(case, output)) as second,
+    ):
+        wait_for(lambda: checkpoints_in(output / "checkpoint"), first)
+        second.kill()  # its guard kills its rank
+        second.communicate(timeout=DEADLINE_S)
+        _, errors = first.communicate(timeout=DEADLINE_S)
+    assert first.returncode == 0, errors
+    assert "machine 1 did not come back within 1 s: left out, with 1 rank" in errors
+    assert "starting again with 2 ranks (restart 1 of 1)" in errors
+    assert "continues after iteration" in errors
+    assert bits(output) == expected
+
+
+@pytest.mark.parametrize("library", LIBRARIES if IS_SOAK else LIBRARIES[1:])
+def test_a_run_over_mpi_starts_again_after_a_rank_was_killed(saving_case, tmp_path, library):
+    case, expected = saving_case
+    python, output = python_of(library), tmp_path / "out"
+    options = ["-n", 2, "--backend", "mpi", "--max-restarts", 1]
+    with launched(*options, *program(case, output), python=python) as process:
+        wait_for(lambda: checkpoints_in(output / "checkpoint"), process)
+        os.kill(ranks_that_write(output)[-1], signal.SIGKILL)
+        _, errors = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 0, errors
+    assert "cobre launch: starting again with 2 ranks (restart 1 of 1)" in errors
+    assert "continues after iteration" in errors
+    assert bits(output) == expected
+
+
+def test_hosts_that_mpiexec_does_not_reach_again_are_named_as_the_likely_cause(saving_case, tmp_path):
+    """A list of hosts is the user's; which of them is gone, nobody else knows."""
+    case, _ = saving_case
+    python, output, hosts = python_of("openmpi"), tmp_path / "out", tmp_path / "hosts"
+    hosts.write_text("localhost slots=2\n")
+    options = ["-n", 2, "--backend", "mpi", "--max-restarts", 1, "--hostfile", hosts, "--"]
+    with launched(*options, *program(case, output), python=python) as process:
+        wait_for(lambda: checkpoints_in(output / "checkpoint"), process)
+        hosts.write_text("gone.invalid slots=2\n")
+        os.kill(ranks_that_write(output)[-1], signal.SIGKILL)
+        _, errors = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode != 0
+    assert "could not start the ranks again" in errors
+    assert "take it out of the list of hosts" in errors
+    assert checkpoints_in(output / "checkpoint")
+
+
+def ranks_that_write(output):
+    """Processes of mpiexec's making that write into ``output``, in the order in which they were started."""
+    words = [b"cobre", b"run", str(output).encode()]
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (folder / "cmdline").read_bytes().split(b"\0")
+            is_rank = b"python" in command[0] and b"launch" not in command
+            if is_rank and all(word in command for word in words):
+                found.append(int(folder.name))
+    return sorted(found)

@@ -21,6 +21,7 @@ from cobre.study import read_results
 from sddp.studies import study
 from sddp.test_training import impossible
 from sddp.trained import digest, settings
+from system_calls import NUMBERS
 
 LIMIT = {"training": {"forward_passes": 3, "stopping_rules": [{"type": "iteration_limit", "limit": 4}]}}
 
@@ -187,6 +188,54 @@ def test_a_run_that_fails_leaves_its_reason_and_no_results_of_another(folder, tm
     assert not (tmp_path / "_SUCCESS").exists()
 
 
+KILLED_WHILE_REMOVING = (
+    NUMBERS
+    + """
+import os, sys
+import cobre
+AT_REMOVEDIR = 0x200
+_, folder, output = sys.argv
+limit = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 1}]}}
+policy = cobre.train(folder, config_overrides=limit, output=output).policy
+cobre.simulate(folder, policy, output=output, scenarios=1)
+install_filter("unlinkat", KILL, AT_REMOVEDIR)
+cobre.train(folder, config_overrides=limit, output=output)
+"""
+)
+
+
+def test_a_run_killed_while_it_removes_earlier_results_does_not_show_them(folder, tmp_path):
+    command = [sys.executable, "-c", KILLED_WHILE_REMOVING, folder, tmp_path]
+    assert subprocess.run(command, timeout=120, check=False).returncode == -signal.SIGSYS
+    assert (tmp_path / "simulation").exists()  # some of it was still there
+    with pytest.raises(cobre.IOError, match="was killed before it ended and left no results"):
+        cobre.load_results(tmp_path)
+
+
+def test_a_run_that_cannot_remove_earlier_results_leaves_its_reason(folder, tmp_path):
+    cobre.train(folder, config_overrides=LIMIT, output=tmp_path)
+    shutil.rmtree(tmp_path / "training/timing")
+    (tmp_path / "training/timing").write_text("a file in place of a folder")
+    with pytest.raises(cobre.IOError, match="cannot write"):
+        cobre.train(folder, config_overrides=LIMIT, output=tmp_path)
+    with pytest.raises(cobre.IOError, match="failed and left no results: cannot write"):
+        cobre.load_results(tmp_path)
+
+
+def test_a_warm_start_keeps_the_policy_of_the_folder_until_the_new_one_replaces_it(folder, tmp_path):
+    cobre.train(folder, config_overrides=LIMIT, output=tmp_path)
+    policy = tmp_path / "policy/policy.cobre"
+    seen = []
+    cobre.train(
+        folder,
+        config_overrides=LIMIT,
+        output=tmp_path,
+        warm_start=tmp_path / "policy",
+        progress_callback=lambda event: seen.append(policy.exists()),
+    )
+    assert seen == [True] * 4
+
+
 def test_two_runs_never_write_into_one_folder(folder, tmp_path):
     refused = []
 
@@ -239,6 +288,14 @@ def test_workers_that_cannot_be(folder, arguments, message):
         cobre.train(folder, **arguments)
     assert caught.value.kind == "IncompatibleSettings"
     assert caught.value.suggestion
+
+
+def test_workers_that_cannot_be_started_leave_the_results_of_the_earlier_run_as_they_are(folder, tmp_path):
+    cobre.train(folder, config_overrides=LIMIT, output=tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(cobre.BackendError, match="1025 ranks are more than a group of the shm backend"):
+        cobre.train(folder, 1025, config_overrides=LIMIT, output=tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_an_unknown_backend_is_answered_with_the_known_ones(folder):

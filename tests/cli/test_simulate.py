@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from cobre.cli import main
 from cobre.io.example import write_example
+from cobre.sddp.policy import Policy
 
 
 @pytest.fixture
@@ -91,3 +93,36 @@ def test_simulating_a_stopped_training_does_not_make_the_folder_look_complete(ca
     assert cobre(capsys, "simulate", case, "--scenarios", 1, "--quiet") == (0, "")
     assert (output / "simulation/_SUCCESS").exists()
     assert not (output / "_SUCCESS").exists()
+
+
+def change(path, edit):
+    document = json.loads(path.read_text())
+    edit(document)
+    path.write_text(json.dumps(document))
+
+
+def raise_cost(document):
+    document["thermals"][0]["cost_per_mwh"] += 1.0
+
+
+@pytest.mark.parametrize("command", [["simulate"], ["run", "--simulate-only"]])
+def test_a_policy_of_a_study_that_has_changed_since_is_used_and_that_is_said(case, capsys, command):
+    assert cobre(capsys, "run", case)[0] == 0
+    status, printed = cobre(capsys, *command, case)
+    assert (status, "changed since" in printed) == (0, False)
+    change(case / "system/thermals.json", raise_cost)
+    status, printed = cobre(capsys, *command, case)
+    assert status == 0
+    said = " ".join(printed.split())
+    assert "note: the study changed since the policy was trained" in said
+    assert "(system/, constraints/" in said
+
+
+def test_a_policy_whose_stages_end_on_other_days_is_refused(case, capsys):
+    assert cobre(capsys, "run", case)[0] == 0
+    policy = Policy.load(case / "output/policy")
+    later = [(number, date.replace("2026", "2027")) for number, date in policy.calendar]
+    replace(policy, calendar=tuple(later)).save(case / "output/policy")
+    status, printed = cobre(capsys, "simulate", case)
+    assert status == 1
+    assert "stage 0 ends on 2026-02-01, and that of the policy on 2027-02-01" in " ".join(printed.split())

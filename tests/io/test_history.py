@@ -293,6 +293,21 @@ def test_years_in_other_units_are_a_warning_that_names_them(tmp_path, factor):
     assert "hydro 0 (UPPER): flows of 1981, 1982, 1983, 1984" in warning
 
 
+@pytest.mark.parametrize("months", [[77], [77, 78, 79]], ids=["one", "three"])
+def test_single_records_in_other_units_are_a_warning_that_names_them(tmp_path, months):
+    values = river(60)
+    values[0, months] *= 1000.0
+    _, warnings = loaded(history_case(tmp_path / "case", values))
+    (warning,) = [each for each in warnings if "are the units right?" in each]
+    assert "hydro 0 (UPPER): the flow of 1967-06" in warning
+
+
+def test_a_very_wet_month_is_no_record_in_other_units(tmp_path):
+    values = river(60)
+    values[0, 77] *= 30.0
+    assert not loaded(history_case(tmp_path / "case", values))[1]
+
+
 @pytest.mark.parametrize("factor", [1000.0, 0.001])
 def test_a_whole_history_in_other_units_is_a_warning(tmp_path, factor):
     _, warnings = loaded(history_case(tmp_path / "case", river(60) * factor))
@@ -341,6 +356,38 @@ def test_coefficients_where_the_history_does_not_vary_are_an_error(tmp_path):
     }  # fmt: skip
     (error,) = errors(case)
     assert (error.file, error.entity, error.value) == (LAGS, "hydro 0 (UPPER)", [4])
+
+
+@pytest.mark.parametrize("ratio", [0.9, None])
+def test_given_coefficients_that_do_not_settle_are_named_in_their_own_file(tmp_path, ratio):
+    """As without a history: an error where the noise is to be derived, else a warning."""
+    case = history_case(tmp_path / "case")
+    case.tables[LAGS] = {
+        "hydro_id": [0] * 12,
+        "stage_id": list(range(12)),
+        "lag": [1] * 12,
+        "coefficient": [1.2] * 12,
+        "residual_std_ratio": [ratio] * 12,
+    }
+    report = validate(case.write())
+    (found,) = [each for each in (*report.errors, *report.warnings) if "not stationary" in each.message]
+    assert report.valid is (ratio is not None)
+    assert (found.file, found.entity, found.field) == (LAGS, "hydro 0 (UPPER)", "coefficient")
+
+
+def test_a_fit_that_failed_says_nothing_about_lags_of_the_model(tmp_path):
+    """The case asks for lags in the state; whether the model has some is not known."""
+    report = validate(history_case(tmp_path / "case", river(60), max_order=100).write())
+    assert [error.field for error in report.errors] == ["estimation.max_order"]
+    assert not report.warnings
+
+
+def test_records_after_the_start_of_the_study_are_a_warning(tmp_path):
+    """The study begins in 2026."""
+    _, warnings = loaded(history_case(tmp_path / "case", columns=partial(dated, first="1967-01")))
+    found = [each for each in warnings if "after the start of the study" in each]
+    assert ["12 records" in each and "until 2026-12-31" in each for each in found] == [True, True]
+    assert "hydro 0 (UPPER)" in found[0]
 
 
 def test_deviations_of_another_shape_than_the_history_s_are_a_warning(tmp_path):

@@ -214,3 +214,18 @@ def test_a_full_disk_ends_training_with_the_old_checkpoint_in_place(saved, tmp_p
     assert newest.read_bytes() == before
     assert not [path for path in (folder / "checkpoint").iterdir() if path.name.startswith(".")]
     assert digest(cobre.train(case_of(5), output=folder, resume=True)) == saved[1]
+
+
+def test_the_older_one_is_removed_only_after_the_name_of_the_newest_is_on_the_disk(tmp_path, monkeypatch):
+    """Of a rename that no fsync of the folder follows a power failure may leave nothing."""
+    seen = []
+    sync = os.fsync
+
+    def watch(descriptor):
+        if Path(f"/proc/self/fd/{descriptor}").readlink() == tmp_path / "checkpoint":
+            seen.append([path.name[-12:-11] for path in checkpoints_in(tmp_path / "checkpoint")])
+        sync(descriptor)
+
+    monkeypatch.setattr("cobre.core.files.os.fsync", watch)
+    cobre.train(case_of(4), output=tmp_path)
+    assert seen == [["1"], ["2", "1"], ["3", "2", "1"], ["4", "3", "2"]]

@@ -49,6 +49,8 @@ def test_a_checkpoint_of_every_version_is_read(version, suffix):
     assert state.records[-1].lower_bound == LOWER_BOUND
     assert [len(pool.rows) for pool in state.pools] == [6, 6, 0]
     assert [bases.shape[0] for bases in state.forward_bases] == [2, 2, 2]
+    assert state.simulated_distance == (0.125 if version >= 2 else None)
+    assert bool(state.writer) == (version >= 2)
 
 
 def test_units_other_than_ours_are_refused_by_name(tmp_path):

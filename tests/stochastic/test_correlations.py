@@ -62,14 +62,24 @@ def test_a_singular_matrix_has_a_root():
     )  # the root of an eigenvalue of 1e-16
 
 
-def test_negative_eigenvalues_count_as_zero():
+def test_noise_of_a_matrix_with_a_negative_eigenvalue_still_has_variance_one():
+    """The eigenvalue counts as 0, and every noise is scaled back to its deviation."""
     matrix = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
     values, vectors = np.linalg.eigh(matrix)
     clipped = vectors @ np.diag(np.maximum(values, 0)) @ vectors.T
-    root = _root(matrix)
-    assert root @ root == pytest.approx(clipped, abs=1e-13)
+    scale = np.sqrt(np.diagonal(clipped))
+    factor = _root(matrix).T  # row k of the root is what the k-th unit vector becomes
+    assert factor @ factor.T == pytest.approx(clipped / np.outer(scale, scale), abs=1e-13)
     correlator = _correlator(_group(_inflows(3), matrix), n=3)
     assert correlator.smallest_eigenvalues()["default", "basin"] == pytest.approx(values[0])
+
+
+def test_an_eigenvalue_that_rounding_made_negative_changes_no_bit():
+    matrix = np.ones((3, 3))
+    matrix[0, 1] = matrix[1, 0] = 1.0 - 1e-9
+    plain = np.empty((3, 3))
+    assert -1e-8 < noise.square_root(matrix, plain) < -1e-11
+    assert _root(matrix).tobytes() == np.ascontiguousarray(plain.T).tobytes()
 
 
 def test_the_correlation_is_found_again_in_the_noise():

@@ -86,6 +86,6 @@ def _show_plants(result: FitResult) -> None:
     counts = result.fit.levels[0].statistics.count
     for h, hydro in enumerate(result.hydros):
         verdict = str(result.verdicts[h]) if result.verdicts else ""
-        orders = " ".join(map(str, result.orders[h]))
+        orders = " | ".join(" ".join(map(str, level.orders[h].tolist())) for level in result.fit.levels)
         table.add_row(f"{hydro.id} {hydro.name}", str(int(counts[h].max())), orders, verdict)
     show(console, table)

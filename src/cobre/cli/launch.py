@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
+from cobre.cli.launch_attempts import Attempts
 from cobre.cli.parser import Parser, positive_float, positive_int, whole_number
-from cobre.cli.wrapping import terminal_width, wrap_lines
 from cobre.comm.backend import Nodes
-from cobre.comm.launch.kills import signal_name
-from cobre.comm.launch.launcher import Ending, Request, launch
-from cobre.comm.launch.output import Console, LogFiles, Nowhere, Output, Several, is_coloured
-from cobre.comm.launch.restarts import Restarts, has_died
-from cobre.comm.launch.verdict import RankResult
+from cobre.comm.launch.launcher import Request
+from cobre.comm.launch.regroup import REJOIN_S
 from cobre.comm.selection import DEFAULT_FOR_MANY
-from cobre.comm.trace import VARIABLE as TRACE_VARIABLE
-from cobre.errors import InitializationFailed, WorkerError
 
 __all__ = ["main"]
 
@@ -45,6 +37,8 @@ how it ends
   If the launcher itself is killed, the ranks are, too.
   With --max-restarts R it starts all ranks again when one was killed; one that dies twice in a row is left out.
   COBRE_LAUNCH_RESTART then tells them how often that happened, and `cobre run` continues from its last checkpoint.
+  Over several machines give --max-restarts to each launcher: a machine that does not come back is left out with its
+  ranks, except machine 0, which holds rank 0.
 
 several machines
   Start the same command on each, with its own --node-rank, and with one COBRE_TCP_SECRET for all:
@@ -60,9 +54,6 @@ environment
   writes a timeline of all collectives that https://ui.perfetto.dev opens. NO_COLOR turns colours off.
 """
 
-LAST_LINES = 30
-TRACEBACK = "Traceback (most recent call last)"
-
 VALUED = {
     "-n",
     "--backend",
@@ -70,6 +61,7 @@ VALUED = {
     "--timeout",
     "--grace",
     "--max-restarts",
+    "--rejoin",
     "--nodes",
     "--node-rank",
     "--coordinator",
@@ -90,99 +82,7 @@ def main(arguments: Sequence[str]) -> int:
         timeout=options.timeout,
         grace_s=options.grace,
     )
-    restarts = Restarts(options.max_restarts)
-    while True:
-        console = Console(
-            prefix=options.prefix,
-            colour=is_coloured(sys.stdout, os.environ),
-            error_colour=is_coloured(sys.stderr, os.environ),
-            width=len(str(options.size - 1)),
-        )
-        try:
-            ending = launch(request, _output(options, console, is_again=restarts.used > 0))
-        except WorkerError as error:
-            if options.quiet:
-                _say("\n".join(error.__notes__))
-            _say(f"cobre launch: {error}")
-            return 128 - error.exit_code
-        if ending.trace and not options.quiet:
-            _say(f"cobre launch: {os.environ[TRACE_VARIABLE]}: {ending.trace}")
-        _explain(ending, options, request.size, console)
-        again = _again(request, ending, restarts)
-        if again is None:
-            return ending.status
-        request = again
-        ranks = f"{request.size} rank{'s' if request.size > 1 else ''}"
-        _say(f"cobre launch: starting again with {ranks} (restart {restarts.used} of {restarts.limit})")
-
-
-def _again(request: Request, ending: Ending, restarts: Restarts) -> Request | None:
-    """What to start after a rank has died; None if the launch is over."""
-    culprit = ending.culprit
-    if culprit is None or ending.asked_to_end or not has_died(culprit):
-        return None
-    size = restarts.size_after(request.size, culprit.rank)
-    return None if size is None else replace(request, size=size, variables=restarts.variables())
-
-
-def _say(text: str, words: Sequence[str] = ()) -> None:
-    """A message, broken between words where the terminal is narrow, and what a rank printed as it printed it."""
-    if sys.stderr is not None:  # closed: nobody wants to know, and the status still counts
-        sys.stderr.write(f"{wrap_lines(text, terminal_width(sys.stderr))}\n{''.join(words)}")
-
-
-def _explain(ending: Ending, options: argparse.Namespace, size: int, console: Console) -> None:
-    """Who failed and how; its last words again unless they are still the last thing on display."""
-    culprit = ending.culprit
-    if culprit is None:
-        return
-    who = culprit.who if culprit.rank is None else f"{culprit.who} of {size}"
-    if culprit.alike:
-        who += f" (or {' or '.join(map(str, culprit.alike))}, gone at the same time)"
-    how = signal_name(culprit.exit_code) if culprit.exit_code < 0 else f"exit status {culprit.exit_code}"
-    words = _last_words(culprit)
-    is_on_display = not options.quiet and _is_last_on_display(console, culprit, words)
-    if ending.asked_to_end:
-        _say(f"cobre launch: ended by {ending.asked_to_end[0].name}")
-        return
-    if _only_tells(culprit):
-        text = f"cobre launch: no rank here failed by itself; {who} ended first, with {how}, and says why"
-        _say(text if is_on_display else f"{text}:", [] if is_on_display else words)
-    elif is_on_display:
-        _say(f"cobre launch: {who} failed with {how}")
-    else:
-        colon = ", its last words:" if words else ""
-        _say(f"cobre launch: {who} failed first, with {how}{colon}", words)
-    if ending.explanation is not None:
-        _say(f"  likely: {ending.explanation.reason}\n  fix: {ending.explanation.remedy}")
-
-
-def _only_tells(culprit: RankResult) -> bool:
-    """Whether even the first failure here tells of a rank that left in good order, or failed on another machine."""
-    failure = culprit.failure
-    return failure is not None and failure.is_consequence and failure.kind != InitializationFailed.__name__
-
-
-def _last_words(culprit: RankResult) -> list[str]:
-    """Its traceback if it has one, else its last lines."""
-    if culprit.failure is not None and culprit.failure.traceback:
-        return culprit.failure.traceback.splitlines(keepends=True)
-    lines = culprit.output.splitlines(keepends=True)
-    starts = [number for number, line in enumerate(lines) if line.startswith(TRACEBACK)]
-    return lines[starts[-1] :] if starts else lines[-LAST_LINES:]
-
-
-def _is_last_on_display(console: Console, culprit: RankResult, words: Sequence[str]) -> bool:
-    """Whether they can be read where they stand: whole, if they are a traceback, and with nothing behind them."""
-    needed = len(words) if words and words[0].startswith(TRACEBACK) else 1
-    return console.last_shown == culprit.rank and console.lines_in_a_row >= needed
-
-
-def _output(options: argparse.Namespace, console: Console, *, is_again: bool) -> Output:
-    outputs: list[Output] = [] if options.quiet else [console]
-    if options.log_dir is not None:
-        outputs.append(LogFiles(options.log_dir, options.size, is_appending=is_again))
-    return Several(outputs) if outputs else Nowhere()
+    return Attempts(request, options).run()
 
 
 def _nodes(parser: Parser, options: argparse.Namespace) -> Nodes | None:
@@ -267,6 +167,13 @@ def _parser() -> Parser:
         default=0,
         metavar="R",
         help="start all ranks again, up to R times, if one is killed (default 0)",
+    )
+    add(
+        "--rejoin",
+        type=positive_float,
+        default=REJOIN_S,
+        metavar="S",
+        help="leave out a machine that is not back S seconds after a rank was killed (default 30)",
     )
     add("--nodes", type=positive_int, metavar="M", help="machines that take part (default: this one)")
     add("--node-rank", type=int, metavar="I", help="which of them this is, from 0")

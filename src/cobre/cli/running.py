@@ -72,8 +72,8 @@ def execute(command: str, options: argparse.Namespace, plan: RunPlan) -> int:
                 suggestion="add -n N, or use cobre launch --max-restarts R -n N cobre run CASE",
             )
         since = started_again_since(os.environ)
-        if since is not None and options.resume is not True:
-            options.resume = since
+        if since is not None:
+            options.resume = study.Restart(since, options.resume)
         return _as_one_rank(options)
     return _answer(options, comm=None)
 

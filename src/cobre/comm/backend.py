@@ -24,6 +24,7 @@ __all__ = [
     "LaunchVariables",
     "LaunchedGroup",
     "Leftover",
+    "MeetingPoint",
     "Nodes",
     "RankCommand",
     "Startable",
@@ -96,6 +97,16 @@ class Nodes(NamedTuple):
         return range(start, start + count)
 
 
+class MeetingPoint(NamedTuple):
+    """Where the launchers of several machines meet between two attempts: the launcher of machine 0 listens."""
+
+    host: str
+    port: int
+    listen_at: str
+    """The address to listen at; empty for all."""
+    secret: bytes
+
+
 class Finding(NamedTuple):
     """One thing that ``cobre doctor`` looked at: ``level`` is ``ok``, ``note`` or ``problem``."""
 
@@ -164,6 +175,9 @@ class Backend:
 
     node_commands: Callable[[Sequence[str], Nodes], list[RankCommand]] | None = None
     """This machine's ranks of a launch over several machines; ``None`` if it stays on one."""
+
+    meeting_point: Callable[[Nodes], MeetingPoint] | None = None
+    """Where launchers of several machines agree on how to start again; ``None`` if they cannot."""
 
     speed_limit: str = "memcpy"
     """What no collective of it can outrun: ``memcpy``, or ``loopback`` for one that goes through sockets."""

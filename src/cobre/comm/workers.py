@@ -27,7 +27,7 @@ from cobre.comm.selection import DEFAULT_FOR_MANY, BackendKind, available_backen
 from cobre.comm.trace import merging
 from cobre.errors import CobreError, WorkerError
 
-__all__ = ["run"]
+__all__ = ["require_startable", "run"]
 
 # Workers search where this process does, from their first import on: by itself an interpreter would look into the
 # working directory first, where a file may have any name, and not where the program found us.
@@ -78,11 +78,7 @@ def run(
             f"{fn!r} is no function\n  fix: pass the function itself, and its arguments as args=(…,)"
         )
     args, kwargs = tuple(args), dict(kwargs or {})
-    record = _choose(backend, size)
-    refusal = record.unavailable()
-    if refusal is not None:
-        refuse(record.name, refusal)
-    record.require_size(size)
+    record = require_startable(backend, size)
     if size == 1:
         return [_run_here(record, fn, args, kwargs, on_event)]
     with _task(fn, args, kwargs, on_event is not None) as descriptor:
@@ -101,6 +97,16 @@ def _refuse_other_than_fresh(start_method: str) -> None:
             context={"start_method": start_method},
             suggestion="leave start_method alone; workers are fresh processes and need no guard in your script",
         )
+
+
+def require_startable(backend: str, size: int) -> Backend:
+    """The backend that `run` would take for so many workers; raises where it cannot start them."""
+    record = _choose(backend, size)
+    refusal = record.unavailable()
+    if refusal is not None:
+        refuse(record.name, refusal)
+    record.require_size(size)
+    return record
 
 
 def _choose(backend: str, size: int) -> Backend:

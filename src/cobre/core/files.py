@@ -41,6 +41,19 @@ def write_atomically(
         raise unwritable(path, error) from error
 
 
+def sync_folder(folder: Path) -> None:
+    """Return when the names in ``folder`` are on the disk: a renamed file is found again after a power failure."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # not every file system does that for folders
+            raise unwritable(folder, error) from error
+
+
 def sync_files(folder: Path) -> None:
     """Return when everything written so far to the disk of ``folder`` has reached it."""
     libc = ctypes.CDLL(None, use_errno=True)

@@ -18,7 +18,7 @@ from cobre.io.read.config import EstimationRecord
 from cobre.io.read.files import CaseFiles
 from cobre.stochastic.fitting import InflowFit
 from cobre.stochastic.fitting.diagnostics import LevelDiagnostics, diagnose
-from cobre.stochastic.fitting.verdicts import Verdict, verdicts
+from cobre.stochastic.fitting.verdicts import Verdict, verdicts_of_levels
 
 __all__ = ["FitResult", "fit_case"]
 
@@ -88,5 +88,5 @@ def fit_case(
     kind = (files.config.estimation or EstimationRecord()).residuals
     seed = files.config.training.tree_seed
     diagnostics = diagnose(fit, n_series, DEFAULT_SEED if seed is None else seed, kind) if n_series else ()
-    found = tuple(verdicts(diagnostics[0], fit.options)) if diagnostics else ()
+    found = tuple(verdicts_of_levels(diagnostics, fit.options)) if diagnostics else ()
     return FitResult(fit, build_system(files).hydros, report, kind, diagnostics, found, files)

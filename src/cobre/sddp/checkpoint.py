@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,11 +20,17 @@ from cobre.sddp.result import IterationRecord
 from cobre.sddp.statistics import CostStatistics
 
 MAGIC = b"COBRECHK"
-VERSION = 1
+VERSION = 2
 READABLE_VERSIONS = range(1, VERSION + 1)
+"""Version 1 had neither its writer nor the distance of the last simulations."""
 
 Floats = NDArray[np.float64]
 Bases = NDArray[np.uint8]
+
+
+def this_program() -> dict[str, str]:
+    """What the last bits of a number may depend on beside the study."""
+    return {"cobre": version("pycobre"), "architecture": platform.machine()}
 
 
 @dataclass(frozen=True)
@@ -54,8 +62,12 @@ class TrainingState:
     simulated_by_stage: Floats | None = None
     """Costs by stage of the last simulation of the stopping rule."""
     simulated_cost: CostStatistics | None = None
+    simulated_distance: float | None = None
+    """Between its last two simulations, if the last iteration had one."""
     logs: list[TrainingLog] = field(default_factory=list)
     """Of each part of the run, from one start to its end."""
+    writer: dict[str, str] = field(default_factory=this_program)
+    """What wrote it; empty in version 1."""
 
     @property
     def iteration(self) -> int:
@@ -92,6 +104,8 @@ class TrainingState:
             "stages": len(self.pools),
             "archived": sorted(self.archives),
             "simulated_cost": None if self.simulated_cost is None else asdict(self.simulated_cost),
+            "simulated_distance": self.simulated_distance,
+            "writer": self.writer,
             "logs": [
                 {
                     "stage_ids": log.stage_ids,
@@ -127,7 +141,9 @@ class TrainingState:
             archives={stage: arrays[f"{stage}/visited"] for stage in facts["archived"]},
             simulated_by_stage=arrays.get("simulated_by_stage"),
             simulated_cost=None if cost is None else CostStatistics(**cost),
+            simulated_distance=facts.get("simulated_distance"),
             logs=[_log(arrays, part, entry) for part, entry in enumerate(facts["logs"])],
+            writer=facts.get("writer", {}),
         )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from cobre.comm import GroupMember, ReduceOp, contiguous_block
-from cobre.core.files import unwritable
+from cobre.core.files import sync_folder, unwritable
 from cobre.errors import CobreError, IOError, ValidationError
 from cobre.sddp.bounds import LowerBound
 from cobre.sddp.checkpoint import Bases, PoolState, TrainingState
@@ -54,8 +54,22 @@ class CheckpointPlan:
 
 def checkpoints_in(folder: Path, since: float | None = None) -> list[Path]:
     """The checkpoints of a folder, the newest first; only those written after ``since`` (seconds since 1970)."""
-    found = sorted(folder.glob(f"{PREFIX}*{SUFFIX}"), reverse=True)
-    return found if since is None else [path for path in found if path.stat().st_mtime >= since]
+    found = [path for path in folder.glob(f"{PREFIX}*{SUFFIX}") if _digits(path).isdecimal()]
+    found.sort(key=iteration_of, reverse=True)
+    return found if since is None else [path for path in found if _written_at(path) >= since]
+
+
+def iteration_of(path: Path) -> int:
+    """The iteration after which a checkpoint was written."""
+    return int(_digits(path))
+
+
+def _digits(path: Path) -> str:
+    return path.name[len(PREFIX) : -len(SUFFIX)]
+
+
+def _written_at(path: Path) -> float:
+    return path.stat(follow_symlinks=False).st_mtime
 
 
 @dataclass(frozen=True)
@@ -90,16 +104,20 @@ def newest_checkpoint(folder: Path, since: float | None = None) -> FoundCheckpoi
 
 
 def save(plan: CheckpointPlan, state: TrainingState) -> None:
-    """Write a checkpoint and remove those beyond the newest two."""
+    """Write a checkpoint; beside it stays the one before it. What is newer is not of this run, or cannot be read."""
     path = plan.path(state.iteration)
     try:
         state.save(path, is_compressed=plan.is_compressed)
+        sync_folder(plan.folder)  # before an older one is removed
     except IOError as error:
         error.kind = "CheckpointFailed"
         raise
-    for old in checkpoints_in(plan.folder)[KEPT:]:
-        with contextlib.suppress(OSError):
-            old.unlink()
+    before = [each for each in checkpoints_in(plan.folder) if iteration_of(each) < state.iteration]
+    kept = {path, *before[: KEPT - 1]}
+    for other in checkpoints_in(plan.folder):
+        if other not in kept:
+            with contextlib.suppress(OSError):
+                other.unlink()
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -215,10 +215,9 @@ def _changes(policy: Policy, case: Case) -> list[str]:
     changed = changed_parts(policy.identity, case)
     if not changed:
         return []
-    parts = "; ".join(WORDS[part] for part in changed)
     return [
-        f"the study changed since the policy was trained: {parts}. Its cuts may lie above the new future costs, and "
-        "the lower bound may be too high"
+        f"the study changed since the policy was trained: {described_parts(changed)}. Its cuts may lie above the new "
+        "future costs, and the lower bound may be too high"
     ]
 
 
@@ -226,6 +225,11 @@ def changed_parts(identity: Mapping[str, str], case: Case) -> list[str]:
     """Parts of the study that its future costs depend on and that differ; none for a policy that says nothing."""
     now = identity_of(case)
     return [part for part in PRICED if part in identity and identity[part] != now[part]]
+
+
+def described_parts(parts: Sequence[str]) -> str:
+    """Parts of a study in the words of a user."""
+    return "; ".join(WORDS[part] for part in parts)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -118,21 +118,17 @@ class _Training:
         for index, states in start.archives.items():
             self.archives[index].extend(states)
         if self.check is not None:
-            self.check.restore(start.simulated_by_stage, start.simulated_cost)
+            self.check.restore(start.simulated_by_stage, start.simulated_cost, start.simulated_distance)
 
     def run(self) -> TrainingResult:
-        if (
-            self.records
-            and (reason := self._reason(self.records[-1].wall_time_ms / 1000.0, False)) is not None
-        ):
+        if self.records and (reason := self._reason(self.records[-1].wall_time_ms / 1000.0)) is not None:
             return self._result(reason, None)
         for iteration in count(len(self.records) + 1):
             began = time.perf_counter()
             self.records.append(self._iterate(iteration))
-            agrees = False
-            if self.check is not None and self.check.is_due(self.lower_bounds):
-                agrees = self.check.agrees(self._start_bases())
-            reason, signal, is_checkpoint_due = self._decide(began, agrees)
+            if self.check is not None:
+                self.check.update(self.lower_bounds, self._start_bases)
+            reason, signal, is_checkpoint_due = self._decide(began)
             if self.saver is not None and (is_checkpoint_due or reason is not None):
                 self.saver.save(self._state())
                 self.clock.lap("checkpoint")
@@ -249,12 +245,11 @@ class _Training:
             archives={index: archive.states for index, archive in self.archives.items()},
             simulated_by_stage=None if self.check is None else self.check.by_stage,
             simulated_cost=None if self.check is None else self.check.cost,
+            simulated_distance=None if self.check is None else self.check.distance,
             logs=[*self.earlier_logs, log],
         )
 
-    def _decide(
-        self, began: float, simulations_agree: bool
-    ) -> tuple[TerminationReason | None, int | None, bool]:
+    def _decide(self, began: float) -> tuple[TerminationReason | None, int | None, bool]:
         """Collective: whether to stop, on which signal, and whether to save before going on.
 
         One answer for all ranks, whoever got the signal; time is that of rank 0.
@@ -270,7 +265,7 @@ class _Training:
         self.records[-1] = replace(
             self.records[-1], wall_time_ms=1000.0 * elapsed_s, iteration_time_ms=1000.0 * iteration_s
         )
-        reason = self._reason(elapsed_s, simulations_agree)
+        reason = self._reason(elapsed_s)
         is_due = bool(shared[3]) or (
             self.saver is not None and self.saver.plan.is_due_at(self.records[-1].iteration)
         )
@@ -278,13 +273,13 @@ class _Training:
             return "shutdown", signal, is_due
         return reason, None, is_due
 
-    def _reason(self, elapsed_s: float, simulations_agree: bool) -> TerminationReason | None:
+    def _reason(self, elapsed_s: float) -> TerminationReason | None:
         return reason_to_stop(
             self.settings.stopping_rules,
             need_all=self.settings.stop_when_all,
             lower_bounds=self.lower_bounds,
             elapsed_s=elapsed_s,
-            simulations_agree=simulations_agree,
+            simulations_agree=self.check is not None and self.check.agrees,
         )
 
     def _report(self, iteration: int) -> None:

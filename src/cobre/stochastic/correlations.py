@@ -1,7 +1,8 @@
 """Correlated noise: b = D z with the symmetric square root D of the correlation matrix.
 
 D = V diag(sqrt(max(λ, 0))) Vᵀ rather than a Cholesky factor: it exists for singular matrices, and for those that
-rounding of their entries made slightly indefinite (negative eigenvalues count as 0). Entities that no group names
+rounding of their entries made slightly indefinite (negative eigenvalues count as 0). Where one is clearly negative the
+rows of D are scaled to length 1, so that every noise keeps its variance. Entities that no group names
 stay independent; of those that have no noise (a bus with certain load) row and column are left out.
 """
 
@@ -17,6 +18,7 @@ from cobre._native import noise
 from cobre.core.scenarios import Correlation, CorrelationGroup, EntityClass
 from cobre.errors import ValidationError
 from cobre.stochastic.entities import ENTITY_CLASSES, NoiseEntities
+from cobre.stochastic.fitting.spatial import NEGATIVE_TOLERANCE
 
 __all__ = ["Correlator"]
 
@@ -66,7 +68,7 @@ class Correlator:
                 noise.correlate(factor.root, factor.positions, values)
 
     def smallest_eigenvalues(self) -> dict[tuple[str, str], float]:
-        """By (profile, group). Clearly below 0 the matrix is no correlation, and the noise not of variance 1."""
+        """By (profile, group). Clearly below 0 the matrix is no correlation; the noise has nearby ones."""
         profiles = {} if self.correlation is None else self.correlation.profiles
         return {
             (name, group.name): factor.smallest_eigenvalue
@@ -96,6 +98,8 @@ def _factor(group: CorrelationGroup, entities: NoiseEntities) -> _Factor:
     matrix = np.ascontiguousarray(np.array(group.matrix)[np.ix_(order, order)])
     root = np.empty_like(matrix)
     smallest = noise.square_root(matrix, root)
+    if smallest < -NEGATIVE_TOLERANCE:
+        root /= np.sqrt(np.add.accumulate(root * root, axis=1)[:, -1:])
     return _Factor(frozenset(name for name, _ in group.entities), positions[order], root, smallest)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cobre.study.results import Results, SimulationResult, load_results, read_results
     from cobre.study.running import RunPlan, RunResult, idle_workers, run_case
     from cobre.study.simulation import simulate
+    from cobre.study.starting import Restart
     from cobre.study.training import train
     from cobre.study.training_metadata import metadata_of
 
@@ -29,6 +30,7 @@ __all__ = [
     "FitResult",
     "Policy",
     "ProgressEvent",
+    "Restart",
     "Results",
     "RunPlan",
     "RunResult",
@@ -66,6 +68,7 @@ _HOMES = {
     "cobre.study.results": ("Results", "SimulationResult", "load_results", "read_results"),
     "cobre.study.running": ("RunPlan", "RunResult", "idle_workers", "run_case"),
     "cobre.study.simulation": ("simulate",),
+    "cobre.study.starting": ("Restart",),
     "cobre.study.training": ("train",),
     "cobre.study.training_metadata": ("metadata_of",),
 }

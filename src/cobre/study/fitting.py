@@ -35,6 +35,13 @@ def fit(
             context={"n_series": n_series},
             suggestion=f"draw {FEWEST_SERIES} or more, or 0 for none",
         )
+    if plots and (not n_series or output is None):
+        raise CobreError(
+            f"plots need {'a folder to be written to' if n_series else 'synthetic series to compare with'}",
+            kind="IncompatibleSettings",
+            context={"n_series": n_series, "output": None if output is None else str(output)},
+            suggestion=f"draw {FEWEST_SERIES} series or more, name an output folder, or leave the plots out",
+        )
     if plots:
         check_plots()
     result = fit_case(case, config_overrides, n_series)

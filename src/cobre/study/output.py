@@ -22,12 +22,12 @@ from cobre.io.write import (
     write_training,
 )
 from cobre.io.write.dictionaries import write_dictionaries
-from cobre.io.write.folder import TRAINING_SUCCESS
+from cobre.io.write.folder import SUCCESS, TRAINING_SUCCESS
 from cobre.io.write.stochastic import write_stochastic
 from cobre.sddp.checkpointing import remove_checkpoints, remove_unfinished
 from cobre.sddp.nature import Nature
 from cobre.sddp.result import TrainingResult
-from cobre.study.starting import CHECKPOINT_FOLDER, Start, StartRequest, find_start
+from cobre.study.starting import CHECKPOINT_FOLDER, Start, StartRequest, UnfinishedPart, find_start
 from cobre.study.training_metadata import file_metadata
 
 POLICY_FOLDER = "policy"
@@ -50,15 +50,15 @@ class RunOutput:
         """
         folder = self._folder
         if folder is None:
-            return find_start(case, wanted, None, is_finished=True)
+            return find_start(case, wanted, None)
         self._resources.enter_context(claim(folder))
-        start = find_start(case, wanted, folder, is_finished=(folder / TRAINING_SUCCESS).exists())
-        remove_unfinished(folder / CHECKPOINT_FOLDER)
-        if start.state is None:
-            remove_checkpoints(folder / CHECKPOINT_FOLDER)
-        run = RunRecord.start(case)
-        begin(folder, run, keeps_policy=bool(start.first_cuts))
-        self._run, self._case, self._start = run, case, start
+        start = find_start(case, wanted, folder, _unfinished_part(folder))
+        own = folder / CHECKPOINT_FOLDER
+        remove_unfinished(own)
+        if start.checkpoint is None or start.checkpoint.parent.resolve() != own.resolve():
+            remove_checkpoints(own)
+        self._run, self._case, self._start = RunRecord.start(case), case, start
+        begin(folder, self._run, keeps_policy=bool(start.first_cuts))
         if case.config.exports_stochastic:
             nature = Nature.of(case)
             tree = nature.tree(None, range(len(nature.stages)))
@@ -67,7 +67,7 @@ class RunOutput:
 
     def begin_again(self, case: Case, wanted: StartRequest) -> Start:
         """Where training of the same run starts after an attempt that failed."""
-        self._start = find_start(case, wanted, self._folder, is_finished=False)
+        self._start = find_start(case, wanted, self._folder)
         if self._folder is not None:
             remove_unfinished(self._folder / CHECKPOINT_FOLDER)
         return self._start
@@ -103,6 +103,13 @@ class RunOutput:
         if error is not None and self._folder is not None and self._run is not None:
             fail(self._folder, self._run, str(error).partition("\n")[0] or type(error).__name__)
         self._resources.close()
+
+
+def _unfinished_part(folder: Path) -> UnfinishedPart | None:
+    """What the last run in ``folder`` did not finish; None if it ended."""
+    if (folder / SUCCESS).exists():
+        return None
+    return "simulation" if (folder / TRAINING_SUCCESS).exists() else "training"
 
 
 def _training_tables(result: TrainingResult) -> list[tuple[TableSchema, dict[str, list[Any]]]]:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from cobre.comm import GroupMember, run
 from cobre.comm.backend import Backend, LaunchedGroup
 from cobre.comm.selection import BackendKind, chosen_in, get_backend, launched_group, require_joinable
+from cobre.comm.workers import require_startable
 from cobre.errors import CobreError, CollectiveFailed, WorkerError
 from cobre.sddp.events import OnProgress
 from cobre.sddp.sharing import share
@@ -104,6 +105,8 @@ def check_workers(num_workers: int, backend: str) -> None:
     launched = launched_group(os.environ)
     if launched is not None:
         _refuse_workers_of_a_rank(*launched, num_workers, backend)
+    if not is_here(num_workers, backend):
+        require_startable(backend, int(num_workers))
 
 
 def _refuse_workers_of_a_rank(record: Backend, group: LaunchedGroup, num_workers: int, backend: str) -> None:

@@ -122,6 +122,7 @@ def run_case(
             output=output,
             comm=comm,
             scenarios=settled.scenarios,
+            on_note=on_note,
         )
 
     return RunResult(training, with_restarts(attempt, num_workers, max_restarts, on_note))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from numbers import Integral
@@ -23,6 +23,7 @@ from cobre.io.write.parts import join_parts, remove_parts, removing_unfinished
 from cobre.io.write.simulation import ScenarioFiles, SimulationWriter, TableFiles, table_path
 from cobre.io.write.simulation_end import finish_simulation, write_solver_tables, write_summaries
 from cobre.sddp.events import OnProgress
+from cobre.sddp.given_cuts import changed_parts, described_parts
 from cobre.sddp.hosts import distribution, host_names
 from cobre.sddp.policy import Policy
 from cobre.sddp.sharing import share, together
@@ -66,12 +67,14 @@ def simulate(
     output: str | PathLike[str] | None = None,
     comm: GroupMember | None = None,
     scenarios: int | None = None,
+    on_note: Callable[[str], None] | None = None,
 ) -> SimulationResult:
     """Run scenarios of ``case`` under ``policy`` and return their tables and statistics.
 
     ``policy`` is a policy, or the folder of one; by default the one in ``output/policy`` of the case's folder.
     ``scenarios`` is by default ``simulation.num_scenarios`` of ``config.json``. Workers, backend and ``comm`` mean the
-    same as for `train`, and every table has the same bits on any of them.
+    same as for `train`, and every table has the same bits on any of them. ``on_note`` is told what has changed in the
+    study since the policy was trained.
 
     Tables go into the folder ``simulation`` of ``output``. Without ``output`` they go into a temporary folder that
     lives as long as the result; with ``comm`` there is then no place that all ranks share, and only statistics are
@@ -92,6 +95,7 @@ def simulate(
     def prepare() -> _Order:
         study = configured(case, config_overrides)
         order = _Order(study, _policy(study, policy), scenario_count(study, scenarios), target)
+        _tell_changes(order, on_note)
         if order.folder is not None:
             resources.enter_context(claim(order.folder))
             resources.enter_context(removing_unfinished(order.folder))
@@ -225,6 +229,13 @@ def _policy(case: Case, given: Policy | str | PathLike[str] | None) -> Policy:
     if case.folder is None:
         raise TypeError("there is no policy to simulate\n  fix: pass a policy, or the folder of one")
     return Policy.load(Path(case.folder) / "output" / POLICY_FOLDER)
+
+
+def _tell_changes(order: _Order, on_note: Callable[[str], None] | None) -> None:
+    changed = changed_parts(order.policy.identity, order.case)
+    if changed and on_note is not None:
+        parts = described_parts(changed)
+        on_note(f"the study changed since the policy was trained: {parts}. It decides as for the old study")
 
 
 def scenario_count(case: Case, scenarios: int | None) -> int:

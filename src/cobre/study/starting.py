@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from cobre.core.case import Case
 from cobre.errors import CobreError, IOError, ValidationError
-from cobre.sddp.checkpoint import TrainingState
-from cobre.sddp.checkpointing import CheckpointPlan, checkpoints_in, newest_checkpoint
+from cobre.sddp.checkpoint import TrainingState, this_program
+from cobre.sddp.checkpointing import CheckpointPlan, checkpoints_in, iteration_of, newest_checkpoint
 from cobre.sddp.given_cuts import Boundary, CutRows, match_boundary, match_policy
 from cobre.sddp.identity import check_identity
 from cobre.sddp.policy import Policy
 from cobre.sddp.workspace import state_names_of
 
 CHECKPOINT_FOLDER = "checkpoint"
+NO_CHECKPOINT_YET = "there is no checkpoint yet: training starts at the first iteration"
+UnfinishedPart = Literal["training", "simulation"]
 
-Resume = bool | float | str | PathLike[str] | None
-"""True: from the output folder. A folder: from there. A time in seconds since 1970: from the output folder if it holds
-a checkpoint that was written after it. False: never. None: never, and an unfinished run in the output folder is an
-error."""
+Checkpoint = bool | str | PathLike[str] | None
+"""True: from the output folder. A folder: from there. False: never. None: what ``policy.mode`` says; unless that is
+``resume``, an unfinished run in the output folder is an error."""
+
+
+@dataclass(frozen=True)
+class Restart:
+    """After an attempt that failed: from a checkpoint of this run, which began at ``since`` (seconds since 1970)."""
+
+    since: float
+    first: Checkpoint = None
+    """What the first attempt was to continue from; so does this one if the run has no checkpoint of its own yet."""
+
+
+Resume = Checkpoint | Restart
 
 GivenPolicy = Policy | str | PathLike[str] | None
 """A policy, or the folder of one; None takes what the settings of the case say."""
@@ -38,8 +51,9 @@ class StartRequest:
     boundary: GivenPolicy = None
 
     def again(self, since: float) -> StartRequest:
-        """After an attempt that failed: from a checkpoint of this run, which began at ``since``, if it has one."""
-        return self if self.resume is True else replace(self, resume=since)
+        """After an attempt that failed; the first one began at ``since``."""
+        first = self.resume.first if isinstance(self.resume, Restart) else self.resume
+        return replace(self, resume=Restart(since, first))
 
 
 @dataclass(frozen=True)
@@ -77,42 +91,67 @@ def plan_of(case: Case, folder: Path | None) -> CheckpointPlan | None:
     )
 
 
-def find_start(case: Case, wanted: StartRequest, output: Path | None, *, is_finished: bool) -> Start:
+def find_start(
+    case: Case, wanted: StartRequest, output: Path | None, unfinished: UnfinishedPart | None = None
+) -> Start:
     """What training of ``case`` begins with; raises if that is asked for and cannot be had.
 
-    ``is_finished`` tells whether the run in ``output`` ended by itself.
+    ``unfinished`` is the part of the run in ``output`` that did not end, if one did not.
     """
     boundary, notes = _boundary(case, wanted.boundary, output)
-    start = _checkpoint(case, wanted.resume, output, boundary, is_finished=is_finished)
+    start = _checkpoint(case, wanted.resume, output, boundary, unfinished)
     if start.state is None and (wanted.warm_start is not None or case.config.policy.mode == "warm_start"):
         start = _warm_start(case, wanted.warm_start, output)
     return replace(start, notes=(*notes, *start.notes), boundary=boundary)
 
 
 def _checkpoint(
-    case: Case, resume: Resume, output: Path | None, boundary: Boundary | None, *, is_finished: bool
+    case: Case,
+    resume: Resume,
+    output: Path | None,
+    boundary: Boundary | None,
+    unfinished: UnfinishedPart | None,
 ) -> Start:
+    own = None if output is None else output / CHECKPOINT_FOLDER
+    is_again = isinstance(resume, Restart)
+    if isinstance(resume, Restart):
+        if own is not None and checkpoints_in(own, resume.since):
+            return _continued(case, own, boundary, resume.since)
+        resume = resume.first
     if resume is None and case.config.policy.mode == "resume":
         resume = True
-    folder = _folder(resume, output)
+    folder = own if resume is True else _named_folder(resume)
+    if own is not None and unfinished is not None and not is_again and resume is not False:
+        _refuse_to_displace(own, folder, unfinished)
     if resume is None or resume is False:
-        if resume is None and not is_finished and folder is not None and checkpoints_in(folder):
-            raise _unfinished(folder)
-        return Start()
+        return Start(notes=(NO_CHECKPOINT_YET,) if is_again else ())
     if folder is None:
         raise ValidationError(
             "resume needs the folder of the run that is to be continued",
             kind="IncompatibleSettings",
             suggestion="pass output=, the folder of its results",
         )
-    since = resume if isinstance(resume, float) else None
-    if since is not None and not checkpoints_in(folder, since):
-        return Start(notes=("there is no checkpoint yet: training starts at the first iteration",))
+    return _continued(case, folder, boundary)
+
+
+def _continued(case: Case, folder: Path, boundary: Boundary | None, since: float | None = None) -> Start:
     found = newest_checkpoint(folder, since)
     check_identity(found.state.identity, case, None if boundary is None else boundary.digest, found.path)
     skipped = [f"{reason}; the checkpoint before it is used" for reason in found.unusable]
     note = f"continues after iteration {found.state.iteration} of {found.path}"
-    return Start(found.state, (*skipped, note), found.path)
+    return Start(found.state, (*skipped, note, *_writer_notes(found.state.writer)), found.path)
+
+
+def _writer_notes(writer: Mapping[str, str]) -> list[str]:
+    """A note if another version of this program, or another kind of processor, wrote a checkpoint."""
+    now = this_program()
+    if all(writer.get(part, value) == value for part, value in now.items()):
+        return []
+    was = f"Cobre {writer.get('cobre')} on {writer.get('architecture')}"
+    return [
+        f"the checkpoint was written by {was}, this is Cobre {now['cobre']} on {now['architecture']}: the last digits "
+        "may differ from those of a run that was not interrupted"
+    ]
 
 
 def _warm_start(case: Case, given: GivenPolicy, output: Path | None) -> Start:
@@ -173,19 +212,26 @@ def _policy(given: GivenPolicy, places: Sequence[Path | None], path: str) -> tup
     return Policy.load(chosen), str(chosen)
 
 
-def _folder(resume: Resume, output: Path | None) -> Path | None:
-    if isinstance(resume, str | PathLike):
-        given = Path(resume)
-        return given if checkpoints_in(given) else given / CHECKPOINT_FOLDER
-    return None if output is None else output / CHECKPOINT_FOLDER
+def _named_folder(resume: Checkpoint) -> Path | None:
+    """Where the checkpoints of the named run are."""
+    if not isinstance(resume, str | PathLike):
+        return None
+    given = Path(resume)
+    return given if checkpoints_in(given) else given / CHECKPOINT_FOLDER
 
 
-def _unfinished(folder: Path) -> IOError:
-    newest = checkpoints_in(folder)[0]
-    iteration = int("".join(filter(str.isdigit, newest.stem)))
-    return IOError(
-        str(folder.parent),
-        f"{folder.parent} holds a run that did not end; its last checkpoint is after iteration {iteration}",
+def _refuse_to_displace(own: Path, continued: Path | None, unfinished: UnfinishedPart) -> None:
+    """Raise if a run that did not end has its checkpoints in ``own`` and is not the one that is continued."""
+    found = checkpoints_in(own)
+    if not found or (continued is not None and continued.resolve() == own.resolve()):
+        return
+    state = {
+        "training": f"a run that did not end; its last checkpoint is after iteration {iteration_of(found[0])}",
+        "simulation": "a run that did not end: its training is finished and its simulation is not",
+    }
+    raise IOError(
+        str(own.parent),
+        f"{own.parent} holds {state[unfinished]}",
         suggestion="continue it with --resume (in Python resume=True), start again with --fresh (resume=False), or "
         "choose another output folder",
     )

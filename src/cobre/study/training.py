@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from cobre.study.ranks import (
     run_workers,
 )
 from cobre.study.restarting import with_restarts
-from cobre.study.starting import GivenPolicy, Resume, StartRequest, plan_of
+from cobre.study.starting import GivenPolicy, Resume, Start, StartRequest, plan_of
 from cobre.study.training_rank import TrainingOrder, train_on, train_rank, train_together
 
 
@@ -67,34 +68,48 @@ def train(
     """
     if comm is not None:
         refuse_workers_beside(comm, num_workers, backend)
-        is_writer = comm.rank == 0
     else:
         check_workers(num_workers, backend)
-        is_writer = True
+    is_writer = comm is None or comm.rank == 0
     with RunOutput(Path(output) if output is not None and is_writer else None) as results:
         wanted = StartRequest(resume, warm_start, boundary)
-
-        def prepare(restarts: Restarts | None = None) -> TrainingOrder:
-            study = configured(case, config_overrides)
-            if restarts is None or not restarts.used:
-                start = results.begin(study, wanted)
-            else:
-                start = results.begin_again(study, wanted.again(restarts.since))
-            if on_note is not None:
-                for note in start.notes:
-                    on_note(note)
-            checkpoints = plan_of(study, results.folder)
-            return TrainingOrder(study, start.state, checkpoints, start.first_cuts, start.boundary)
-
-        def attempt(workers: int, restarts: Restarts) -> TrainingResult:
-            return _train_here_or_apart(prepare(restarts), workers, backend, progress_callback)
-
+        preparation = _Preparation(case, config_overrides, results, wanted, on_note)
         if comm is not None:
-            result = train_together(comm, on_first_rank(comm, prepare), progress_callback)
+            result = train_together(comm, on_first_rank(comm, preparation.order), progress_callback)
         else:
+
+            def attempt(workers: int, restarts: Restarts) -> TrainingResult:
+                return _train_here_or_apart(preparation.order(restarts), workers, backend, progress_callback)
+
             result = with_restarts(attempt, num_workers, max_restarts, on_note)
         results.write(result)
     return result
+
+
+@dataclass(frozen=True)
+class _Preparation:
+    """Reads the case, takes the output folder over and finds where training starts; once for every attempt."""
+
+    case: Case | str | PathLike[str] | None
+    config_overrides: Mapping[str, Any] | None
+    results: RunOutput
+    wanted: StartRequest
+    on_note: Callable[[str], None] | None
+
+    def order(self, restarts: Restarts | None = None) -> TrainingOrder:
+        """What the ranks of the next attempt have to know; the user gets the notes."""
+        study = configured(self.case, self.config_overrides)
+        start = self._start(study, restarts)
+        if self.on_note is not None:
+            for note in start.notes:
+                self.on_note(note)
+        checkpoints = plan_of(study, self.results.folder)
+        return TrainingOrder(study, start.state, checkpoints, start.first_cuts, start.boundary)
+
+    def _start(self, study: Case, restarts: Restarts | None) -> Start:
+        if restarts is None or not restarts.used:
+            return self.results.begin(study, self.wanted)
+        return self.results.begin_again(study, self.wanted.again(restarts.since))
 
 
 def _train_here_or_apart(

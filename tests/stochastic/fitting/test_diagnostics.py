@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from cobre.core.horizon import Season, SeasonDefinitions
 from cobre.stochastic.fitting import FitOptions, GivenCoefficients, GivenModel, fit_inflows
 from cobre.stochastic.fitting.diagnostic_tables import diagnostic_tables
 from cobre.stochastic.fitting.diagnostics import Band, diagnose
-from cobre.stochastic.fitting.measures import droughts, season_measures, year_deviation
+from cobre.stochastic.fitting.measures import (
+    SEASON_MEASURES,
+    YEAR_MEASURES,
+    droughts,
+    season_measures,
+    year_deviation,
+)
 from cobre.stochastic.fitting.significance import chi_square_tail, jarque_bera, ljung_box
 from cobre.stochastic.fitting.synthetic import SeriesDrawer
-from cobre.stochastic.fitting.verdicts import verdicts
-from inflow_records import MONTHS, monthly_history, river
+from cobre.stochastic.fitting.verdicts import verdicts, verdicts_of_levels
+from inflow_records import MONTHS, QUARTERS, monthly_history, river
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +158,90 @@ def test_skewed_inflows_ask_for_other_residuals():
     (bootstrap,) = verdicts(diagnose(fit, kind="bootstrap")[0], fit.options)
     assert any("skewness" in reason for reason in normal.reasons)
     assert not any("skewness" in reason for reason in bootstrap.reasons)
+
+
+def test_a_plant_with_a_short_record_is_compared_with_series_as_short_as_its_record():
+    """Twenty of ninety years: their skewness and droughts vary as those of twenty years do."""
+    values = river(90)
+    values[1, : 70 * 12] = np.nan
+    (found,) = diagnose(fit_inflows(monthly_history(values), MONTHS, range(12)))
+    (alone,) = diagnose(fit_inflows(monthly_history(values[1:, 70 * 12 :]), MONTHS, range(12)))
+    skewness = SEASON_MEASURES.index("skewness")
+    widths = [(each.seasons.high - each.seasons.low)[skewness, -1].mean() for each in (found, alone)]
+    assert widths[0] == pytest.approx(widths[1], rel=0.1)
+    longest = YEAR_MEASURES.index("longest_drought")
+    assert found.years.mean[longest, 1] == pytest.approx(alone.years.mean[longest, 0], rel=0.1)
+
+
+def test_statistics_of_the_case_are_what_is_compared_with_the_history():
+    """Coefficients are fitted, but the study draws inflows around the mean that the case gives."""
+    values = river(60)
+    std = values.reshape(2, -1, 12).std(axis=1)
+    given = GivenModel(mean_m3s=np.full((2, 12), 500.0), std_m3s=std)
+    fit = fit_inflows(monthly_history(values), MONTHS, range(12), None, [given])
+    series = drawn(fit)
+    assert series.mean() == pytest.approx(500.0, rel=0.01)
+    for verdict in verdicts(diagnose(fit)[0], fit.options):
+        assert verdict.word == "poor"
+        assert "the mean of 12 of 12 seasons is not reproduced" in verdict.reasons
+
+
+def test_seasons_without_statistics_of_the_case_keep_the_fitted_ones():
+    values = river(60)
+    mean, std = np.full((2, 12), np.nan), np.full((2, 12), np.nan)
+    mean[:, :3], std[:, :3] = 500.0, 20.0
+    fit = fit_inflows(monthly_history(values), MONTHS, range(3), None, [GivenModel(mean, std)])
+    level = fit.levels[0]
+    assert level.mean_m3s[:, :3].tolist() == [[500.0] * 3] * 2
+    assert np.array_equal(level.mean_m3s[:, 3:], level.statistics.mean_m3s[:, 3:])
+    assert np.array_equal(level.std_m3s[:, 3:], level.statistics.std_m3s[:, 3:])
+
+
+def test_a_plant_without_records_is_said_to_have_none():
+    values = np.concatenate([river(60, 1), np.full((1, 720), np.nan)])
+    given = GivenModel(np.full((2, 12), 50.0), np.full((2, 12), 10.0))
+    fit = fit_inflows(monthly_history(values), MONTHS, range(12), None, [given])
+    found = verdicts(diagnose(fit)[0], fit.options)
+    assert found[1].reasons == ("it has no history to compare with",)
+
+
+@pytest.mark.parametrize("n_years", [2, 5])
+def test_a_model_of_a_few_years_is_called_poor(n_years):
+    fit = fit_inflows(monthly_history(river(n_years)), MONTHS, range(12))
+    assert {verdict.word for verdict in verdicts(diagnose(fit)[0], fit.options)} == {"poor"}
+
+
+def test_a_river_that_does_not_vary_is_not_called_good():
+    fit = fit_inflows(monthly_history(np.full((1, 720), 50.0)), MONTHS, range(12))
+    (verdict,) = verdicts(diagnose(fit)[0], fit.options)
+    assert str(verdict) == "poor: the inflow of 12 of 12 seasons does not vary"
+    values = river(60, 1)
+    values[0, 6::12] = 20.0
+    fit = fit_inflows(monthly_history(values), MONTHS, range(12))
+    (verdict,) = verdicts(diagnose(fit)[0], fit.options)
+    assert "the inflow of 1 of 12 seasons does not vary" in verdict.reasons
+    assert verdict.word == "fair"
+
+
+def test_a_river_of_mostly_negative_inflows_is_called_poor():
+    fit = fit_inflows(monthly_history(-river(60, 1)), MONTHS, range(12))
+    (verdict,) = verdicts(diagnose(fit)[0], fit.options)
+    assert verdict.word == "poor"
+
+
+def test_a_verdict_is_about_all_levels_of_the_calendar():
+    """The quarters of this fit are said to have three observations each."""
+    values = river(60, 1)
+    seasons = tuple(Season(m, "", m + 1, 1, m + 1) for m in range(12))
+    options = FitOptions(max_order=1)
+    calendar = SeasonDefinitions("custom", (*seasons, *QUARTERS))
+    fit = fit_inflows(monthly_history(values), calendar, range(16), options)
+    diagnostics = diagnose(fit)
+    short = replace(diagnostics[1].fit.statistics, count=np.full((1, 4), 3))
+    few = replace(diagnostics[1], fit=replace(diagnostics[1].fit, statistics=short))
+    (verdict,) = verdicts_of_levels([diagnostics[0], few], options)
+    assert verdict.word == "poor"
+    assert "4 seasons a year: a season has only 3 observations" in verdict.reasons
 
 
 def test_a_short_history_is_a_reason():

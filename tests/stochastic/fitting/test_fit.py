@@ -280,11 +280,21 @@ def test_the_annual_term_needs_thirteen_months_and_a_monthly_calendar():
     assert any("twelve monthly seasons" in finding.message for finding in fit.errors)
 
 
-def test_a_model_that_does_not_settle_is_refused():
-    values = ordinary(40)
-    given = GivenModel(coefficients=GivenCoefficients.classical(np.full((1, 12, 1), 1.1)))
-    (finding,) = fitted(values, given=given).errors
+def test_a_model_that_leaves_no_noise_is_refused():
+    month = np.arange(480.0)
+    (finding,) = fitted([100.0 + 10.0 * (month % 12) + month // 12]).errors
     assert "not stationary" in finding.message
+
+
+def test_plants_without_common_dates_are_named():
+    values = np.repeat(ordinary(80), 3, axis=0)
+    values[0, :480], values[1, 480:] = np.nan, np.nan
+    found = [finding for finding in fitted(values).findings if "in common" in finding.message]
+    assert [(finding.severity, finding.hydro, finding.value) for finding in found] == [
+        ("warning", 0, 0),
+        ("warning", 1, 0),
+    ]
+    assert "1 of 2 other plants" in found[0].message
 
 
 def test_records_of_different_years_may_need_their_correlations_repaired():

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cobre._native import comm as _core
-from cobre.comm.backend import Backend, Detection, LaunchVariables, Nodes, RankCommand
+from cobre.comm.backend import Backend, Detection, LaunchVariables, MeetingPoint, Nodes, RankCommand
 from cobre.comm.config import (
     TcpConfig,
     encoded_secret,
@@ -182,12 +182,22 @@ def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
     return [RankCommand(tuple(argv), {**shared, "COBRE_TCP_RANK": str(rank)}, rank) for rank in range(size)]
 
 
-def _node_commands(argv: Sequence[str], nodes: Nodes) -> list[RankCommand]:
-    shared = {
+def _node_variables(nodes: Nodes) -> dict[str, str]:
+    return {
         "COBRE_COMM_BACKEND": "tcp",
         "COBRE_TCP_COORDINATOR": nodes.coordinator,
         "COBRE_TCP_SIZE": str(nodes.size),
     }
+
+
+def _meeting_point(nodes: Nodes) -> MeetingPoint:
+    config = tcp_config_from({**os.environ, **_node_variables(nodes), "COBRE_TCP_RANK": "0"})
+    secret = encoded_secret(config.secret or "")
+    return MeetingPoint(unbracketed(config.coordinator), config.port, _host(config), secret)
+
+
+def _node_commands(argv: Sequence[str], nodes: Nodes) -> list[RankCommand]:
+    shared = _node_variables(nodes)
     # What a rank elsewhere would find wrong (no secret, a malformed address) is found here, before anything starts.
     tcp_config_from({**os.environ, **shared, "COBRE_TCP_RANK": str(nodes.size - 1)})
     return [RankCommand(tuple(argv), {**shared, "COBRE_TCP_RANK": str(rank)}, rank) for rank in nodes.ranks]
@@ -219,5 +229,6 @@ BACKEND = Backend(
     launch_variables=(LaunchVariables("COBRE_TCP_RANK", "COBRE_TCP_SIZE"),),
     timeout_variable="COBRE_TCP_TIMEOUT_SECS",
     node_commands=_node_commands,
+    meeting_point=_meeting_point,
     speed_limit="loopback",
 )

@@ -5,10 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from cobre.comm.launch.verdict import RankResult
+from cobre.errors import InitializationFailed
 
-__all__ = ["COUNT_VARIABLE", "SINCE_VARIABLE", "Restarts", "has_died", "started_again_since"]
+__all__ = [
+    "COUNT_VARIABLE",
+    "SINCE_VARIABLE",
+    "Outcome",
+    "Restarts",
+    "could_not_start",
+    "outcome_of",
+    "started_again_since",
+]
+
+Outcome = Literal["died", "told", "failed"]
 
 COUNT_VARIABLE = "COBRE_LAUNCH_RESTART"
 """Tells ranks how often their group was started again; absent the first time."""
@@ -55,8 +67,17 @@ def started_again_since(environ: Mapping[str, str]) -> float | None:
         return None
 
 
-def has_died(result: RankResult) -> bool:
-    """Whether a rank was killed, here or on another machine, rather than that its program has failed."""
+def outcome_of(result: RankResult) -> Outcome:
+    """How an attempt ended whose rank to blame has this result.
+
+    ``died``: it was killed. ``told``: it tells of a rank that is gone, on another machine perhaps. ``failed``: its
+    program failed, and would fail again.
+    """
     if result.failure is not None:
-        return result.failure.is_consequence
-    return result.exit_code < 0 and not result.was_ended
+        return "told" if result.failure.is_consequence else "failed"
+    return "died" if result.exit_code < 0 and not result.was_ended else "failed"
+
+
+def could_not_start(result: RankResult) -> bool:
+    """Whether this rank could not join the others when it was started."""
+    return result.failure is not None and result.failure.kind == InitializationFailed.__name__

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from cobre.core.horizon import Horizon
 from cobre.io.assemble.horizon import build_horizon
-from cobre.io.assemble.inflow_fitting.given import given_coefficients, given_deviations
+from cobre.io.assemble.inflow_fitting.given import given_coefficients, given_statistics
 from cobre.io.assemble.inflow_fitting.tables import fill_ratios
 from cobre.io.assemble.system import entity_indices
 from cobre.io.problems import Problems
@@ -18,7 +18,7 @@ from cobre.stochastic.fitting.calendar import Level, levels_of
 from cobre.stochastic.fitting.closure import Closure, close, effective_coefficients
 from cobre.stochastic.fitting.stationarity import spectral_radius, stationarity_problem
 
-__all__ = ["complete_ratios"]
+__all__ = ["complete_ratios", "report_stationarity"]
 
 LAGS, STATS = "scenarios/inflow_ar_coefficients.parquet", "scenarios/inflow_seasonal_stats.parquet"
 NEEDED = (
@@ -48,10 +48,10 @@ def complete_ratios(files: CaseFiles, problems: Problems) -> None:
     horizon = build_horizon(files.stages)
     for level in _levels(horizon):
         given = given_coefficients(files, level, horizon.stages)
-        std = given_deviations(files, level, horizon.stages)
+        std = np.nan_to_num(given_statistics(files, level, horizon.stages, "std_m3s"))
         phi = effective_coefficients(given.phi, given.psi, std, given.annual_std_m3s)
         closure = close(phi)
-        _report(files, closure, spectral_radius(phi), problems)
+        report_stationarity(files, closure, spectral_radius(phi), problems)
         fill_ratios(files, horizon, level, closure.ratio)
 
 
@@ -63,7 +63,10 @@ def _levels(horizon: Horizon) -> tuple[Level, ...]:
     return (Level("custom", tuple(named)),) if named else ()
 
 
-def _report(files: CaseFiles, closure: Closure, radius: NDArray[np.float64], problems: Problems) -> None:
+def report_stationarity(
+    files: CaseFiles, closure: Closure, radius: NDArray[np.float64], problems: Problems
+) -> None:
+    """Coefficients of the case that do not settle: an error where the noise is derived from them, else a warning."""
     table = files.tables["inflow_lags"]
     index = entity_indices(files)["hydro"]
     for hydro in files.hydros.hydros:

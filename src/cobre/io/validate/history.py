@@ -33,18 +33,18 @@ from cobre.io.problems import Problems
 from cobre.io.read.config import EstimationRecord
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.calendar import check_calendar
+from cobre.io.validate.coefficients import report_stationarity
+from cobre.io.validate.history_dates import HISTORY, check_windows, report_late, report_merged
 from cobre.io.validate.history_reports import (
-    HISTORY,
-    check_windows,
     report_certain_seasons,
     report_findings,
     report_given_statistics,
-    report_merged,
     report_units,
     report_unused_annual,
     report_years,
 )
 from cobre.stochastic.fitting import FitOptions, InflowFit, fit_inflows, levels_of
+from cobre.stochastic.fitting.closure import close, effective_coefficients
 
 __all__ = ["HISTORY", "complete_from_history", "wants_fit"]
 
@@ -73,6 +73,7 @@ def complete_from_history(files: CaseFiles, problems: Problems) -> None:
         return
     history, merged = records_of(files)
     report_merged(files, merged, problems)
+    report_late(files, history, horizon.stages[0].start_date, problems)
     has_stats, has_lags = STATS in files.present, LAGS in files.present
     seasons, stages = horizon.season_definitions, horizon.stages
     given = given_models(files, levels_of(seasons), stages, has_stats=has_stats, has_lags=has_lags)
@@ -86,6 +87,9 @@ def complete_from_history(files: CaseFiles, problems: Problems) -> None:
         report_given_statistics(files, fit, problems)
     if has_lags and not has_stats:
         report_certain_seasons(files, fit, problems)
+        for level in fit.levels:
+            phi = effective_coefficients(level.phi, level.psi, level.std_m3s, level.annual_std_m3s)
+            report_stationarity(files, close(phi), level.radius, problems)
     if len(problems.errors) == before:
         files.inflow_fit = fit
         _fill(files, fit, horizon, has_stats=has_stats, has_lags=has_lags)

@@ -8,78 +8,28 @@ from itertools import pairwise
 import numpy as np
 
 from cobre.core.horizon import Stage
-from cobre.io.assemble.inflow_fitting.records import has_windows
 from cobre.io.assemble.system import entity_indices
 from cobre.io.problems import Problems
 from cobre.io.read.config import EstimationRecord
 from cobre.io.read.files import CaseFiles
-from cobre.io.read.system.hydros import HydroRecord
+from cobre.io.validate.history_dates import HISTORY, hydros_by_index
 from cobre.io.validate.naming import called, listed
 from cobre.stochastic.fitting import Finding, InflowFit
 from cobre.stochastic.fitting.quality import check_units
 
 __all__ = [
     "HISTORY",
-    "check_windows",
     "report_certain_seasons",
     "report_findings",
     "report_given_statistics",
-    "report_merged",
     "report_units",
     "report_unused_annual",
     "report_years",
 ]
 
-HISTORY = "scenarios/inflow_history.parquet"
 FEWEST_YEARS = 10
 """A bootstrap from fewer years repeats itself."""
 SHAPE_FACTOR = 2.0
-
-
-def check_windows(files: CaseFiles, problems: Problems) -> bool:
-    """Report windows that end before they begin or overlap; whether there is none."""
-    table = files.tables["inflow_history"]
-    if not has_windows(table):
-        return True
-    start, end, hydro = table["start_date"], table["end_date"], table["hydro_id"]
-    is_empty = end <= start
-    for row in np.flatnonzero(is_empty).tolist():
-        problems.error(
-            "OutOfRange",
-            HISTORY,
-            f"end_date {end[row]} is not after start_date {start[row]}",
-            "end_date is the first day after the record",
-            entity=table.label(row),
-            field="end_date",
-            value=str(end[row]),
-        )
-    overlaps = (hydro[1:] == hydro[:-1]) & (start[1:] < end[:-1])  # rows are sorted by hydro and start
-    for row in (np.flatnonzero(overlaps) + 1).tolist():
-        problems.error(
-            "DuplicateId",
-            HISTORY,
-            f"begins on {start[row]}, while the record before it lasts until {end[row - 1]}",
-            "let the records of a hydro follow each other",
-            entity=table.label(row),
-            field="start_date",
-            value=str(start[row]),
-        )
-    return not (is_empty.any() or overlaps.any())
-
-
-def report_merged(files: CaseFiles, merged: Sequence[int], problems: Problems) -> None:
-    """Records that share a month with another one; ``merged`` counts them by hydro."""
-    for hydro, count in zip(_by_index(files), merged, strict=True):
-        if count:
-            problems.warn(
-                "DuplicateId",
-                HISTORY,
-                f"{count} records share their month with another one; their mean is used",
-                "keep one record per month, or give start_date and end_date",
-                entity=called("hydro", hydro),
-                field="date",
-                value=count,
-            )
 
 
 def report_findings(files: CaseFiles, fit: InflowFit, problems: Problems, *, has_stats: bool) -> None:
@@ -91,7 +41,7 @@ def report_findings(files: CaseFiles, fit: InflowFit, problems: Problems, *, has
 
 def report_units(files: CaseFiles, fit: InflowFit, problems: Problems) -> None:
     """Flows that look a thousand times too large or too small."""
-    hydros = _by_index(files)
+    hydros = hydros_by_index(files)
     capacity = np.array([float(hydro.generation.max_turbined_m3s) for hydro in hydros])
     recent = np.full(len(hydros), np.nan)
     index = entity_indices(files)["hydro"]
@@ -128,7 +78,7 @@ def report_years(files: CaseFiles, fit: InflowFit, stages: Sequence[Stage], prob
 def report_given_statistics(files: CaseFiles, fit: InflowFit, problems: Problems) -> None:
     """Statistics of the case beside which the fitted coefficients make no sense."""
     stats = files.tables["inflow_stats"]
-    for h, hydro in enumerate(_by_index(files)):
+    for h, hydro in enumerate(hydros_by_index(files)):
         mine = stats.take(stats["hydro_id"] == hydro.id)
         if not any(level.statistics.count[h].any() for level in fit.levels):
             continue
@@ -159,7 +109,7 @@ def report_given_statistics(files: CaseFiles, fit: InflowFit, problems: Problems
 
 def report_certain_seasons(files: CaseFiles, fit: InflowFit, problems: Problems) -> None:
     """Coefficients of the case in seasons in which the history does not vary."""
-    for h, hydro in enumerate(_by_index(files)):
+    for h, hydro in enumerate(hydros_by_index(files)):
         stages = [
             stage.id
             for stage in files.stages.stages
@@ -221,11 +171,6 @@ def report_unused_annual(files: CaseFiles, fit: InflowFit, problems: Problems, *
         )
 
 
-def _by_index(files: CaseFiles) -> list[HydroRecord]:
-    index = entity_indices(files)["hydro"]
-    return sorted(files.hydros.hydros, key=lambda hydro: index[hydro.id])
-
-
 def _deviation(fit: InflowFit, h: int, season_id: int | None) -> float:
     found = fit.place(season_id)
     return float(found[0].statistics.std_m3s[h, found[1]]) if found else 0.0
@@ -244,7 +189,7 @@ def _report(files: CaseFiles, finding: Finding, problems: Problems) -> None:
         "config.json" if is_setting else HISTORY,
         finding.message,
         finding.remedy,
-        entity="" if finding.hydro is None else called("hydro", _by_index(files)[finding.hydro]),
+        entity="" if finding.hydro is None else called("hydro", hydros_by_index(files)[finding.hydro]),
         field=finding.field,
         value=finding.value,
     )

@@ -71,7 +71,8 @@ def _check_state_variables(files: CaseFiles, has_lags: bool, notes: Notes) -> No
             f"stage {without[0]}",
         )
     other = [s.id for s in files.stages.stages if s.state_variables.inflow_lags is not has_lags]
-    if other:
+    is_unknown = wants_fit(files) and files.inflow_fit is None
+    if other and not is_unknown:
         word = "has lags" if has_lags else "has no lags"
         value = not has_lags
         notes.warn(

@@ -12,11 +12,12 @@ import numpy as np
 from cobre.core.files import write_atomically
 from cobre.errors import CobreError
 from cobre.io.fitted import FitResult
+from cobre.stochastic.fitting.calendar import EPOCH, Level
 from cobre.stochastic.fitting.diagnostics import LevelDiagnostics
 from cobre.stochastic.fitting.measures import SEASON_MEASURES, YEAR_MEASURES
 from cobre.stochastic.fitting.orders import significance_bound
 
-__all__ = ["check_plots", "write_plots"]
+__all__ = ["check_plots", "season_labels", "write_plots"]
 
 FOLDER = "plots"
 TITLES = {
@@ -57,7 +58,7 @@ def _plant(each: LevelDiagnostics, h: int, title: str) -> bytes:
     figure.suptitle("\n".join(textwrap.wrap(title, 150)), fontsize=10)
     axes = figure.subplots(2, 4)
     seasons = np.arange(each.fit.level.n_seasons)
-    labels = [str(season) for season in each.fit.level.season_ids]
+    labels = season_labels(each.fit.level)
     for m, measure in enumerate(SEASON_MEASURES):
         axis = axes.flat[m]
         low, high = each.seasons.low[m, h], each.seasons.high[m, h]
@@ -65,7 +66,7 @@ def _plant(each: LevelDiagnostics, h: int, title: str) -> bytes:
         axis.plot(seasons, each.seasons.mean[m, h], color=SYNTHETIC, label="mean of series")
         axis.plot(seasons, each.seasons.observed[m, h], "o", color=OBSERVED, markersize=4, label="observed")
         axis.set_title(TITLES[measure], fontsize=9)
-        axis.set_xlabel("season", fontsize=8)
+        axis.set_xlabel("month" if each.fit.level.is_monthly else "season", fontsize=8)
         if len(labels) <= 12:
             axis.set_xticks(seasons, labels)
     axes.flat[0].legend(fontsize=7)
@@ -81,6 +82,14 @@ def _plant(each: LevelDiagnostics, h: int, title: str) -> bytes:
         axis.set_title(TITLES[measure], fontsize=9)
     _partial(axes.flat[7], each, h)
     return _png(figure)
+
+
+def season_labels(level: Level) -> list[str]:
+    """Initials of months, numbers of weeks, ids of other seasons."""
+    if level.is_monthly:
+        months = (level.occurrence(s, EPOCH.year)[0].month for s in range(level.n_seasons))
+        return ["JFMAMJJASOND"[month - 1] for month in months]
+    return [str(season) for season in level.season_ids]
 
 
 def _partial(axis: Any, each: LevelDiagnostics, h: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ __all__ = ["fit_document", "write_fit"]
 REPORT = "fitting_report.json"
 CORRELATION = "correlation.json"
 DIAGNOSTICS = "diagnostics"
+OLDER = (f"{DIAGNOSTICS}/*.parquet", "plots/hydro_*.png", "plots/correlation.png")
 TABLES = {
     "inflow_seasonal_stats.parquet": "inflow_stats",
     "inflow_ar_coefficients.parquet": "inflow_lags",
@@ -45,7 +47,16 @@ def write_fit(folder: Path, result: FitResult) -> list[Path]:
             contents[f"{DIAGNOSTICS}/{name}.parquet"] = parquet_bytes(_with_ids(columns, result))
     for name, data in contents.items():
         write_atomically(folder / name, data)
+    _remove_older(folder, contents)
     return [folder / name for name in contents]
+
+
+def _remove_older(folder: Path, written: Collection[str]) -> None:
+    """Remove tables and pictures of an earlier fit: beside this one's files they would be taken for its own."""
+    for pattern in OLDER:
+        for path in folder.glob(pattern):
+            if path.relative_to(folder).as_posix() not in written:
+                path.unlink()
 
 
 def fit_document(result: FitResult) -> dict[str, Any]:

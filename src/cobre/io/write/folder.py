@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cobre.core.files import unwritable, write_atomically
@@ -24,9 +24,9 @@ SUCCESS = "_SUCCESS"
 POLICY = "policy/policy.cobre"
 TRAINING_SUCCESS = f"training/{SUCCESS}"
 OPENINGS = "stochastic/noise_openings.parquet"
-STALE_BUT_POLICY = (SUCCESS, TRAINING_SUCCESS, METADATA, CONVERGENCE, TIMINGS, *MODEL_FACTS, OPENINGS)
-STALE = (*STALE_BUT_POLICY, POLICY)
-"""What an earlier run left and a new one takes away, in this order: first what says that the rest is there."""
+STALE_MARKS = (SUCCESS, TRAINING_SUCCESS)
+"""What an earlier run left to say that its files are complete: a new run removes it first."""
+STALE_FILES = (CONVERGENCE, TIMINGS, *MODEL_FACTS, OPENINGS)
 HYDRO_MODELS = "hydro_models"
 STALE_FOLDERS = (
     "training/timing",
@@ -82,20 +82,26 @@ def _lock(descriptor: int) -> bool:
 
 
 def begin(folder: Path, run: RunRecord, *, keeps_policy: bool = False) -> None:
-    """Take away the results of an earlier run and say which run is at work, before anything is computed.
+    """Say which run is at work, then remove the results of an earlier one, before anything is computed.
 
-    With ``keeps_policy`` its policy stays until the new one replaces it.
+    In this order: removing thousands of tables takes a while, and if this process is killed meanwhile the folder must
+    not show what is left of the earlier run. With ``keeps_policy`` its policy stays until the new one replaces it.
     """
     try:
-        for name in STALE if not keeps_policy else STALE_BUT_POLICY:
-            (folder / name).unlink(missing_ok=True)
+        _unlink(folder, STALE_MARKS)
+        write_atomically(folder / METADATA, json_bytes(run.facts("running")))
+        _unlink(folder, STALE_FILES if keeps_policy else (*STALE_FILES, POLICY))
         for name in STALE_FOLDERS:
             if (folder / name).exists():
                 shutil.rmtree(folder / name)
     except OSError as error:
         raise unwritable(folder, error) from error
     clear_simulation(folder)
-    write_atomically(folder / METADATA, json_bytes(run.facts("running")))
+
+
+def _unlink(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
 
 
 def clear_simulation(folder: Path) -> None:

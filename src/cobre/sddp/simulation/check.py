@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +39,17 @@ class SimulationCheck:
         self._forecast = OpeningForecast(tree_seed, [model.openings for model in models])
         self.by_stage: Floats | None = None
         """Mean cost of each stage in the last simulation."""
+        self.distance: float | None = None
+        """Between the last two simulations; None if the last iteration had no simulation to compare with another."""
 
-    def restore(self, by_stage: Floats | None, cost: CostStatistics | None) -> None:
+    @property
+    def agrees(self) -> bool:
+        """Whether the simulation of the last iteration cost about the same as the one before it."""
+        return self.distance is not None and self.distance < self.rule.distance_tolerance
+
+    def restore(self, by_stage: Floats | None, cost: CostStatistics | None, distance: float | None) -> None:
         """Continue after a simulation of an earlier part of the run."""
-        self.by_stage, self.cost = by_stage, cost
+        self.by_stage, self.cost, self.distance = by_stage, cost, distance
 
     def is_due(self, lower_bounds: Sequence[float]) -> bool:
         """Whether this iteration has a check and the bound is stable."""
@@ -52,16 +59,19 @@ class SimulationCheck:
         now, then = lower_bounds[-1], lower_bounds[-1 - window]
         return abs(now - then) < self.rule.bound_tolerance * max(1.0, abs(now))
 
-    def agrees(self, bases: Sequence[Bases]) -> bool:
-        """Collective: simulate, and tell whether the costs by stage are those of the last time."""
+    def update(self, lower_bounds: Sequence[float], start_bases: Callable[[], Sequence[Bases]]) -> None:
+        """Collective: simulate if this iteration has a check, and compare the costs by stage with the last ones."""
+        self.distance = self._distance(start_bases()) if self.is_due(lower_bounds) else None
+
+    def _distance(self, bases: Sequence[Bases]) -> float | None:
         by_stage = self._simulate(bases)
         before, self.by_stage = self.by_stage, by_stage
         if before is None:
-            return False
+            return None
         distance = 0.0
         for now, then in zip(by_stage.tolist(), before.tolist(), strict=True):
             distance += ((now - then) / max(1.0, abs(then))) ** 2
-        return math.sqrt(distance) < self.rule.distance_tolerance
+        return math.sqrt(distance)
 
     def _simulate(self, bases: Sequence[Bases]) -> Floats:
         """``[stage]``: mean cost of each stage, discounted costs of scenarios on the way."""

@@ -67,6 +67,18 @@ def _prepare(model: StageModel, cuts: StageCuts) -> Bases | None:
     return np.ascontiguousarray(cuts.basis[np.newaxis, :]) if fits else None
 
 
+def _check_dates(case: Case, policy: Policy) -> None:
+    """Raise if a stage of the policy, where it has dates, ends on another day than that of the case."""
+    for stage, (_, date) in zip(case.horizon.stages, policy.calendar, strict=False):
+        if date and date != stage.end_date.isoformat():
+            raise ValidationError(
+                f"stage {stage.id} ends on {stage.end_date.isoformat()}, and that of the policy on {date}",
+                kind="IncompatibleSettings",
+                context={"stage": stage.id, "case_date": stage.end_date.isoformat(), "policy_date": date},
+                suggestion="simulate with a policy that was trained on these stages, or train with it as a warm start",
+            )
+
+
 def _fitted(case: Case, policy: Policy, state_names: list[str]) -> Policy:
     """``policy`` with the components of the state in the order of the case."""
     if policy.n_stages != case.horizon.n_stages:
@@ -76,6 +88,7 @@ def _fitted(case: Case, policy: Policy, state_names: list[str]) -> Policy:
             context={"policy_stages": policy.n_stages, "case_stages": case.horizon.n_stages},
             suggestion="simulate with a policy that was trained on this case",
         )
+    _check_dates(case, policy)
     if list(policy.state_names) == state_names:
         return policy
     if sorted(policy.state_names) == sorted(state_names):

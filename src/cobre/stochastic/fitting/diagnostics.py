@@ -85,11 +85,13 @@ def _diagnose_level(
     observations = level.observations
     starts, ends = level.level.bounds(observations.first_year, observations.n_years)
     measure = _Measures(level, ends - starts)
-    collected: list[tuple[Floats, Floats, Floats, Floats]] = []
+    collected: list[Measured] = []
+    # A series has the gaps of the history: bands of a plant with a short record are those of short records.
+    is_unknown = np.isnan(observations.series)
     for block in SeriesDrawer(fit, level, seed, kind).blocks(n_series, observations.n_years):
-        collected += [measure.of(series) for series in block]
-    seasons, years, pairs, negative = (np.stack(each) for each in zip(*collected, strict=True))
-    observed = measure.of(observations.series)
+        collected.append(measure.of(np.where(is_unknown, np.nan, block)))
+    seasons, years, pairs, negative = (np.concatenate(each) for each in zip(*collected, strict=True))
+    observed = [each[0] for each in measure.of(observations.series[np.newaxis])]
     n_hydros = len(level.phi)
     orders = level.orders.max(axis=1, initial=0)
     tests = [ljung_box(level.residuals[h], int(orders[h])) for h in range(n_hydros)]
@@ -106,22 +108,34 @@ def _diagnose_level(
     )
 
 
+Measured = tuple[Floats, Floats, Floats, Floats]
+
+
 @dataclass(frozen=True, eq=False)
 class _Measures:
     level: LevelFit
     days: NDArray[np.int64]
 
-    def of(self, values: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """All measures of inflows (hydros, occurrences): by season, over years, between hydros, share below 0."""
+    def of(self, values: Floats) -> Measured:
+        """All measures of inflows (series, hydros, occurrences): by season, over years, between hydros, share below 0.
+
+        The first axis of each is the series.
+        """
+        n_series, n_hydros, n = values.shape
         n_seasons = self.level.level.n_seasons
-        seasons = season_measures(values, n_seasons)
-        dry = droughts(values, self.level.statistics.mean_m3s, self.days)
-        years = np.stack([dry.longest, dry.deficit_hm3, year_deviation(values, n_seasons)])
-        by_season = values.reshape(len(values), -1, n_seasons)
+        rows = values.reshape(-1, n)  # of one hydro in one series
+        seasons = season_measures(rows, n_seasons)
+        dry = droughts(rows, np.tile(self.level.statistics.mean_m3s, (n_series, 1)), self.days)
+        years = np.stack([dry.longest, dry.deficit_hm3, year_deviation(rows, n_seasons)])
         std = seasons[1][:, np.newaxis]
-        centred = by_season - seasons[0][:, np.newaxis]
+        centred = rows.reshape(len(rows), -1, n_seasons) - seasons[0][:, np.newaxis]
         standardised = np.divide(centred, std, out=np.where(np.isnan(centred), np.nan, 0.0), where=std > 0.0)
-        pairs, _ = correlation_matrix(standardised.reshape(values.shape))
-        is_known = ~np.isnan(values)
-        count = np.maximum(is_known.sum(axis=1), 1)
-        return seasons, years, pairs, (np.nan_to_num(values) < 0.0).sum(axis=1) / count
+        pairs = np.stack([correlation_matrix(each)[0] for each in standardised.reshape(values.shape)])
+        count = np.maximum((~np.isnan(rows)).sum(axis=1), 1)
+        negative = (np.nan_to_num(rows) < 0.0).sum(axis=1) / count
+        return (
+            seasons.reshape(-1, n_series, n_hydros, n_seasons).transpose(1, 0, 2, 3),
+            years.reshape(-1, n_series, n_hydros).transpose(1, 0, 2),
+            pairs,
+            negative.reshape(n_series, n_hydros),
+        )

@@ -21,7 +21,6 @@ from cobre.stochastic.fitting.equations import (
 from cobre.stochastic.fitting.findings import Finding
 from cobre.stochastic.fitting.history import InflowHistory, Observations, observe
 from cobre.stochastic.fitting.model import (
-    DEFAULT_PROFILE,
     FitOptions,
     GivenCoefficients,
     GivenModel,
@@ -29,10 +28,10 @@ from cobre.stochastic.fitting.model import (
     LevelFit,
 )
 from cobre.stochastic.fitting.orders import information_orders, significant_orders
+from cobre.stochastic.fitting.profiles import correlation_profiles
 from cobre.stochastic.fitting.quality import check_counts, check_gaps, check_kinds, check_values
 from cobre.stochastic.fitting.reductions import Reduction, coefficients_of, reduce_orders
 from cobre.stochastic.fitting.residuals import residuals
-from cobre.stochastic.fitting.spatial import FEWEST_COMMON, correlation_matrix, repaired
 from cobre.stochastic.fitting.stationarity import spectral_radius, stationarity_problem
 from cobre.stochastic.fitting.statistics import SeasonStatistics, season_statistics
 
@@ -75,7 +74,7 @@ def fit_observations(
         ids = observations.level.season_ids
         used = [s for s, season in enumerate(ids) if season is not None and season in used_seasons]
         fitted.append(_fit_level(observations, used, options, model, found))
-    profiles, of_season = _correlations(fitted, found)
+    profiles, of_season = correlation_profiles(fitted, found)
     return InflowFit(options, tuple(fitted), profiles, of_season, tuple(found))
 
 
@@ -96,18 +95,21 @@ def _fit_level(
     else:
         model = _coefficients(observations, statistics, series, options, findings)
     # The deviations that the study uses: a closure over others would not keep them.
-    std = statistics.std_m3s if given.std_m3s is None else given.std_m3s
+    mean, std = _filled(given.mean_m3s, statistics.mean_m3s), _filled(given.std_m3s, statistics.std_m3s)
     effective = effective_coefficients(model.phi, model.psi, std, model.annual_std)
     closure, radius = close(effective), spectral_radius(effective)
-    findings += _stationarity_findings(closure, radius)
     ratio = closure.ratio
-    if given.coefficients is not None:
+    if given.coefficients is None:
+        findings += _stationarity_findings(closure, radius)
+    else:  # whether they settle is for the reader of their file to say
         ratio = np.where(np.isnan(given.coefficients.ratio), ratio, given.coefficients.ratio)
     left = residuals(series, model.phi, model.psi, model.annual_std)
     scale = np.tile(ratio, (1, observations.n_years))
     return LevelFit(
         observations,
         statistics,
+        mean,
+        std,
         model.orders,
         model.phi,
         model.psi,
@@ -121,6 +123,10 @@ def _fit_level(
         np.divide(left, scale, out=np.where(np.isnan(left), np.nan, 0.0), where=scale > 0.0),
         model.reductions,
     )
+
+
+def _filled(given: Floats | None, fitted: Floats) -> Floats:
+    return fitted if given is None else np.where(np.isnan(given), fitted, given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,41 +235,3 @@ def _stationarity_findings(closure: Closure, radius: Floats) -> Iterator[Finding
                 h,
                 value=float(radius[h]),
             )
-
-
-def _correlations(
-    levels: Sequence[LevelFit], findings: list[Finding]
-) -> tuple[dict[str, Floats], dict[int, str]]:
-    """Profiles by name, and which season uses which: its own where every pair has enough dates, else its level's."""
-    profiles: dict[str, Floats] = {}
-    of_season: dict[int, str] = {}
-    for number, fit in enumerate(levels):
-        name = DEFAULT_PROFILE if number == 0 else f"level_{number}"
-        profiles[name] = _repaired(correlation_matrix(fit.residuals)[0], name, findings)
-        n_seasons = fit.level.n_seasons
-        for s, season in enumerate(fit.level.season_ids):
-            if season is None:
-                continue
-            if number:
-                of_season[season] = name
-            matrix, common = correlation_matrix(fit.residuals[:, s::n_seasons])
-            if n_seasons > 1 and len(common) > 1 and common.min() >= FEWEST_COMMON:
-                of_season[season] = f"season_{season:0{len(str(n_seasons - 1))}d}"
-                profiles[of_season[season]] = _repaired(matrix, of_season[season], findings)
-    return profiles, of_season
-
-
-def _repaired(matrix: Floats, name: str, findings: list[Finding]) -> Floats:
-    result = repaired(matrix)
-    if result.smallest_eigenvalue is not None:
-        findings.append(
-            Finding(
-                "warning",
-                "OutOfRange",
-                f"the correlations of profile {name} contradict each other (smallest eigenvalue "
-                f"{result.smallest_eigenvalue:.3g}); the nearest ones that do not are used",
-                "give all plants records of the same years",
-                value=result.smallest_eigenvalue,
-            )
-        )
-    return result.matrix

@@ -60,8 +60,9 @@ class GivenCoefficients:
 class GivenModel:
     """What the case gives of a level instead of having it fitted; None: fit it."""
 
+    mean_m3s: Floats | None = None
     std_m3s: Floats | None = None
-    """(hydros, seasons)."""
+    """Both (hydros, seasons); NaN where the case has no statistics: the fitted ones are used there."""
     coefficients: GivenCoefficients | None = None
 
 
@@ -71,6 +72,9 @@ class LevelFit:
 
     observations: Observations
     statistics: SeasonStatistics
+    mean_m3s: Floats
+    """Of the study: those of the case where it gives statistics, else those of the observations; so the deviation."""
+    std_m3s: Floats
     orders: Integers
     phi: Floats
     """(hydros, seasons, P): standardised coefficients, 0 beyond the order."""

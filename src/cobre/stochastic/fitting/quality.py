@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 FEWEST = 2
 UNIT_FACTOR = 100.0
 """A thousand times too much or too little differs from the rest by more than this, and natural flows by less."""
+ALONE_FACTOR = 10.0
+"""How many times a single record in other units exceeds all others of its season, at least."""
 LEAST_SHARE_OF_CAPACITY = 0.005
 
 
@@ -165,6 +167,8 @@ def check_units(observations: Observations, capacity_m3s: Floats, recent_m3s: Fl
         levels = [_typical(series[~np.isnan(series)]) for series in observations.series]
     for h, typical in enumerate(levels):
         text, value = _jump(observations, h)
+        if not text:
+            text, value = _spikes(observations, h)
         if not text and capacity_m3s[h] > 0.0 and typical > UNIT_FACTOR * capacity_m3s[h]:
             text = f"its median of {typical:g} m3/s is {typical / capacity_m3s[h]:.0f} times what its turbines can take"
             value = typical
@@ -204,3 +208,21 @@ def _jump(observations: Observations, h: int) -> tuple[str, float]:
     names = listed(str(observations.first_year + int(year)) for year in odd)
     value = float(medians[odd[0]])
     return f"flows of {names} are around {value:g} m3/s where other years have {usual:g}", value
+
+
+def _spikes(observations: Observations, h: int) -> tuple[str, float]:
+    """Single observations far above all others of their season; very low ones may be natural."""
+    values = observations.values[h]
+    is_odd = np.zeros(values.shape, dtype=bool)
+    for s, column in enumerate(values.T):
+        positive = column[column > 0.0]
+        if len(positive) > 2:
+            is_high = column > UNIT_FACTOR * float(np.median(positive))
+            others = column[(column > 0.0) & ~is_high]
+            is_odd[:, s] = is_high & (column > ALONE_FACTOR * others.max())
+    odd = np.flatnonzero(is_odd.ravel())
+    if not len(odd):
+        return "", 0.0
+    value = float(values.ravel()[odd[0]])
+    names = listed(observations.label(t) for t in odd.tolist())
+    return f"the flow of {names} (the first {value:g} m3/s) is out of proportion to other years", value

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cobre._native import fitting, noise
 from cobre.stochastic.fitting.arithmetic import matrix_product
 
-__all__ = ["FEWEST_COMMON", "Repaired", "correlation_matrix", "repaired"]
+__all__ = ["FEWEST_COMMON", "NEGATIVE_TOLERANCE", "Repaired", "correlation_matrix", "repaired"]
 
 Floats = NDArray[np.float64]
 

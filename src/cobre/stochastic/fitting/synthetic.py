@@ -19,7 +19,8 @@ __all__ = ["SeriesDrawer"]
 
 Floats = NDArray[np.float64]
 
-SERIES_AT_A_TIME = 10
+NUMBERS_AT_A_TIME, MOST_SERIES_AT_A_TIME = 1600, 100
+"""Inflows of one season that are drawn together: series times hydros. Enough to be fast, and few to save memory."""
 FEWEST_WARM_UP_YEARS, MOST_WARM_UP_YEARS = 5, 60
 FORGOTTEN = 1e-3
 """What may be left of the start, in which every inflow has its mean."""
@@ -37,12 +38,13 @@ class SeriesDrawer:
     def blocks(self, n_series: int, n_years: int) -> Iterator[Floats]:
         """Inflows in m³/s (series, hydros, occurrences), a few series at a time."""
         roots = [self._root(season) for season in self.level.level.season_ids]
-        for first in range(0, n_series, SERIES_AT_A_TIME):
-            yield self._block(range(first, min(first + SERIES_AT_A_TIME, n_series)), n_years, roots)
+        size = max(1, min(MOST_SERIES_AT_A_TIME, NUMBERS_AT_A_TIME // max(1, len(self.level.phi))))
+        for first in range(0, n_series, size):
+            yield self._block(range(first, min(first + size, n_series)), n_years, roots)
 
     def _block(self, series: range, n_years: int, roots: list[Floats]) -> Floats:
         level, n_hydros, n_seasons = self.level, len(self.level.phi), self.level.level.n_seasons
-        mean, std = level.statistics.mean_m3s, level.statistics.std_m3s
+        mean, std = level.mean_m3s, level.std_m3s
         phi = effective_coefficients(level.phi, level.psi, std, level.annual_std_m3s)
         n_lags, n_before = phi.shape[2], self._warm_up_years()
         generators = [noise.Generator(_seed(self.seed, i)) for i in series]
@@ -83,7 +85,7 @@ class SeriesDrawer:
     @cached_property
     def _shapes(self) -> list[Lognormal]:
         level, found = self.level, []
-        mean, std = level.statistics.mean_m3s, level.statistics.std_m3s
+        mean, std = level.mean_m3s, level.std_m3s
         phi = effective_coefficients(level.phi, level.psi, std, level.annual_std_m3s)
         for s in range(mean.shape[1]):
             before = [(s - lag) % mean.shape[1] for lag in range(1, phi.shape[2] + 1)]

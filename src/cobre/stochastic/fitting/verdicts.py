@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,12 +12,15 @@ from cobre.stochastic.fitting.diagnostics import LevelDiagnostics
 from cobre.stochastic.fitting.measures import SEASON_MEASURES, YEAR_MEASURES
 from cobre.stochastic.fitting.model import FitOptions
 
-__all__ = ["Verdict", "verdicts"]
+__all__ = ["Verdict", "verdicts", "verdicts_of_levels"]
 
 MOST_OUTSIDE = 1.0 / 3.0
 """Of seasons or pairs; one in ten lies outside a band of nine in ten by chance."""
-MOST_NEGATIVE = 0.05
+MOST_NEGATIVE, MANY_NEGATIVE = 0.05, 0.25
+"""Shares of negative synthetic inflows: beyond the first a reason, beyond the second a serious one."""
 LEAST_P_VALUE = 0.01
+FEWEST_TO_TRUST = 10
+"""Observations of a season. With fewer the model is poor, whatever it reproduces."""
 MOST_REASONS_OF_FAIR = 2
 
 SEASON_TEXTS = {
@@ -25,6 +29,8 @@ SEASON_TEXTS = {
     "skewness": "the skewness of {n} of {of} seasons is not reproduced",
     "autocorrelation": "the correlation with the season before is not reproduced in {n} of {of} seasons",
 }
+Word = Literal["good", "fair", "poor"]
+WORDS: tuple[Word, ...] = ("good", "fair", "poor")
 SERIOUS = ("mean", "deviation", "autocorrelation")
 
 
@@ -33,11 +39,24 @@ class Verdict:
     """``good``: the synthetic series look like the history. ``fair``: but for ``reasons``. ``poor``: they do not."""
 
     hydro: int
-    word: Literal["good", "fair", "poor"]
+    word: Word
     reasons: tuple[str, ...]
 
     def __str__(self) -> str:
         return self.word + (f": {'; '.join(self.reasons)}" if self.reasons else "")
+
+
+def verdicts_of_levels(diagnostics: Sequence[LevelDiagnostics], options: FitOptions) -> list[Verdict]:
+    """One per hydro over all levels of the calendar: the worst word, and the reasons of each level."""
+    by_level = [verdicts(each, options) for each in diagnostics]
+    found = []
+    for h, finest in enumerate(by_level[0]):
+        reasons = list(finest.reasons)
+        for each, level in zip(diagnostics[1:], by_level[1:], strict=True):
+            reasons += [f"{each.fit.level.n_seasons} seasons a year: {text}" for text in level[h].reasons]
+        worst = max((level[h].word for level in by_level), key=WORDS.index)
+        found.append(Verdict(h, worst, tuple(reasons)))
+    return found
 
 
 def verdicts(diagnostics: LevelDiagnostics, options: FitOptions) -> list[Verdict]:
@@ -47,28 +66,53 @@ def verdicts(diagnostics: LevelDiagnostics, options: FitOptions) -> list[Verdict
 
 def _verdict(each: LevelDiagnostics, options: FitOptions, h: int) -> Verdict:
     used = [s for s, season in enumerate(each.fit.level.season_ids) if season is not None]
-    reasons, is_serious = [], False
+    if not each.fit.statistics.count[h, used].any():
+        return Verdict(h, "fair", ("it has no history to compare with",))
+    found = [
+        *_record_reasons(each, options, h, used),
+        *_season_reasons(each, h, used),
+        *((text, False) for text in _year_reasons(each, h)),
+        *_noise_reasons(each, h),
+    ]
+    if not found:
+        return Verdict(h, "good", ())
+    reasons = tuple(text for text, _ in found)
+    is_poor = any(is_serious for _, is_serious in found) or len(found) > MOST_REASONS_OF_FAIR
+    return Verdict(h, "poor" if is_poor else "fair", reasons)
+
+
+def _record_reasons(
+    each: LevelDiagnostics, options: FitOptions, h: int, used: list[int]
+) -> Iterator[tuple[str, bool]]:
+    """Too few observations, and seasons without deviation; a reason and whether it is a serious one."""
+    fewest = int(each.fit.statistics.count[h, used].min())
+    if fewest < max(options.min_observations, FEWEST_TO_TRUST):
+        yield f"a season has only {fewest} observations", fewest < FEWEST_TO_TRUST
+    still = int(np.count_nonzero(each.fit.std_m3s[h, used] == 0.0))
+    if still:
+        yield (
+            f"the inflow of {still} of {len(used)} seasons does not vary",
+            still > MOST_OUTSIDE * len(used),
+        )
+
+
+def _season_reasons(each: LevelDiagnostics, h: int, used: list[int]) -> Iterator[tuple[str, bool]]:
     for m, measure in enumerate(SEASON_MEASURES):
         outside = int(np.count_nonzero(each.seasons.is_outside[m, h, used]))
         if outside > MOST_OUTSIDE * len(used):
-            reasons.append(SEASON_TEXTS[measure].format(n=outside, of=len(used)))
-            is_serious |= measure in SERIOUS
-    reasons += _year_reasons(each, h)
+            yield SEASON_TEXTS[measure].format(n=outside, of=len(used)), measure in SERIOUS
+
+
+def _noise_reasons(each: LevelDiagnostics, h: int) -> Iterator[tuple[str, bool]]:
     others = np.delete(each.pairs.is_outside[h], h)
     if len(others) and np.count_nonzero(others) > MOST_OUTSIDE * len(others):
-        reasons.append(
-            f"the correlation with {np.count_nonzero(others)} of {len(others)} plants is not reproduced"
-        )
+        count = np.count_nonzero(others)
+        yield f"the correlation with {count} of {len(others)} plants is not reproduced", False
     if each.ljung_box[1, h] < LEAST_P_VALUE:
-        reasons.append("what the lags leave unexplained is still correlated in time")
-    if each.negative_share[h] > MOST_NEGATIVE:
-        reasons.append(f"{100.0 * each.negative_share[h]:.1f} % of synthetic inflows are negative")
-    fewest = int(each.fit.statistics.count[h, used].min(initial=10**9))
-    if fewest < options.min_observations:
-        reasons.append(f"a season has only {fewest} observations")
-    if not reasons:
-        return Verdict(h, "good", ())
-    return Verdict(h, "poor" if is_serious or len(reasons) > MOST_REASONS_OF_FAIR else "fair", tuple(reasons))
+        yield "what the lags leave unexplained is still correlated in time", False
+    negative = float(each.negative_share[h])
+    if negative > MOST_NEGATIVE:
+        yield f"{100.0 * negative:.1f} % of synthetic inflows are negative", negative > MANY_NEGATIVE
 
 
 def _year_reasons(each: LevelDiagnostics, h: int) -> list[str]:

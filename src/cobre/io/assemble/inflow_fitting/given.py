@@ -14,7 +14,7 @@ from cobre.io.read.files import CaseFiles
 from cobre.stochastic.fitting import GivenCoefficients, GivenModel
 from cobre.stochastic.fitting.calendar import Level
 
-__all__ = ["given_coefficients", "given_deviations", "given_models"]
+__all__ = ["given_coefficients", "given_models", "given_statistics"]
 
 Floats = NDArray[np.float64]
 
@@ -25,17 +25,18 @@ def given_models(
     """A `GivenModel` per level, from the statistics and coefficients that the case has."""
     return [
         GivenModel(
-            given_deviations(files, level, stages) if has_stats else None,
+            given_statistics(files, level, stages, "mean_m3s") if has_stats else None,
+            given_statistics(files, level, stages, "std_m3s") if has_stats else None,
             given_coefficients(files, level, stages) if has_lags else None,
         )
         for level in levels
     ]
 
 
-def given_deviations(files: CaseFiles, level: Level, stages: Sequence[Stage]) -> Floats:
-    """Standard deviations (hydros, seasons), 0 where there is no row."""
+def given_statistics(files: CaseFiles, level: Level, stages: Sequence[Stage], column: str) -> Floats:
+    """A column of the statistics (hydros, seasons), NaN where there is no row."""
     rows, at = _rows(files.tables["inflow_stats"], files, level, stages)
-    return _filled((len(files.hydros.hydros), level.n_seasons), at, rows["std_m3s"])
+    return _filled((len(files.hydros.hydros), level.n_seasons), at, rows[column], np.nan)
 
 
 def given_coefficients(files: CaseFiles, level: Level, stages: Sequence[Stage]) -> GivenCoefficients:
