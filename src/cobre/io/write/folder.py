@@ -116,8 +116,16 @@ def clear_simulation(folder: Path) -> None:
         for name in (*sorted(tables), "solver", PARTS):
             if (root / name).exists():
                 shutil.rmtree(root / name)
+        for name in sorted(_foreign_tables(root)):
+            shutil.rmtree(root / name)
     except OSError as error:
         raise unwritable(root, error) from error
+
+
+def _foreign_tables(root: Path) -> set[str]:
+    """Folders with scenarios that another program, or another version of this one, left."""
+    found = (*root.glob("*/scenario_id=*"), *root.glob("*/*/scenario_id=*"))
+    return {path.relative_to(root).parts[0] for path in found}
 
 
 def check_owner(folder: Path, run: RunRecord) -> None:
