@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
 import cobre
+from case_folders import full_case
 from cobre.cli.outcome import comparable_bound
 from cobre.cli.planner_page import page
 from cobre.core.config import ScenarioSource
 from simulation.hand_cases import one_hydro, short_and_long
 
 RISK_NEUTRAL = {"gap_estimate": {"status": "within"}, "final_lower_bound": 12.5}
+
+SHORT = {"training": {"forward_passes": 1, "stopping_rules": [{"type": "iteration_limit", "limit": 2}]}}
 
 
 def simulated(case, scenarios=20):
@@ -38,6 +42,14 @@ def text_under(lines, label):
 @pytest.fixture(scope="module")
 def hydro():
     return simulated(one_hydro())
+
+
+def test_supply_is_demand_and_what_is_supplied_beyond_it(tmp_path):
+    full_case(tmp_path).write()
+    supply, beyond = text_under(page(simulated(cobre.load_case(tmp_path, SHORT), 2), None, 80), "supply")
+    assert beyond.startswith("beyond demand: pumping ")
+    percent = [sum(float(number) for number in re.findall(r"([\d.]+) %", text)) for text in (supply, beyond)]
+    assert percent[0] - percent[1] == pytest.approx(100.0, abs=0.5)
 
 
 @pytest.mark.parametrize("width", [60, 80])

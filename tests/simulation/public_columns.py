@@ -111,6 +111,24 @@ TRAINING = {
         fwd_load_imbalance_ms:i64 fwd_scheduling_overhead_ms:i64 overhead_ms:i64 lazy_scoring_ms:i64
     """,
 }
+OTHERS = {
+    "generic_constraints/resolved_echo": """
+        stage_id:i32 block_id:i32? constraint_id:i32 constraint_name:str term_index:i32? variable_kind:str?
+        variable:str? coefficient:f64? bound_lower:f64? bound_upper:f64? derived_shape:str slack_enabled:bool
+        slack_penalty:f64?
+    """,
+    "hydro_models/evaporation_models": """
+        hydro_id:i32 stage_id:i32? intercept_m3s:f64 volume_slope_m3s_per_hm3:f64 reference_volume_hm3:f64
+        source:str
+    """,
+    "stochastic/inflow_annual_component": """
+        hydro_id:i32 stage_id:i32 annual_coefficient:f64 annual_mean_m3s:f64 annual_std_m3s:f64
+    """,
+    "stochastic/inflow_ar_coefficients": "hydro_id:i32 stage_id:i32 lag:i32 coefficient:f64",
+    "stochastic/inflow_seasonal_stats": "hydro_id:i32 stage_id:i32 mean_m3s:f64 std_m3s:f64",
+    "stochastic/noise_openings": "stage_id:i32 opening_index:u32 entity_index:u32 value:f64",
+}
+"""Files beside those of training and simulation."""
 
 CODES = "bound_type contract_type entity_type generated_at operative_state storage_binding version"
 
@@ -137,5 +155,22 @@ TRAINING_METADATA = """
     solve_stats.backward_solve_seconds solve_stats.parallelism distribution.backend distribution.world_size
     distribution.ranks_participated distribution.num_hosts distribution.threads_per_rank distribution.hosts[].hostname
     distribution.hosts[].ranks[]
+    setup.load_seconds setup.stochastic_fit_seconds setup.production_fit_seconds setup.evaporation_fit_seconds
+    setup.broadcast_seconds
 """
 """Of ``training/metadata.json``: what every run has to say."""
+
+HYDRO_MODELS = """
+    n_constant n_fpha total_planes fpha_details[].hydro_id fpha_details[].name fpha_details[].source
+    fpha_details[].n_planes no_turbine_capacity[] n_evaporation n_no_evaporation n_user_supplied_ref
+    n_default_midpoint_ref
+"""
+"""Of ``training/hydro_models.json``."""
+
+PROVENANCE = """
+    inflow.estimation_path inflow.seasonal_stats_source inflow.ar_coefficients_source inflow.correlation_source
+    inflow.opening_tree_source inflow.n_hydros inflow.ar_method inflow.ar_max_order inflow.white_noise_fallbacks[]
+    hydro_production.n_fpha_computed_from_geometry hydro_production.n_fpha_precomputed_hyperplanes
+    hydro_production.n_evaporation_ref_user_supplied hydro_production.n_evaporation_ref_default_midpoint
+"""
+"""Of ``training/model_provenance.json``."""

@@ -11,7 +11,16 @@ import pytest
 import cobre
 from case_folders import full_case
 from cobre.core.arrow import ARROW_TYPES
-from simulation.public_columns import CODES, METADATA, SIMULATION, TRAINING, TRAINING_METADATA
+from simulation.public_columns import (
+    CODES,
+    HYDRO_MODELS,
+    METADATA,
+    OTHERS,
+    PROVENANCE,
+    SIMULATION,
+    TRAINING,
+    TRAINING_METADATA,
+)
 
 N = 3
 SETTINGS = {
@@ -25,7 +34,7 @@ SETTINGS = {
 
 def run(folder, layout):
     full_case(folder).write()
-    settings = {**SETTINGS, "exports": {"layout": layout}}
+    settings = {**SETTINGS, "exports": {"layout": layout, "stochastic": layout == "by_scenario"}}
     output = folder / "output"
     policy = cobre.train(folder, config_overrides=settings, output=output).policy
     cobre.simulate(folder, policy, config_overrides=settings, output=output, scenarios=N)
@@ -100,6 +109,11 @@ def test_training_files(by_scenario, name):
     assert_columns(by_scenario / "training" / f"{name}.parquet", TRAINING[name])
 
 
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_files(by_scenario, name):
+    assert_columns(by_scenario / f"{name}.parquet", OTHERS[name])
+
+
 def test_a_cut_selection_has_its_table(by_scenario):
     found = pq.read_table(by_scenario / "training/cut_selection/iterations.parquet")
     assert set(found["iteration"].to_pylist()) == {1, 2}
@@ -121,7 +135,7 @@ def test_variables_describes_every_column_that_is_written(by_scenario):
     with (by_scenario / "training/dictionaries/variables.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     described = {(row["file"], row["column"]): row for row in rows}
-    for path in by_scenario.rglob("*.parquet"):
+    for path in set(by_scenario.rglob("*.parquet")) - set((by_scenario / "stochastic").iterdir()):
         parts = path.relative_to(by_scenario).with_suffix("").parts
         file = "/".join(part for part in parts if part != "data" and not part.startswith("scenario_id="))
         for field in pq.read_schema(path):
@@ -136,7 +150,8 @@ def keys_of(value, prefix=""):
     if isinstance(value, dict):
         return {name for key, inner in value.items() for name in keys_of(inner, f"{prefix}.{key}")}
     if isinstance(value, list):
-        return {name for inner in value for name in keys_of(inner, f"{prefix}[]")} or {f"{prefix}[]"}
+        inside = {name for inner in value for name in keys_of(inner, f"{prefix}[]")}
+        return inside or {f"{prefix}[]".removeprefix(".")}
     return {prefix.removeprefix(".")}
 
 
@@ -148,6 +163,12 @@ def test_keys_of_the_simulation_metadata(by_scenario):
 def test_keys_of_the_training_metadata(by_scenario):
     found = json.loads((by_scenario / "training/metadata.json").read_text(encoding="utf-8"))
     assert set(TRAINING_METADATA.split()) <= keys_of(found)
+
+
+@pytest.mark.parametrize(("name", "keys"), [("hydro_models", HYDRO_MODELS), ("model_provenance", PROVENANCE)])
+def test_keys_of_the_files_about_models(by_scenario, name, keys):
+    found = json.loads((by_scenario / f"training/{name}.json").read_text(encoding="utf-8"))
+    assert set(keys.split()) == keys_of(found)
 
 
 def test_codes_are_explained(by_scenario):

@@ -231,6 +231,18 @@ def test_a_folder_that_may_not_be_written(study, tmp_path):
         cobre.simulate(study, output=tmp_path / "file", scenarios=FEW)
 
 
+def test_scenarios_of_tables_that_this_program_does_not_write_are_removed(study, tmp_path):
+    root = tmp_path / "simulation"
+    for name in ("in_transit", "violations/other", "notes"):
+        place = root / name / ("scenario_id=0007" if name != "notes" else "mine")
+        place.mkdir(parents=True)
+        (place / "data.parquet").write_bytes(b"of an earlier run")
+    cobre.simulate(study, config_overrides=SHORT, output=tmp_path, scenarios=FEW)
+    assert list(root.rglob("scenario_id=0007")) == []
+    assert not (root / "in_transit").exists()
+    assert (root / "notes/mine/data.parquet").exists()
+
+
 def test_a_failed_simulation_without_output_leaves_no_folder(study, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)

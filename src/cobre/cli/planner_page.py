@@ -24,6 +24,13 @@ SOURCES = (
     ("imports", "import_mwh"),
     ("deficit", "deficit_mwh"),
 )
+BEYOND_DEMAND = (
+    ("exports", "export_mwh"),
+    ("pumping", "pumping_mwh"),
+    ("losses", "losses_mwh"),
+    ("excess", "excess_mwh"),
+)
+"""What is supplied beside the demand."""
 
 
 def show_simulation(
@@ -91,11 +98,17 @@ def _energy_lines(result: SimulationResult) -> list[tuple[str, str]]:
     if total["curtailment_mwh"] > 0.05:
         lines.append(("curtailment", f"{total['curtailment_mwh']:,.1f} MWh on average"))
     if load:
-        parts = [
-            f"{name} {100.0 * total[column] / load:.1f} %" for name, column in SOURCES if total[column] > 0.0
-        ]
-        lines.append(("supply", f"{', '.join(parts)} of a demand of {load:,.0f} MWh"))
+        lines.append(("supply", f"{_shares(total, SOURCES)} of a demand of {load:,.0f} MWh"))
+        beyond = _shares(total, BEYOND_DEMAND)
+        if beyond:
+            lines.append(("", f"beyond demand: {beyond}"))
     return lines
+
+
+def _shares(total: dict[str, float], columns: tuple[tuple[str, str], ...]) -> str:
+    """In percent of the demand, without those that round to nothing."""
+    percent = {name: f"{100.0 * total[column] / total['load_mwh']:.1f}" for name, column in columns}
+    return ", ".join(f"{name} {value} %" for name, value in percent.items() if float(value) > 0.0)
 
 
 def _price_lines(result: SimulationResult, room: int) -> list[tuple[str, str]]:

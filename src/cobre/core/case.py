@@ -12,6 +12,7 @@ from cobre.core.energy import EnergyConversion
 from cobre.core.entities import System
 from cobre.core.horizon import Horizon
 from cobre.core.production import EvaporationReference, ProductionFit
+from cobre.core.provenance import InflowProvenance, SetupSeconds
 from cobre.core.representation import counted
 from cobre.core.scenarios import InflowObservation, PastInflows, Scenarios
 from cobre.core.tables import Tables
@@ -49,6 +50,10 @@ class Case:
     """Where it was read from, if it was; no part of what the study is."""
     fitting_report: str | None = field(default=None, compare=False, repr=False)
     """JSON: orders and coefficients of the inflow model, if it was fitted to a history."""
+    inflow_provenance: InflowProvenance | None = field(default=None, compare=False, repr=False)
+    """None in a case that was not read."""
+    setup_seconds: SetupSeconds | None = field(default=None, compare=False, repr=False)
+    """None in a case that was not read."""
 
     def __repr__(self) -> str:
         stages = counted(self.horizon.n_stages, "stage")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from cobre.core.case import Case
+from cobre.core.provenance import SetupSeconds
 from cobre.errors import IOError
 from cobre.io.assemble import assemble
 from cobre.io.problems import Problems, ValidationReport, raise_if_invalid
+from cobre.io.provenance import inflow_provenance
 from cobre.io.read import CaseFiles
 from cobre.io.validate import check_case
 
@@ -31,9 +35,13 @@ def load_with_report(
     path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None
 ) -> tuple[Case, ValidationReport]:
     """Like `load`, with the warnings."""
+    began = time.perf_counter()
     files, report = examine(path, config_overrides)
     raise_if_invalid(report, str(path))
-    return assemble(files), report
+    case = assemble(files)
+    seconds = time.perf_counter() - began
+    times = SetupSeconds(seconds - sum(files.fit_seconds.values()), **files.fit_seconds)
+    return replace(case, inflow_provenance=inflow_provenance(files), setup_seconds=times), report
 
 
 def validate(

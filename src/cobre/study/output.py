@@ -16,7 +16,9 @@ from cobre.io.write import (
     claim,
     fail,
     finish,
+    write_generic_constraints,
     write_hydro_models,
+    write_model_facts,
     write_training,
 )
 from cobre.io.write.dictionaries import write_dictionaries
@@ -79,6 +81,8 @@ class RunOutput:
         facts = self._run.facts("complete" if is_complete else "partial")
         result.policy.save(self._folder / POLICY_FOLDER)
         write_hydro_models(self._folder, self._case)
+        write_model_facts(self._folder, self._case)
+        write_generic_constraints(self._folder, self._case)
         write_dictionaries(self._folder, self._case, result.policy.state_names)
         metadata = {
             **file_metadata(self._case, result),

@@ -13,7 +13,6 @@ from cobre.comm.launch.restarts import Restarts
 from cobre.core.case import Case
 from cobre.sddp.events import OnProgress
 from cobre.sddp.result import TrainingResult
-from cobre.sddp.sharing import share
 from cobre.study.cases import configured
 from cobre.study.output import RunOutput
 from cobre.study.parcel import Parcel
@@ -26,7 +25,7 @@ from cobre.study.ranks import (
 )
 from cobre.study.restarting import with_restarts
 from cobre.study.starting import GivenPolicy, Resume, Start, StartRequest, plan_of
-from cobre.study.training_rank import TrainingOrder, train_on, train_rank
+from cobre.study.training_rank import TrainingOrder, train_on, train_rank, train_together
 
 
 def train(
@@ -76,8 +75,7 @@ def train(
         wanted = StartRequest(resume, warm_start, boundary)
         preparation = _Preparation(case, config_overrides, results, wanted, on_note)
         if comm is not None:
-            order = share(comm, on_first_rank(comm, preparation.order))
-            result = train_on(comm, order, progress_callback)
+            result = train_together(comm, on_first_rank(comm, preparation.order), progress_callback)
         else:
 
             def attempt(workers: int, restarts: Restarts) -> TrainingResult:

@@ -9,9 +9,11 @@ from typing import Any
 from cobre.core.case import Case
 from cobre.core.config import IterationLimit
 from cobre.core.production import ProductionFit
+from cobre.core.provenance import SetupSeconds
 from cobre.core.sums import sum_in_order
 from cobre.sddp.hosts import distribution
 from cobre.sddp.result import TrainingResult
+from cobre.study.training_rank import SHARING_MS
 
 CONVERGED = ("bound_stalling", "simulation")
 """Rules that end training because it has nothing more to gain."""
@@ -65,6 +67,7 @@ def file_metadata(case: Case, result: TrainingResult) -> dict[str, Any]:
             "final_upper_bound_kind": history["upper_bound_kind"][-1],
         },
         "solve_stats": _solves(result),
+        "setup": _setup(case, result),
         "production_fit_deviation": _fit_errors(case),
         "distribution": distribution(result.backend, result.hosts),
     }
@@ -120,6 +123,15 @@ def _solves(result: TrainingResult) -> dict[str, Any]:
         "forward_solve_seconds": sum(log.solve_seconds("forward") for log in logs),
         "backward_solve_seconds": sum(log.solve_seconds("backward") for log in logs),
         "parallelism": len(result.hosts),
+    }
+
+
+def _setup(case: Case, result: TrainingResult) -> dict[str, float]:
+    """Seconds until training could begin; a case that was not read has taken none of them."""
+    seconds = case.setup_seconds or SetupSeconds(0.0, 0.0, 0.0, 0.0)
+    return {
+        **{f"{name}_seconds": value for name, value in asdict(seconds).items()},
+        "broadcast_seconds": result.timings.get(SHARING_MS, 0.0) / 1000.0,
     }
 
 

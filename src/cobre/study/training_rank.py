@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from cobre.comm import GroupMember, emit
@@ -14,6 +15,9 @@ from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
 from cobre.sddp.training import train
 from cobre.study.parcel import Parcel
+
+SHARING_MS = "sharing_ms"
+"""Among the timings of a result: giving case and start to all ranks, before its clock starts."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,19 @@ def train_on(comm: GroupMember, order: TrainingOrder, on_progress: OnProgress | 
     )
 
 
+def train_together(
+    comm: GroupMember, order: TrainingOrder | None, on_progress: OnProgress | None
+) -> TrainingResult:
+    """Collective: train as ``order`` of rank 0 says; the timings of the result have the time of sharing it."""
+    began = time.perf_counter()
+    shared = share(comm, order)
+    sharing_ms = 1000.0 * (time.perf_counter() - began)
+    result = train_on(comm, shared, on_progress)
+    result.timings[SHARING_MS] = sharing_ms
+    return result
+
+
 def train_rank(comm: GroupMember, parcel: Parcel[TrainingOrder]) -> TrainingResult | None:
     """What each worker runs; rank 0 alone sends the result back."""
-    result = train_on(comm, share(comm, parcel.open()), emit)
+    result = train_together(comm, parcel.open(), emit)
     return result if comm.rank == 0 else None

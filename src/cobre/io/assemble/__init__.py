@@ -33,7 +33,10 @@ __all__ = ["assemble"]
 def assemble(files: CaseFiles) -> Case:
     """The study. The files must have passed validation without an error."""
     horizon = build_horizon(files.stages)
-    fits = build_fits(files, horizon)
+    with files.timing("production_fit"):
+        fits = build_fits(files, horizon)
+    with files.timing("evaporation_fit"):
+        references = build_evaporation_references(files, horizon)
     hydro = build_hydros(files, horizon, fits)
     return Case(
         name=files.folder.resolve().name,
@@ -55,7 +58,7 @@ def assemble(files: CaseFiles) -> Case:
         initial=build_initial_state(files),
         config=build_config(files.config),
         production_fits=fits,
-        evaporation_references=build_evaporation_references(files, horizon),
+        evaporation_references=references,
         energy=build_energy(files, horizon, hydro),
         folder=str(files.folder.resolve()),
         fitting_report=_fitting_report(files),

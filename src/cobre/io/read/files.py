@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -101,6 +103,17 @@ class CaseFiles:
     """Paths of the files in which two entries have the same id."""
     dropped: dict[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     """List entries that were left out because they are wrong, by path."""
+    fit_seconds: dict[str, float] = field(default_factory=dict)
+    """Wall time of what was fitted, by kind: see `cobre.core.provenance.SetupSeconds`."""
+
+    @contextmanager
+    def timing(self, kind: str) -> Iterator[None]:
+        """Add the time of the ``with`` block to that of a kind of fit."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.fit_seconds[kind] = self.fit_seconds.get(kind, 0.0) + time.perf_counter() - began
 
     @property
     def lacks_fit(self) -> bool:

@@ -28,7 +28,8 @@ def check_case(
     files = read_case(folder, problems, config_overrides)
     check_references(files, problems)
     complete_ratios(files, problems)
-    complete_from_history(files, problems)
+    with files.timing("stochastic_fit"):
+        complete_from_history(files, problems)
     check_dimensions(files, problems)
     check_semantics(files, problems)
     if files.damaged or files.unusable:

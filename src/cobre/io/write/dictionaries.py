@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cobre.core.arrow import arrow_table
 from cobre.core.case import Case
+from cobre.core.constraint_tables import RESOLVED_CONSTRAINTS
 from cobre.core.files import write_atomically
 from cobre.core.hydro_model_tables import HYDRO_MODEL_TABLES
 from cobre.core.outputs import TableSchema, code, identifier, number, table
@@ -120,6 +121,7 @@ def _variables() -> Iterator[tuple[Any, ...]]:
         yield from _described(f"training/{schema.name}", schema)
     for schema in HYDRO_MODEL_TABLES:
         yield from _described(f"hydro_models/{schema.name}", schema)
+    yield from _described(f"generic_constraints/{RESOLVED_CONSTRAINTS.name}", RESOLVED_CONSTRAINTS)
     yield from _described(BOUNDS.name, BOUNDS)
 
 

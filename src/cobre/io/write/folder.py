@@ -14,6 +14,7 @@ from pathlib import Path
 from cobre.core.files import unwritable, write_atomically
 from cobre.core.simulation_tables import SIMULATION_TABLES
 from cobre.errors import IOError
+from cobre.io.write.model_facts import MODEL_FACTS
 from cobre.io.write.run_record import RunRecord
 from cobre.io.write.training import CONVERGENCE, METADATA, TIMINGS, json_bytes
 
@@ -25,7 +26,7 @@ TRAINING_SUCCESS = f"training/{SUCCESS}"
 OPENINGS = "stochastic/noise_openings.parquet"
 STALE_MARKS = (SUCCESS, TRAINING_SUCCESS)
 """What an earlier run left to say that its files are complete: a new run removes it first."""
-STALE_FILES = (CONVERGENCE, TIMINGS, OPENINGS)
+STALE_FILES = (CONVERGENCE, TIMINGS, *MODEL_FACTS, OPENINGS)
 HYDRO_MODELS = "hydro_models"
 STALE_FOLDERS = (
     "training/timing",
@@ -33,6 +34,7 @@ STALE_FOLDERS = (
     "training/cut_selection",
     "training/dictionaries",
     HYDRO_MODELS,
+    "generic_constraints",
 )
 SIMULATION = "simulation"
 PARTS = ".parts"
@@ -114,8 +116,16 @@ def clear_simulation(folder: Path) -> None:
         for name in (*sorted(tables), "solver", PARTS):
             if (root / name).exists():
                 shutil.rmtree(root / name)
+        for name in sorted(_foreign_tables(root)):
+            shutil.rmtree(root / name)
     except OSError as error:
         raise unwritable(root, error) from error
+
+
+def _foreign_tables(root: Path) -> set[str]:
+    """Folders with scenarios that another program, or another version of this one, left."""
+    found = (*root.glob("*/scenario_id=*"), *root.glob("*/*/scenario_id=*"))
+    return {path.relative_to(root).parts[0] for path in found}
 
 
 def check_owner(folder: Path, run: RunRecord) -> None:

@@ -22,7 +22,11 @@ __all__ = ["FOLDER", "write_stochastic"]
 FOLDER = "stochastic"
 OPTIONAL = {"load_seasonal_stats.parquet", "fitting_report.json"}
 """Files that not every run writes; those of an earlier run are taken away."""
-INTEGERS = ("hydro_id", "bus_id", "stage_id", "lag")
+TYPES = {
+    **dict.fromkeys(("hydro_id", "bus_id", "stage_id", "lag"), pa.int32()),
+    **dict.fromkeys(("opening_index", "entity_index"), pa.uint32()),
+}
+"""Of columns that are no floating-point numbers."""
 
 
 def write_stochastic(folder: Path, case: Case, statistics: InflowStatistics, tree: OpeningTree) -> None:
@@ -54,26 +58,27 @@ def _ids(entities: Any) -> NDArray[np.int64]:
 def _openings(case: Case, tree: OpeningTree) -> pa.Table:
     counts, width = tree.layout.n_openings.astype(np.int64), tree.layout.n_entities
     opening = np.concatenate([np.arange(n) for n in counts]) if len(counts) else np.empty(0)
-    columns = {
-        "stage_id": pa.array(np.repeat(_ids(case.horizon.stages), counts * width), pa.int32()),
-        "opening_index": pa.array(np.repeat(opening, width).astype(np.uint32), pa.uint32()),
-        "entity_index": pa.array(np.tile(np.arange(width), int(counts.sum())), pa.uint32()),
-        "value": pa.array(tree.values[: int(tree.layout.offsets[-1])], pa.float64()),
-    }
+    table = _table(
+        {
+            "stage_id": np.repeat(_ids(case.horizon.stages), counts * width),
+            "opening_index": np.repeat(opening, width).astype(np.uint32),
+            "entity_index": np.tile(np.arange(width), int(counts.sum())),
+            "value": tree.values[: int(tree.layout.offsets[-1])],
+        }
+    )
     if tree.layout.has_weights:
         equal = [np.full(n, np.nan) for n in counts]
         weights = np.concatenate([tree.all_weights().get(t, equal[t]) for t in range(len(counts))])
-        columns["probability"] = pa.array(np.repeat(weights, width), pa.float64(), from_pandas=True)
-    return pa.table(columns)
+        probabilities = pa.array(np.repeat(weights, width), pa.float64(), from_pandas=True)
+        table = table.append_column("probability", probabilities)
+    return table
 
 
 def _table(columns: Mapping[str, NDArray[Any]]) -> pa.Table:
-    return pa.table(
-        {
-            name: pa.array(values, pa.int32() if name in INTEGERS else pa.float64())
-            for name, values in columns.items()
-        }
-    )
+    """Without nulls."""
+    arrays = [pa.array(values, TYPES.get(name, pa.float64())) for name, values in columns.items()]
+    fields = [pa.field(name, array.type, nullable=False) for name, array in zip(columns, arrays, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def _statistics(case: Case, rows: InflowStatistics) -> pa.Table:
