@@ -64,7 +64,7 @@ def identity_of(case: Case, boundary: str | None = None) -> dict[str, str]:
 
 
 def _details(case: Case) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for part in DETAILED:
         for name, value in _fields(getattr(case, part)):
             inside = _fields(value)
