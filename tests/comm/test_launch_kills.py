@@ -7,12 +7,15 @@ import signal
 import subprocess
 import sys
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cobre.comm import WorkerError, run
 from cobre.comm.launch.kills import SignalWatch, signal_name
+from cobre.comm.launch.verdict import RankResult
+from cobre.comm.launch.visitors import Visitor, Visitors
 
 MOUNTS = (
     (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"),
@@ -112,3 +115,18 @@ def test_an_exit_status_and_a_request_to_end_need_no_explanation():
     watch = SignalWatch()
     assert [watch.explain(code) for code in (0, 1, 4, -signal.SIGTERM, -signal.SIGINT)] == [None] * 5
     assert signal_name(-signal.SIGRTMIN - 1) == f"signal {signal.SIGRTMIN + 1}"
+
+
+def test_an_mpiexec_that_crashes_after_a_rank_was_killed_is_not_the_culprit():
+    """Open MPI's mpiexec was seen to end with SIGSEGV while it removed the ranks beside a killed one."""
+    told = "prterun noticed that process rank 1 with PID 6149 on node vm exited on\nsignal 9 (Killed).\n"
+    crashed = RankResult(None, -signal.SIGSEGV, told, 2.0, command="mpiexec")
+    visitors = Visitors(3, ["PMIX_RANK"], is_split=True, keep_lines=None)
+    try:
+        visitors.ranks = {rank: Visitor(rank, None) for rank in range(3)}
+        culprit = visitors.culprit(crashed, 0.0)
+        silent = visitors.culprit(replace(crashed, output="no word about a rank"), 0.0)
+    finally:
+        visitors.close()
+    assert (culprit.who, culprit.exit_code) == ("rank 1", -signal.SIGKILL)
+    assert (silent.who, silent.exit_code) == ("mpiexec", -signal.SIGSEGV)

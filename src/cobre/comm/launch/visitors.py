@@ -31,6 +31,9 @@ AT_ONCE_S = 1.0
 NOTICED = re.compile(rb"Fatal error in |\*\*\* An error occurred in ")
 """What MPICH's family and Open MPI print when a call fails and takes the job with it."""
 
+KILLED = re.compile(r"process rank (\d+) .*?exited on\s+signal (\d+)", re.DOTALL)
+"""What Open MPI's mpiexec prints about a rank that a signal ended."""
+
 
 class Visitor:
     """One rank: its lines, what it reported, and when it ended. ``end`` becomes readable then."""
@@ -151,10 +154,11 @@ class Visitors:
     def culprit(self, result: RankResult, started_at: float) -> RankResult:
         """The failure of the command that is all ranks as that of one rank, if it can be told which. After `close`.
 
-        If a signal ended the command itself, it is the culprit.
+        If a signal ended the command itself, it is the culprit, unless it had told before that a signal ended a rank:
+        Open MPI's mpiexec may crash while it removes the other ranks.
         """
         if result.exit_code < 0:
-            return result
+            return self._killed(result, started_at) or result
         told = [
             RankResult(
                 rank=visitor.rank,
@@ -168,6 +172,19 @@ class Visitors:
             if visitor.failure is not None
         ]
         return first_failure([*told, *self._silent(result, started_at)]) or result
+
+    def _killed(self, result: RankResult, started_at: float) -> RankResult | None:
+        """The rank of which the command said, before it ended, that a signal had ended it."""
+        told = KILLED.search(result.output)
+        visitor = self.ranks.get(int(told[1])) if told else None
+        if told is None or visitor is None:
+            return None
+        return RankResult(
+            rank=visitor.rank,
+            exit_code=-int(told[2]),
+            output=text_of(visitor.tail),
+            ended_after_s=min(visitor.gone_at - started_at, result.ended_after_s),
+        )
 
     def _silent(self, result: RankResult, started_at: float) -> list[RankResult]:
         """The rank that was gone first, if that was before any report: who goes later may have been ended for it."""
