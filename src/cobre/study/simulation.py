@@ -95,7 +95,7 @@ def simulate(
         target = Path(tempfile.mkdtemp(prefix="cobre_simulation_"))
 
     def prepare() -> _Order:
-        study = configured(case, config_overrides)
+        study = configured(case, config_overrides, on_note)
         count = scenario_count(study, scenarios)
         order = _Order(study, _policy(study, policy), count, target, RunRecord.start(study))
         _tell_changes(order, on_note)
