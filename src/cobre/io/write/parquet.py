@@ -38,7 +38,9 @@ def write_groups(path: Path, schema: TableSchema, groups: Iterable[pa.Table]) ->
     unfinished = path.with_name(f".{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(unfinished, arrow_schema(schema), compression="zstd") as writer:
+        with pq.ParquetWriter(
+            unfinished, arrow_schema(schema), compression="zstd", use_dictionary=_with_dictionary(schema)
+        ) as writer:
             for rows in groups:
                 writer.write_table(rows, row_group_size=ROWS_PER_GROUP)
         with unfinished.open("rb") as file:
@@ -47,3 +49,8 @@ def write_groups(path: Path, schema: TableSchema, groups: Iterable[pa.Table]) ->
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise unwritable(path, error) from error
+
+
+def _with_dictionary(schema: TableSchema) -> list[str]:
+    """Columns of ids and codes. Of measured values nearly all differ, and a dictionary of them costs time and bytes."""
+    return [column.name for column in schema if column.type not in ("f64", "bool")]
