@@ -1,7 +1,7 @@
 """Tables that all ranks write together into one file.
 
-Each of several ranks appends its scenarios to part files of its own; then the parts are joined, each table by one rank. The
-rows of a table and their groups do not depend on how scenarios were split.
+Each of several ranks appends its scenarios to part files of its own; then the parts are joined, each table by one rank.
+The rows of a table and their groups do not depend on how scenarios were split.
 """
 
 from __future__ import annotations

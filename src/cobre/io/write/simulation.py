@@ -17,6 +17,7 @@ from cobre.io.write.folder import SIMULATION as FOLDER
 from cobre.io.write.parts import PartFiles, WholeFiles
 from cobre.io.write.scenario_files import write_scenarios
 
+
 class TableRows(Protocol):
     """Rows of one table for some scenarios; columns are ``[scenario, row]`` or ``[row]``."""
 

@@ -85,8 +85,7 @@ def _priced_columns(view: StageView) -> PricedColumns:
     present = {kind: places[places != ABSENT] for kind, places in flat.items()}
     ends = np.cumsum([len(places) for places in present.values()]).tolist()
     of_kind = {
-        kind: slice(end - len(places), end)
-        for (kind, places), end in zip(present.items(), ends, strict=True)
+        kind: slice(end - len(places), end) for (kind, places), end in zip(present.items(), ends, strict=True)
     }
     together = np.concatenate(list(present.values()))
     return PricedColumns(together, view.problem.template.column_cost[together], of_kind)

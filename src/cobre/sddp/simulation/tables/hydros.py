@@ -20,7 +20,7 @@ def hydro_rows(outcome: StageOutcome) -> Values:
     """Everything about each plant, block by block."""
     view = outcome.view
     final = _storage_final(outcome)
-    by_stage = {
+    by_stage: Values = {
         **_water_of_stage(outcome, final),
         **_violations_of_stage(outcome),
         **_energy(outcome, final),
@@ -39,11 +39,12 @@ def _same_for_all(view: StageView) -> Values:
     """Columns that do not depend on the scenario: ids, productivities, violations that no program has."""
     plants, energy, stage = view.scope.system.hydros, view.energy, view.scope.index
     nothing = np.zeros(len(plants))
+    integrated = energy.integrated_accumulated_productivity[:, stage]
     by_stage = {
         "equivalent_productivity_mw_per_m3s": energy.equivalent_productivity[:, stage],
         "accumulated_productivity_mw_per_m3s": energy.accumulated_productivity[:, stage],
         "integrated_equivalent_productivity_mw_per_m3s": energy.integrated_productivity[:, stage],
-        "integrated_accumulated_productivity_mw_per_m3s": energy.integrated_accumulated_productivity[:, stage],
+        "integrated_accumulated_productivity_mw_per_m3s": integrated,
         "storage_violation_below_hm3": nothing,
         "filling_target_violation_hm3": nothing,
     }
