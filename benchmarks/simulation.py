@@ -26,13 +26,11 @@ from cobre.comm import LocalCommunicator
 from cobre.core.case import Case
 from cobre.core.config import IterationLimit
 from cobre.io.example import write_example
-from cobre.io.write.parts import join_parts
-from cobre.io.write.simulation import ScenarioFiles, SimulationWriter, TableFiles, table_path
+from cobre.io.write.simulation import ScenarioFiles, SimulationWriter, TableFiles
 from cobre.sddp.events import ProgressEvent
 from cobre.sddp.forward import forward_pass
 from cobre.sddp.policy import Policy
 from cobre.sddp.simulation import simulate
-from cobre.sddp.simulation.tables import tables_of
 from cobre.sddp.workspace import open_workspace
 
 LAYOUTS = ("none", "by_scenario", "by_table")
@@ -120,9 +118,7 @@ def simulation_sampler(
             sink = open_sink(layout, folder)
             simulate(comm, case, policy, n, sink=sink, on_progress=note)
             if sink is not None:
-                sink.parts.close()
-                for schema in sink.joined([table.schema for table in tables_of(case)]):
-                    join_parts(folder, schema, table_path(folder, schema))
+                sink.rows.close()
             ended = time.perf_counter()
         (began, before), (_, after) = times[0], times[-1]
         if after == before:
@@ -136,7 +132,7 @@ def open_sink(layout: str, folder: Path) -> SimulationWriter | None:
     """What writes tables in this layout."""
     if layout == "none":
         return None
-    return TableFiles(folder, 0) if layout == "by_table" else ScenarioFiles(folder, 0)
+    return TableFiles(folder, 0, 1) if layout == "by_table" else ScenarioFiles(folder, 0, 1)
 
 
 PEAK = """

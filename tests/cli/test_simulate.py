@@ -10,6 +10,7 @@ import pytest
 from cobre.cli import main
 from cobre.io.example import write_example
 from cobre.sddp.policy import Policy
+from cobre.study import load_results
 
 
 @pytest.fixture
@@ -158,3 +159,20 @@ def test_a_policy_whose_stages_end_on_other_days_is_refused(case, capsys):
     status, printed = cobre(capsys, "simulate", case)
     assert status == 1
     assert "stage 0 ends on 2026-02-01, and that of the policy on 2027-02-01" in " ".join(printed.split())
+
+
+def test_summary_tells_of_a_simulation_that_was_killed(case, capsys):
+    cobre(capsys, "run", case)
+    for name in ("_SUCCESS", "simulation/_SUCCESS", "simulation/metadata.json"):  # written last
+        (case / "output" / name).unlink()
+    status, printed = cobre(capsys, "summary", case)
+    assert status == 0
+    assert "the simulation was stopped before its end: its tables are not complete" in printed
+    assert "simulation not finished" in repr(load_results(case))
+
+
+def test_summary_does_not_miss_a_simulation_that_nobody_asked_for(case, capsys):
+    cobre(capsys, "run", case)
+    cobre(capsys, "run", case, "--skip-simulation", "--fresh")
+    status, printed = cobre(capsys, "summary", case)
+    assert (status, "simulation" in printed) == (0, False)

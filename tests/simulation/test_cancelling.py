@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 
 import pytest
 
@@ -88,3 +89,12 @@ def test_a_callback_given_by_position_is_called(study):
     short = {"training": {"forward_passes": 1, "stopping_rules": [{"type": "iteration_limit", "limit": 2}]}}
     asyncio.run(cobre.train_async(study, 1, "auto", short, events.append))
     assert [event.iteration for event in events] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("awaited", "verb"), [(cobre.train_async, cobre.train), (cobre.simulate_async, cobre.simulate)]
+)
+def test_help_shows_the_parameters_of_the_awaited_verb(awaited, verb):
+    assert inspect.signature(awaited) == inspect.signature(verb)
+    assert inspect.iscoroutinefunction(awaited)
+    assert "to be awaited" in awaited.__doc__

@@ -20,6 +20,7 @@ DESCRIPTION = """\
 Show the outcome of a finished run: bounds, gap, how it ended and where the time went; and of its simulation: cost,
 risk, supply, prices and storage. Give the folder of the results or that of the case.
 """
+UNFINISHED = "the simulation was stopped before its end"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -58,6 +59,8 @@ def _sentence(results: Results) -> str:
         parts.append(f"{metadata['iterations']} iterations, lower bound {bound:.10g}{ending}")
     if results.simulation is not None:
         parts.append(simulation_summary(results.simulation))
+    elif results.has_unfinished_simulation:
+        parts.append(UNFINISHED)
     return "; ".join(parts)
 
 
@@ -68,12 +71,12 @@ def _show(results: Results) -> None:
         show_record(sys.stdout, outcome, training.convergence.to_pydict(), training.folder)
         if not training.is_complete:
             sys.stdout.write("this run was stopped before its end: there is no _SUCCESS\n")
-    if simulation is None:
+    if simulation is None and not results.has_unfinished_simulation:
         return
     if training is not None:
         sys.stdout.write("\n")
-    if not simulation.is_complete:
-        sys.stdout.write("the simulation was stopped before its end: its tables are not complete\n")
+    if simulation is None or not simulation.is_complete:
+        sys.stdout.write(f"{UNFINISHED}: its tables are not complete\n")
         return
     if training is not None and not simulation.is_of_case(training.metadata.get("case_digest")):
         text = "the data of the case has changed since the training: its bound and the costs below are not comparable"

@@ -18,7 +18,7 @@ from cobre.io.write.dictionaries import ENTITY_TYPES
 from cobre.io.write.dictionaries import FOLDER as DICTIONARIES
 from cobre.io.write.folder import SIMULATION as FOLDER
 from cobre.io.write.folder import SUCCESS
-from cobre.io.write.simulation import DATA
+from cobre.io.write.parts import DATA
 
 SCHEMAS: dict[str, TableSchema] = {
     schema.name: schema for schema in (*SIMULATION_TABLES, PATHS, SCENARIO_SUMMARY, STAGE_SUMMARY)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextvars import copy_context
+from functools import update_wrapper
 from inspect import signature
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from cobre.errors import CobreError
 from cobre.sddp.result import TrainingResult
@@ -15,9 +16,24 @@ from cobre.study.results import SimulationResult
 from cobre.study.simulation import simulate
 from cobre.study.training import train
 
+P = ParamSpec("P")
 T = TypeVar("T")
+Awaited = Callable[P, Coroutine[Any, Any, T]]
 
 
+def _with_parameters_of(
+    verb: Callable[P, T],
+) -> Callable[[Callable[..., Coroutine[Any, Any, T]]], Awaited[P, T]]:
+    """Give a coroutine the signature of ``verb``, which is what ``help`` and editors show."""
+
+    def dress(run: Callable[..., Coroutine[Any, Any, T]]) -> Awaited[P, T]:
+        update_wrapper(run, verb, assigned=("__annotations__",), updated=())
+        return run
+
+    return dress
+
+
+@_with_parameters_of(train)
 async def train_async(*args: Any, **options: Any) -> TrainingResult:
     """`train` in a thread of its own, to be awaited. ``progress_callback`` is called in that thread.
 
@@ -27,6 +43,7 @@ async def train_async(*args: Any, **options: Any) -> TrainingResult:
     return await _run(train, args, options)
 
 
+@_with_parameters_of(simulate)
 async def simulate_async(*args: Any, **options: Any) -> SimulationResult:
     """`simulate` in a thread of its own, to be awaited. ``progress_callback`` is called in that thread.
 

@@ -221,9 +221,15 @@ class Results:
         """The trained policy."""
         return Policy.load(self.folder / "policy")
 
+    @property
+    def has_unfinished_simulation(self) -> bool:
+        """Whether there are tables of a simulation that was killed, or that runs now: `simulation` is then None."""
+        return self.simulation is None and any((self.folder / "simulation").glob("*"))
+
     def __repr__(self) -> str:
         training = "none" if self.training is None else f"{self.training.metadata['iterations']} iterations"
-        return f"<Results in {self.folder}: training {training}, simulation {self.simulation or 'none'}>"
+        nothing = "not finished" if self.has_unfinished_simulation else "none"
+        return f"<Results in {self.folder}: training {training}, simulation {self.simulation or nothing}>"
 
 
 def load_results(folder: str | PathLike[str]) -> Results:

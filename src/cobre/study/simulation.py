@@ -21,7 +21,7 @@ from cobre.io.write import RunRecord
 from cobre.io.write.dictionaries import write_dictionaries
 from cobre.io.write.folder import claim, clear_simulation
 from cobre.io.write.parts import join_parts, remove_parts, removing_unfinished
-from cobre.io.write.simulation import ScenarioFiles, SimulationWriter, TableFiles, table_path
+from cobre.io.write.simulation import ScenarioFiles, SimulationWriter, TableFiles
 from cobre.io.write.simulation_end import finish_simulation, write_solver_tables, write_summaries
 from cobre.sddp.events import OnProgress
 from cobre.sddp.given_cuts import changes_since
@@ -141,7 +141,7 @@ def simulate_rank(comm: GroupMember, order: _Order, on_progress: OnProgress | No
     """Collective: simulate and write; the outcome, on every rank."""
     clock = RunClock()
     case, folder = order.case, order.folder
-    sink = _open_sink(order, comm.rank)
+    sink = _open_sink(order, comm)
 
     def clear() -> None:
         if comm.rank == 0 and folder is not None:
@@ -159,7 +159,7 @@ def simulate_rank(comm: GroupMember, order: _Order, on_progress: OnProgress | No
         )
     except BaseException:
         if sink is not None:
-            sink.parts.abandon()
+            sink.rows.abandon()
         raise
     if folder is None or sink is None:
         return outcome
@@ -168,7 +168,7 @@ def simulate_rank(comm: GroupMember, order: _Order, on_progress: OnProgress | No
     def join() -> None:
         joined = sink.joined([table.schema for table in tables_of(case)])
         for schema in joined[comm.rank :: comm.size]:
-            join_parts(folder, schema, table_path(folder, schema))
+            join_parts(folder, schema)
         sync_files(folder)
 
     def finish() -> None:
@@ -176,16 +176,17 @@ def simulate_rank(comm: GroupMember, order: _Order, on_progress: OnProgress | No
             remove_parts(folder)
             _finish(folder, order, outcome, _metadata(order, outcome, comm, hosts, clock))
 
-    for step in (sink.parts.close, join, finish):
+    for step in (sink.rows.close, join, finish):
         together(comm, step)
     return outcome
 
 
-def _open_sink(order: _Order, rank: int) -> SimulationWriter | None:
+def _open_sink(order: _Order, comm: GroupMember) -> SimulationWriter | None:
     if order.folder is None:
         return None
     is_by_table = order.case.config.simulation.layout == "by_table"
-    return TableFiles(order.folder, rank) if is_by_table else ScenarioFiles(order.folder, rank)
+    writer = TableFiles if is_by_table else ScenarioFiles
+    return writer(order.folder, comm.rank, comm.size)
 
 
 def _finish(folder: Path, order: _Order, outcome: SimulationOutcome, metadata: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Tables that all ranks write together into one file.
 
-Each rank appends its scenarios to part files of its own; then the parts are joined, each table by one rank. The rows of
-the joined file and their groups do not depend on how scenarios were split.
+Each of several ranks appends its scenarios to part files of its own; then the parts are joined, each table by one rank.
+The rows of a table and their groups do not depend on how scenarios were split.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ import pyarrow.ipc
 from cobre.core.arrow import arrow_schema
 from cobre.core.files import unwritable
 from cobre.core.outputs import TableSchema
+from cobre.core.simulation_tables import SIMULATION_TABLES
 from cobre.io.write.folder import PARTS
 from cobre.io.write.folder import SIMULATION as FOLDER
-from cobre.io.write.parquet import ROWS_PER_GROUP, write_groups
+from cobre.io.write.parquet import GroupedFile
+
+DATA = "data.parquet"
 
 
 class PartFiles:
@@ -69,11 +72,53 @@ class PartFiles:
         return self._streams[schema.name][1]
 
 
-def join_parts(folder: Path, schema: TableSchema, target: Path) -> None:
-    """Make the file ``target`` of the parts of all ranks, unless the table has no rows."""
+class WholeFiles:
+    """The same for a rank that is alone: it writes the tables themselves, while it computes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: dict[str, GroupedFile] = {}
+
+    def append(self, schema: TableSchema, rows: pa.Table) -> None:
+        """Add rows at the end of a table."""
+        if rows.num_rows:
+            if schema.name not in self._files:
+                self._files[schema.name] = GroupedFile(table_path(self._folder, schema), schema)
+            self._files[schema.name].append(rows)
+
+    def close(self) -> None:
+        """Give the tables their names."""
+        for name in list(self._files):
+            self._files.pop(name).close()
+
+    def abandon(self) -> None:
+        """Remove the unfinished files after an error."""
+        for name in list(self._files):
+            self._files.pop(name).abandon()
+
+
+def table_path(folder: Path, schema: TableSchema) -> Path:
+    """The file that has the rows of all scenarios."""
+    root = folder / FOLDER
+    return root / schema.name / DATA if schema in SIMULATION_TABLES else root / f"{schema.name}.parquet"
+
+
+def join_parts(folder: Path, schema: TableSchema) -> None:
+    """Make the file of a table of the parts of all ranks, unless it has no rows."""
     parts = sorted((folder / FOLDER / PARTS / schema.name).glob("*.arrow"))
-    if parts:
-        write_groups(target, schema, _groups(parts))
+    if not parts:
+        return
+    target = table_path(folder, schema)
+    joined = GroupedFile(target, schema)
+    try:
+        for part in parts:
+            with pa.OSFile(str(part)) as file, pa.ipc.open_stream(file) as batches:
+                for batch in batches:
+                    joined.append(batch)
+    except OSError as error:
+        joined.abandon()
+        raise unwritable(target, error) from error
+    joined.close()
 
 
 def remove_parts(folder: Path) -> None:
@@ -92,21 +137,3 @@ def removing_unfinished(folder: Path) -> Iterator[None]:
             with contextlib.suppress(OSError):
                 path.unlink()
         raise
-
-
-def _groups(parts: list[Path]) -> Iterator[pa.Table]:
-    """All rows in order, in tables of one contiguous piece with ``ROWS_PER_GROUP`` rows, the last one with the rest."""
-    waiting: list[pa.RecordBatch] = []
-    n_waiting = 0
-    for part in parts:
-        with pa.OSFile(str(part)) as file, pa.ipc.open_stream(file) as batches:
-            for batch in batches:
-                waiting.append(batch)
-                n_waiting += batch.num_rows
-                while n_waiting >= ROWS_PER_GROUP:
-                    rows = pa.Table.from_batches(waiting)
-                    yield rows.slice(0, ROWS_PER_GROUP).combine_chunks()
-                    waiting = rows.slice(ROWS_PER_GROUP).to_batches()
-                    n_waiting -= ROWS_PER_GROUP
-    if n_waiting:
-        yield pa.Table.from_batches(waiting).combine_chunks()

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from cobre.core.arrow import arrow_table
 from cobre.core.outputs import TableSchema
-from cobre.core.simulation_tables import SIMULATION_TABLES, STAGE_SUMMARY
+from cobre.core.simulation_tables import STAGE_SUMMARY
 from cobre.io.write.folder import SIMULATION as FOLDER
-from cobre.io.write.parts import PartFiles
+from cobre.io.write.parts import PartFiles, WholeFiles
 from cobre.io.write.scenario_files import write_scenarios
-
-DATA = "data.parquet"
 
 
 class TableRows(Protocol):
@@ -43,51 +41,50 @@ class Chunk(Protocol):
 class SimulationWriter(Protocol):
     """Writes the tables of the scenarios of one rank."""
 
-    parts: PartFiles
+    rows: PartFiles | WholeFiles
+    """Of the tables over all scenarios."""
 
     def write(self, chunk: Chunk) -> None:
         """Write the tables of all scenarios of ``chunk``."""
 
     def joined(self, tables: Sequence[TableSchema]) -> list[TableSchema]:
-        """Which of the case's tables, and of those over all scenarios, are made of the parts of all ranks."""
+        """Which of the case's tables, and of those over all scenarios, must be made of the parts of all ranks."""
 
 
 class ScenarioFiles:
     """One file per table and scenario: ``TABLE/scenario_id=NNNN/data.parquet``."""
 
-    def __init__(self, folder: Path, rank: int) -> None:
-        self.parts = PartFiles(folder, rank)
+    def __init__(self, folder: Path, rank: int, n_ranks: int) -> None:
+        self.rows = _open_rows(folder, rank, n_ranks)
         self._root = folder / FOLDER
 
     def write(self, chunk: Chunk) -> None:
         """Write the tables of all scenarios of ``chunk``; a table without rows has no file."""
         for table in chunk.tables:
             write_scenarios(self._root / table.schema.name, table.schema, table.columns, chunk.scenarios)
-        self.parts.append(chunk.summary.schema, _chunk_table(chunk.summary, chunk.scenarios))
+        self.rows.append(chunk.summary.schema, _chunk_table(chunk.summary, chunk.scenarios))
 
     def joined(self, tables: Sequence[TableSchema]) -> list[TableSchema]:
-        return [STAGE_SUMMARY]
+        return [STAGE_SUMMARY] if isinstance(self.rows, PartFiles) else []
 
 
 class TableFiles:
     """One file per table, for many scenarios: ``TABLE/data.parquet``."""
 
-    def __init__(self, folder: Path, rank: int) -> None:
-        self.parts = PartFiles(folder, rank)
+    def __init__(self, folder: Path, rank: int, n_ranks: int) -> None:
+        self.rows = _open_rows(folder, rank, n_ranks)
 
     def write(self, chunk: Chunk) -> None:
         """Append the tables of all scenarios of ``chunk``."""
         for table in (*chunk.tables, chunk.summary):
-            self.parts.append(table.schema, _chunk_table(table, chunk.scenarios))
+            self.rows.append(table.schema, _chunk_table(table, chunk.scenarios))
 
     def joined(self, tables: Sequence[TableSchema]) -> list[TableSchema]:
-        return [*tables, STAGE_SUMMARY]
+        return [*tables, STAGE_SUMMARY] if isinstance(self.rows, PartFiles) else []
 
 
-def table_path(folder: Path, schema: TableSchema) -> Path:
-    """The file that has the rows of all scenarios."""
-    root = folder / FOLDER
-    return root / schema.name / DATA if schema in SIMULATION_TABLES else root / f"{schema.name}.parquet"
+def _open_rows(folder: Path, rank: int, n_ranks: int) -> PartFiles | WholeFiles:
+    return PartFiles(folder, rank) if n_ranks > 1 else WholeFiles(folder)
 
 
 def _chunk_table(table: TableRows, scenarios: range) -> pa.Table:

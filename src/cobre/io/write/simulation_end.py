@@ -16,8 +16,8 @@ from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY
 from cobre.io.write.folder import SIMULATION as FOLDER
 from cobre.io.write.folder import SUCCESS, TRAINING_SUCCESS
-from cobre.io.write.parquet import ROWS_PER_GROUP, parquet_bytes, write_groups
-from cobre.io.write.simulation import table_path
+from cobre.io.write.parquet import ROWS_PER_GROUP, GroupedFile, parquet_bytes
+from cobre.io.write.parts import table_path
 from cobre.io.write.training import METADATA as TRAINING_METADATA
 from cobre.io.write.training import json_bytes
 
@@ -27,7 +27,10 @@ METADATA = "metadata.json"
 def write_summaries(folder: Path, stage_ids: Sequence[int], costs: NDArray[np.float64]) -> None:
     """The path and the cost of every scenario; ``costs [scenario]``."""
     n_scenarios = len(costs)
-    write_groups(table_path(folder, PATHS), PATHS, _paths(stage_ids, n_scenarios))
+    paths = GroupedFile(table_path(folder, PATHS), PATHS)
+    for rows in _paths(stage_ids, n_scenarios):
+        paths.append(rows)
+    paths.close()
     content = {
         "scenario_id": np.arange(n_scenarios, dtype=np.int32),
         "probability": np.full(n_scenarios, np.nan),

@@ -86,4 +86,8 @@ def _join(parts: list[Column]) -> Column:
     if all(part.ndim == 1 for part in parts):
         return np.concatenate(parts)
     n = next(len(part) for part in parts if part.ndim == 2)
-    return np.concatenate([np.broadcast_to(part, (n, part.shape[-1])) for part in parts], axis=1)
+    ends = np.cumsum([part.shape[-1] for part in parts]).tolist()
+    joined: Column = np.empty((n, ends[-1]), dtype=np.result_type(*{part.dtype for part in parts}))
+    for part, end in zip(parts, ends, strict=True):
+        joined[:, end - part.shape[-1] : end] = part
+    return joined

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from cobre.solver import BatchOutput
 
 Floats = NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)
+Fact = TypeVar("Fact")
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,17 @@ class StageView:
     @cached_property
     def hours(self) -> Floats:
         return self.scope.hours
+
+    @cached_property
+    def _facts(self) -> dict[Callable[[StageView], Any], Any]:
+        return {}
+
+    def once(self, find: Callable[[StageView], Fact]) -> Fact:
+        """``find(self)``, computed for the first chunk of scenarios and kept for the others."""
+        if find not in self._facts:
+            self._facts[find] = find(self)
+        fact: Fact = self._facts[find]
+        return fact
 
 
 @dataclass(frozen=True)
@@ -66,23 +79,21 @@ class StageOutcome:
 
     def values(self, columns: Indices) -> Floats:
         """``[n, *columns.shape]`` of the solution; 0 where the stage has no such column."""
-        found: Floats = self.primal[:, np.where(columns == ABSENT, 0, columns)]
-        return np.where(columns == ABSENT, 0.0, found) if (columns == ABSENT).any() else found
+        is_absent = columns == ABSENT
+        if not is_absent.any():
+            return np.take(self.primal, columns, axis=1)
+        if is_absent.all():
+            return np.zeros((len(self), *columns.shape))
+        return np.where(is_absent, 0.0, np.take(self.primal, np.where(is_absent, 0, columns), axis=1))
 
     def duals(self, rows: Indices) -> Floats:
         """``[n, *rows.shape]``: what one unit more on the right-hand side costs."""
-        found: Floats = self.dual[:, rows]
-        return found
+        return np.take(self.dual, rows, axis=1)
 
     def charges(self, columns: Indices) -> Floats:
         """``[n, *columns.shape]``: cost of each of these columns in the objective."""
         prices = self.view.problem.template.column_cost[np.where(columns == ABSENT, 0, columns)]
         return self.values(columns) * prices
-
-    def cost(self, *groups: Indices) -> Floats:
-        """``[n]``: cost of all these columns together, added in order."""
-        flat = np.concatenate([group.ravel() for group in groups])
-        return sum_in_order(self.charges(flat[flat != ABSENT]))
 
 
 def sum_in_order(terms: Floats) -> Floats:
@@ -98,4 +109,6 @@ def sum_in_order(terms: Floats) -> Floats:
 
 def by_block(view: StageView, values: NDArray[Scalar]) -> NDArray[Scalar]:
     """``[..., entity, block]``: values ``[..., entity]`` of the whole stage, repeated for each block."""
+    if view.n_blocks == 1:
+        return values[..., np.newaxis]
     return np.repeat(values[..., np.newaxis], view.n_blocks, axis=-1)

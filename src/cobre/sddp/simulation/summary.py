@@ -39,8 +39,7 @@ def add_stage(totals: Floats, stage: Mapping[str, Floats]) -> None:
 
 
 def _energy(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Floats]:
-    contracts = view.scope.system.contracts
-    is_import = np.repeat(np.array([each.is_import for each in contracts], dtype=np.bool_), view.n_blocks)
+    is_import = view.once(_is_import)
     sums = {
         "load_mwh": ("buses", "load_mwh"),
         "hydro_mwh": ("hydros", "generation_mwh"),
@@ -61,19 +60,29 @@ def _energy(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Fl
     }
 
 
+def _is_import(view: StageView) -> NDArray[np.bool_]:
+    """Of each row of contracts."""
+    contracts = view.scope.system.contracts
+    return np.repeat(np.array([each.is_import for each in contracts], dtype=np.bool_), view.n_blocks)
+
+
 def _water(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Floats]:
-    n_hydros = len(view.scope.system.hydros)
-    volume = HM3_PER_M3S_HOUR * np.tile(view.hours, n_hydros)
-    once = np.tile(np.arange(view.n_blocks) == 0, n_hydros)
-    energy: NDArray[Any] | float = 0.0
-    if n_hydros:
-        energy = tables["hydros"]["equivalent_productivity_mw_per_m3s"] * np.tile(view.hours, n_hydros)
+    volume, energy, once = view.once(_factors_of_plants)
     return {
         "spillage_hm3": _total(tables, n, "hydros", "spillage_m3s", volume),
         "spillage_mwh": _total(tables, n, "hydros", "spillage_m3s", energy),
         "storage_final_hm3": _total(tables, n, "hydros", "storage_final_hm3", once),
         "stored_energy_final_mwh": _total(tables, n, "hydros", "stored_energy_final_mwh", once),
     }
+
+
+def _factors_of_plants(view: StageView) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Of each row of hydros: hm3 and MWh of one m3/s, and whether it is the first row of its plant."""
+    n_hydros = len(view.scope.system.hydros)
+    hours = np.tile(view.hours, n_hydros)
+    productivity = view.energy.equivalent_productivity[:, view.scope.index]
+    is_first = np.tile(np.arange(view.n_blocks) == 0, n_hydros)
+    return HM3_PER_M3S_HOUR * hours, np.repeat(productivity, view.n_blocks) * hours, is_first
 
 
 def _costs(costs: Rows) -> dict[str, Floats]:
@@ -85,10 +94,10 @@ def _costs(costs: Rows) -> dict[str, Floats]:
 
 
 def _total(
-    tables: Mapping[str, Rows], n: int, table: str, column: str, factor: NDArray[Any] | float = 1.0
+    tables: Mapping[str, Rows], n: int, table: str, column: str, factor: NDArray[Any] | None = None
 ) -> Floats:
-    """``[scenario]``: the sum over all rows of a column times ``factor``; 0 where there is no such table."""
+    """``[scenario]``: the sum over all rows of a column, times ``factor``; 0 where there is no such table."""
     if table not in tables:
         return np.zeros(n)
-    values = np.asarray(tables[table][column] * factor, dtype=np.float64)
-    return sum_in_order(np.broadcast_to(values, (n, values.shape[-1])))
+    values = tables[table][column]
+    return sum_in_order(values if factor is None else values * factor)

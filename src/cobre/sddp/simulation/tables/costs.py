@@ -2,48 +2,90 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.simulation.outcome import Floats, StageOutcome, sum_in_order
+from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView, sum_in_order
 from cobre.sddp.simulation.tables.network import pumping_charges
 from cobre.sddp.simulation.tables.sources import curtailment_charges
+from cobre.sddp.subproblem.builder import ABSENT, Indices
+
+HYDRO_VIOLATIONS = (
+    "outflow_violation_below_cost",
+    "outflow_violation_above_cost",
+    "turbined_violation_cost",
+    "generation_violation_cost",
+    "evaporation_violation_cost",
+    "withdrawal_violation_cost",
+)
+
+
+@dataclass(frozen=True)
+class PricedColumns:
+    """The columns of the stage's program that a cost is paid for, kind after kind."""
+
+    columns: Indices
+    prices: Floats
+    of_kind: dict[str, slice]
+    """Where the columns of each kind of cost are among all of them."""
 
 
 def cost_rows(outcome: StageOutcome) -> dict[str, NDArray[np.generic]]:
     """The cost of the stage by kind; `immediate_cost` has its own definition, so that the parts are a check of it."""
-    view, columns = outcome.view, outcome.view.problem.columns
-    hydro, network = columns.hydro, columns.network
-    n = len(outcome)
-    future = view.scope.stage.discount * outcome.values(np.array([columns.state.future_cost]))[:, 0]
-    violations = {
-        "outflow_violation_below_cost": outcome.cost(hydro.outflow_below),
-        "outflow_violation_above_cost": outcome.cost(hydro.outflow_above),
-        "turbined_violation_cost": outcome.cost(hydro.turbined_below),
-        "generation_violation_cost": outcome.cost(hydro.generation_below),
-        "evaporation_violation_cost": outcome.cost(hydro.evaporation_above, hydro.evaporation_below),
-        "withdrawal_violation_cost": outcome.cost(hydro.withdrawal_above, hydro.withdrawal_below),
-    }
+    view, n = outcome.view, len(outcome)
+    future = view.scope.stage.discount * outcome.values(view.once(_future_cost))[:, 0]
+    priced = view.once(_priced_columns)
+    charges = np.take(outcome.primal, priced.columns, axis=1) * priced.prices
+    paid = {kind: sum_in_order(charges[:, place]) for kind, place in priced.of_kind.items()}
+    violations = {kind: paid[kind] for kind in HYDRO_VIOLATIONS}
+    nothing = np.zeros(n)
     values: dict[str, Floats] = {
         "total_cost": outcome.objective,
         "immediate_cost": outcome.objective - future,
         "future_cost": future,
         "discount_factor": np.full(n, view.discount_factor),
-        "thermal_cost": outcome.cost(network.thermal),
-        "anticipated_thermal_cost": np.zeros(n),
-        "contract_cost": outcome.cost(network.contract),
-        "deficit_cost": outcome.cost(network.deficit),
-        "excess_cost": outcome.cost(network.excess),
-        "storage_violation_cost": np.zeros(n),
-        "filling_target_cost": np.zeros(n),
+        "anticipated_thermal_cost": nothing,
+        "storage_violation_cost": nothing,
+        "filling_target_cost": nothing,
         "hydro_violation_cost": sum_in_order(np.stack(list(violations.values()), axis=1)),
-        **violations,
-        "inflow_penalty_cost": outcome.cost(hydro.negative_inflow),
-        "generic_violation_cost": outcome.cost(columns.constraint.above, columns.constraint.below),
-        "spillage_cost": outcome.cost(hydro.spillage, hydro.diversion),
-        "turbined_cost": outcome.cost(hydro.turbined),
+        **paid,
         "curtailment_cost": sum_in_order(curtailment_charges(outcome).reshape(n, -1)),
-        "exchange_cost": outcome.cost(network.line_direct, network.line_reverse),
         "pumping_cost": sum_in_order(pumping_charges(outcome).reshape(n, -1)),
     }
     return {"block_id": np.array([np.nan]), **{name: value[:, np.newaxis] for name, value in values.items()}}
+
+
+def _future_cost(view: StageView) -> Indices:
+    return np.array([view.problem.columns.state.future_cost])
+
+
+def _priced_columns(view: StageView) -> PricedColumns:
+    columns = view.problem.columns
+    hydro, network = columns.hydro, columns.network
+    groups: dict[str, tuple[Indices, ...]] = {
+        "outflow_violation_below_cost": (hydro.outflow_below,),
+        "outflow_violation_above_cost": (hydro.outflow_above,),
+        "turbined_violation_cost": (hydro.turbined_below,),
+        "generation_violation_cost": (hydro.generation_below,),
+        "evaporation_violation_cost": (hydro.evaporation_above, hydro.evaporation_below),
+        "withdrawal_violation_cost": (hydro.withdrawal_above, hydro.withdrawal_below),
+        "thermal_cost": (network.thermal,),
+        "contract_cost": (network.contract,),
+        "deficit_cost": (network.deficit,),
+        "excess_cost": (network.excess,),
+        "inflow_penalty_cost": (hydro.negative_inflow,),
+        "generic_violation_cost": (columns.constraint.above, columns.constraint.below),
+        "spillage_cost": (hydro.spillage, hydro.diversion),
+        "turbined_cost": (hydro.turbined,),
+        "exchange_cost": (network.line_direct, network.line_reverse),
+    }
+    flat = {kind: np.concatenate([group.ravel() for group in parts]) for kind, parts in groups.items()}
+    present = {kind: places[places != ABSENT] for kind, places in flat.items()}
+    ends = np.cumsum([len(places) for places in present.values()]).tolist()
+    of_kind = {
+        kind: slice(end - len(places), end) for (kind, places), end in zip(present.items(), ends, strict=True)
+    }
+    together = np.concatenate(list(present.values()))
+    return PricedColumns(together, view.problem.template.column_cost[together], of_kind)

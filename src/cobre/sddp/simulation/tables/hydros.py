@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.simulation.outcome import Floats, StageOutcome, by_block
+from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView, by_block
 from cobre.sddp.simulation.tables.layout import flat, keys, states
 from cobre.sddp.subproblem.builder import ABSENT, Indices
 
@@ -19,15 +19,38 @@ AT_MINIMUM, AT_MAXIMUM = 1, 2
 def hydro_rows(outcome: StageOutcome) -> Values:
     """Everything about each plant, block by block."""
     view = outcome.view
-    plants, columns = view.scope.system.hydros, view.problem.columns
-    by_stage = {**_water_of_stage(outcome), **_violations_of_stage(outcome), **_energy(outcome)}
+    final = _storage_final(outcome)
+    by_stage: Values = {
+        **_water_of_stage(outcome, final),
+        **_violations_of_stage(outcome),
+        **_energy(outcome, final),
+        "water_value_per_hm3": 0.0 - outcome.duals(view.problem.rows.water_balance),
+        "storage_binding_code": _binding(view, final),
+    }
     return {
-        **keys(view, "hydro_id", plants),
+        **view.once(_same_for_all),
         **{name: flat(value) for name, value in _flows(outcome).items()},
         **{name: flat(by_block(view, value)) for name, value in by_stage.items()},
-        "spillage_cost": flat(outcome.charges(columns.hydro.spillage)),
-        "water_value_per_hm3": flat(by_block(view, 0.0 - outcome.duals(view.problem.rows.water_balance))),
-        "storage_binding_code": flat(by_block(view, _binding(outcome))),
+        "spillage_cost": flat(outcome.charges(view.problem.columns.hydro.spillage)),
+    }
+
+
+def _same_for_all(view: StageView) -> Values:
+    """Columns that do not depend on the scenario: ids, productivities, violations that no program has."""
+    plants, energy, stage = view.scope.system.hydros, view.energy, view.scope.index
+    nothing = np.zeros(len(plants))
+    integrated = energy.integrated_accumulated_productivity[:, stage]
+    by_stage = {
+        "equivalent_productivity_mw_per_m3s": energy.equivalent_productivity[:, stage],
+        "accumulated_productivity_mw_per_m3s": energy.accumulated_productivity[:, stage],
+        "integrated_equivalent_productivity_mw_per_m3s": energy.integrated_productivity[:, stage],
+        "integrated_accumulated_productivity_mw_per_m3s": integrated,
+        "storage_violation_below_hm3": nothing,
+        "filling_target_violation_hm3": nothing,
+    }
+    return {
+        **keys(view, "hydro_id", plants),
+        **{name: flat(by_block(view, value)) for name, value in by_stage.items()},
         "operative_state_code": states(view, view.scope.tables.operation.hydro, len(plants)),
     }
 
@@ -35,29 +58,36 @@ def hydro_rows(outcome: StageOutcome) -> Values:
 def hydro_bus_rows(outcome: StageOutcome) -> Values:
     """Turbined flow and power by plant and bus."""
     view = outcome.view
-    plants = view.scope.system.hydros
-    buses = np.array([view.scope.system.buses[plant.bus].id for plant in plants], dtype=np.int32)
     power = _power(outcome)
     return {
-        **keys(view, "hydro_id", plants),
-        "bus_id": np.repeat(buses, view.n_blocks),
+        **view.once(_plant_and_bus),
         "turbined_m3s": flat(outcome.values(view.problem.columns.hydro.turbined)),
         "generation_mw": flat(power),
         "generation_mwh": flat(power * view.hours),
     }
 
 
+def _plant_and_bus(view: StageView) -> Values:
+    system = view.scope.system
+    buses = np.array([system.buses[plant.bus].id for plant in system.hydros], dtype=np.int32)
+    return {**keys(view, "hydro_id", system.hydros), "bus_id": np.repeat(buses, view.n_blocks)}
+
+
 def lag_rows(outcome: StageOutcome) -> Values:
     """Past inflows as the stage begins, plant by plant, the nearest lag first."""
     view = outcome.view
-    plants, layout, n_lags = view.scope.system.hydros, view.problem.parameters, view.n_inflow_lags
-    ids = np.array([plant.id for plant in plants], dtype=np.int32)
-    lags = outcome.parameters[:, layout.lags].reshape(len(outcome), layout.n_lags, len(plants))
+    layout, n_plants = view.problem.parameters, len(view.scope.system.hydros)
+    lags = outcome.parameters[:, layout.lags].reshape(len(outcome), layout.n_lags, n_plants)
     return {
-        "hydro_id": np.repeat(ids, n_lags),
-        "lag_index": np.tile(np.arange(1, n_lags + 1, dtype=np.int32), len(plants)),
-        "inflow_m3s": flat(lags[:, :n_lags].transpose(0, 2, 1)),
+        **view.once(_plant_and_lag),
+        "inflow_m3s": flat(lags[:, : view.n_inflow_lags].transpose(0, 2, 1)),
     }
+
+
+def _plant_and_lag(view: StageView) -> Values:
+    ids = np.array([plant.id for plant in view.scope.system.hydros], dtype=np.int32)
+    lags = np.arange(1, view.n_inflow_lags + 1, dtype=np.int32)
+    return {"hydro_id": np.repeat(ids, len(lags)), "lag_index": np.tile(lags, len(ids))}
 
 
 def _power(outcome: StageOutcome) -> Floats:
@@ -74,17 +104,15 @@ def _flows(outcome: StageOutcome) -> dict[str, Floats]:
     )
     incremental = by_block(view, outcome.values(view.problem.columns.state.inflow))
     power = _power(outcome)
-    sends = view.scope.diversion_target
-    receives = np.zeros(len(sends), dtype=np.bool_)
-    receives[sends[sends != ABSENT]] = True
-    arriving = _passed_on(diverted, sends)
+    sends, receives = view.once(_canals)
+    arriving = _passed_on(diverted, view.scope.diversion_target)
     outflow = turbined + spilled
     return {
         "turbined_m3s": turbined,
         "spillage_m3s": spilled,
         "outflow_m3s": outflow,
-        "diverted_inflow_m3s": np.where(receives[:, np.newaxis], arriving, np.nan),
-        "diverted_outflow_m3s": np.where((sends != ABSENT)[:, np.newaxis], diverted, np.nan),
+        "diverted_inflow_m3s": np.where(receives, arriving, np.nan),
+        "diverted_outflow_m3s": np.where(sends, diverted, np.nan),
         "incremental_inflow_m3s": incremental,
         "inflow_m3s": incremental + _passed_on(outflow, view.scope.downstream),
         "generation_mw": power,
@@ -96,6 +124,15 @@ def _flows(outcome: StageOutcome) -> dict[str, Floats]:
     }
 
 
+def _canals(view: StageView) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """``[hydro, 1]``: who sends water through a canal, and who receives it."""
+    targets = view.scope.diversion_target
+    sends = targets != ABSENT
+    receives = np.zeros(len(targets), dtype=np.bool_)
+    receives[targets[sends]] = True
+    return sends[:, np.newaxis], receives[:, np.newaxis]
+
+
 def _passed_on(flows: Floats, receivers: Indices) -> Floats:
     """What arrives at each plant of ``flows [n, hydro, block]`` sent to ``receivers [hydro]``, added in id order."""
     arriving = np.zeros_like(flows)
@@ -105,32 +142,36 @@ def _passed_on(flows: Floats, receivers: Indices) -> Floats:
     return arriving
 
 
-def _water_of_stage(outcome: StageOutcome) -> dict[str, Floats]:
+def _water_of_stage(outcome: StageOutcome, final: Floats) -> dict[str, Floats]:
     """Storages and evaporation ``[n, hydro]``."""
-    view, columns = outcome.view, outcome.view.problem.columns
-    has = np.array([plant.has_evaporation for plant in view.scope.system.hydros], dtype=np.bool_)
+    view = outcome.view
+    evaporation = outcome.values(view.problem.columns.hydro.evaporation)
     return {
-        "evaporation_m3s": np.where(has, outcome.values(columns.hydro.evaporation), np.nan),
+        "evaporation_m3s": np.where(view.once(_has_evaporation), evaporation, np.nan),
         "storage_initial_hm3": outcome.parameters[:, view.problem.parameters.storage],
-        "storage_final_hm3": _storage_final(outcome),
+        "storage_final_hm3": final,
     }
+
+
+def _has_evaporation(view: StageView) -> NDArray[np.bool_]:
+    return np.array([plant.has_evaporation for plant in view.scope.system.hydros], dtype=np.bool_)
 
 
 def _storage_final(outcome: StageOutcome) -> Floats:
     """Exactly within its limits, which a solver passes by rounding: as the next stage receives it."""
-    view = outcome.view
-    columns = view.problem.columns.state.storage
-    template = view.problem.template
-    return np.clip(outcome.values(columns), template.column_lower[columns], template.column_upper[columns])
+    low, high = outcome.view.once(_storage_limits)
+    return np.clip(outcome.values(outcome.view.problem.columns.state.storage), low, high)
+
+
+def _storage_limits(view: StageView) -> tuple[Floats, Floats]:
+    columns, template = view.problem.columns.state.storage, view.problem.template
+    return template.column_lower[columns], template.column_upper[columns]
 
 
 def _violations_of_stage(outcome: StageOutcome) -> dict[str, Floats]:
-    """``[n, hydro]``, or ``[hydro]`` where the program has no such violation."""
+    """``[n, hydro]``."""
     hydro = outcome.view.problem.columns.hydro
-    nothing = np.zeros(len(hydro.negative_inflow))
     return {
-        "storage_violation_below_hm3": nothing,
-        "filling_target_violation_hm3": nothing,
         "evaporation_violation_pos_m3s": outcome.values(hydro.evaporation_above),
         "evaporation_violation_neg_m3s": outcome.values(hydro.evaporation_below),
         "inflow_nonnegativity_slack_m3s": outcome.values(hydro.negative_inflow),
@@ -139,34 +180,32 @@ def _violations_of_stage(outcome: StageOutcome) -> dict[str, Floats]:
     }
 
 
-def _energy(outcome: StageOutcome) -> dict[str, Floats]:
-    """Stored energy and the energy of inflows ``[n, hydro]``; productivities ``[hydro]``."""
+def _energy(outcome: StageOutcome, final: Floats) -> dict[str, Floats]:
+    """Stored energy and the energy of inflows ``[n, hydro]``."""
     view = outcome.view
-    energy, stage = view.energy, view.scope.index
-    accumulated = energy.accumulated_productivity[:, stage]
-    integrated = energy.integrated_accumulated_productivity[:, stage]
+    energy, stage, hours = view.energy, view.scope.index, view.scope.stage.hours
     incremental = outcome.values(view.problem.columns.state.inflow)
     before = energy.stored_energy_mwh(outcome.parameters[:, view.problem.parameters.storage], stage)
-    after = energy.stored_energy_mwh(_storage_final(outcome), stage)
-    hours = view.scope.stage.hours
+    after = energy.stored_energy_mwh(final, stage)
     return {
-        "equivalent_productivity_mw_per_m3s": energy.equivalent_productivity[:, stage],
-        "accumulated_productivity_mw_per_m3s": accumulated,
-        "incremental_inflow_energy_mw": incremental * accumulated,
+        "incremental_inflow_energy_mw": incremental * energy.accumulated_productivity[:, stage],
         "stored_energy_initial_mwh": before,
         "stored_energy_final_mwh": after,
-        "integrated_equivalent_productivity_mw_per_m3s": energy.integrated_productivity[:, stage],
-        "integrated_accumulated_productivity_mw_per_m3s": integrated,
         "stored_energy_initial_mw": before / hours,
         "stored_energy_final_mw": after / hours,
     }
 
 
-def _binding(outcome: StageOutcome) -> NDArray[np.int8]:
+def _binding(view: StageView, final: Floats) -> NDArray[np.int8]:
     """``[n, hydro]``: at which limit the final storage lies."""
-    tables, view = outcome.view.scope.tables.hydro, outcome.view
+    low, high = view.once(_binding_limits)
+    code = np.where(final >= high, AT_MAXIMUM, 0)
+    return np.where(final <= low, AT_MINIMUM, code).astype(np.int8)
+
+
+def _binding_limits(view: StageView) -> tuple[Floats, Floats]:
+    """``[hydro]``: up to where a storage lies at its minimum, and from where on at its maximum."""
+    tables = view.scope.tables.hydro
     low, high = view.scope.at(tables.min_storage_hm3), view.scope.at(tables.max_storage_hm3)
     near = AT_LIMIT * (high - low)
-    final = _storage_final(outcome)
-    code = np.where(final >= high - near, AT_MAXIMUM, 0)
-    return np.where(final <= low + near, AT_MINIMUM, code).astype(np.int8)
+    return low + near, high - near

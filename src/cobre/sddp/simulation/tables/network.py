@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.horizon import HM3_PER_M3S_HOUR
-from cobre.sddp.simulation.outcome import Floats, StageOutcome
+from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView
 from cobre.sddp.simulation.tables.layout import flat, keys, states
 
 Values = dict[str, NDArray[np.generic]]
@@ -20,19 +20,18 @@ def spot_prices(outcome: StageOutcome) -> Floats:
 def bus_rows(outcome: StageOutcome) -> Values:
     """Demand, what was not supplied, what nobody took, and the price."""
     view, network = outcome.view, outcome.view.problem.columns.network
-    buses = view.scope.system.buses
     layout = view.problem.parameters
     load = (
         outcome.parameters[:, layout.load, np.newaxis]
         * view.scope.by_block(view.scope.tables.bus.load_factor)[np.newaxis]
     )
-    deficit = np.zeros((len(outcome), len(buses), view.n_blocks))
+    deficit = np.zeros((len(outcome), len(view.scope.system.buses), view.n_blocks))
     of_segments = outcome.values(network.deficit)
     for segment, bus in enumerate(network.deficit_bus.tolist()):  # in order: a bus may have several
         deficit[:, bus] += of_segments[:, segment]
     excess = outcome.values(network.excess)
     return {
-        **keys(view, "bus_id", buses),
+        **view.once(_bus_keys),
         "load_mw": flat(load),
         "load_mwh": flat(load * view.hours),
         "deficit_mw": flat(deficit),
@@ -43,17 +42,19 @@ def bus_rows(outcome: StageOutcome) -> Values:
     }
 
 
+def _bus_keys(view: StageView) -> Values:
+    return keys(view, "bus_id", view.scope.system.buses)
+
+
 def exchange_rows(outcome: StageOutcome) -> Values:
     """Flows, losses and charges of lines."""
     view, network = outcome.view, outcome.view.problem.columns.network
-    lines = view.scope.system.lines
     direct, reverse = outcome.values(network.line_direct), outcome.values(network.line_reverse)
     net = direct - reverse
-    share = np.array([line.losses_percent for line in lines])[:, np.newaxis] / 100.0
-    losses = share * (direct + reverse)
+    losses = view.once(_share_lost) * (direct + reverse)
     charges = outcome.charges(network.line_direct) + outcome.charges(network.line_reverse)
     return {
-        **keys(view, "line_id", lines),
+        **view.once(_line_keys),
         "direct_flow_mw": flat(direct),
         "reverse_flow_mw": flat(reverse),
         "net_flow_mw": flat(net),
@@ -61,8 +62,20 @@ def exchange_rows(outcome: StageOutcome) -> Values:
         "losses_mw": flat(losses),
         "losses_mwh": flat(losses * view.hours),
         "exchange_cost": flat(charges),
+    }
+
+
+def _line_keys(view: StageView) -> Values:
+    lines = view.scope.system.lines
+    return {
+        **keys(view, "line_id", lines),
         "operative_state_code": states(view, view.scope.tables.operation.line, len(lines)),
     }
+
+
+def _share_lost(view: StageView) -> Floats:
+    """``[line, 1]``."""
+    return np.array([line.losses_percent for line in view.scope.system.lines])[:, np.newaxis] / 100.0
 
 
 def pumping_rows(outcome: StageOutcome) -> Values:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.simulation.outcome import Floats, StageOutcome
+from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView
 from cobre.sddp.simulation.tables.layout import OPERATING, flat, keys, states
 
 Values = dict[str, NDArray[np.generic]]
@@ -14,14 +14,22 @@ Values = dict[str, NDArray[np.generic]]
 def thermal_rows(outcome: StageOutcome) -> Values:
     """Generation and fuel."""
     view = outcome.view
-    plants, columns = view.scope.system.thermals, view.problem.columns.network.thermal
+    columns = view.problem.columns.network.thermal
     power = outcome.values(columns)
-    n_rows = len(plants) * view.n_blocks
     return {
-        **keys(view, "thermal_id", plants),
+        **view.once(_same_for_all),
         "generation_mw": flat(power),
         "generation_mwh": flat(power * view.hours),
         "generation_cost": flat(outcome.charges(columns)),
+    }
+
+
+def _same_for_all(view: StageView) -> Values:
+    """Columns of thermal plants that do not depend on the scenario."""
+    plants = view.scope.system.thermals
+    n_rows = len(plants) * view.n_blocks
+    return {
+        **keys(view, "thermal_id", plants),
         "is_anticipated": np.zeros(n_rows, dtype=np.bool_),
         "anticipated_committed_mw": np.full(n_rows, np.nan),
         "anticipated_decision_mw": np.full(n_rows, np.nan),
