@@ -273,6 +273,7 @@ def test_a_signal_keeps_the_policy_of_the_finished_iterations(tmp_path, number, 
         rest = "".join(lines)
         assert process.wait(DEADLINE_S) == status
     assert "stopped on request" in rest
+    assert "with --resume: the run goes on after iteration" in rest
     assert not (case / "output" / "_SUCCESS").exists()
     trained = Policy.load(case / "output" / "policy").summary()
     metadata = json.loads((case / "output/training/metadata.json").read_text())

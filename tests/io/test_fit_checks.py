@@ -169,6 +169,9 @@ WARNINGS = {
     "geometry that does not reach the storage": (
         geometry(volume_hm3=[0.0, 90.0, 150.0]), GEOMETRY, "volume_hm3", [0.0, 150.0]),
     "one row of a reservoir with a range": (geometry(height_m=[85.0]), GEOMETRY, "volume_hm3", [0.0, 0.0]),
+    "one volume of a reservoir with a range": (
+        lambda case: config_of(case).update(volume_discretization_points=1),
+        MODELS, "fpha_config.volume_discretization_points", 1),
     "a window above the lowest storage": (
         window(volume_min_hm3=60.0), MODELS, "fpha_config.fitting_window", 60.0),
     "no head when the reservoir is empty": (polynomial(60.0), HYDROS, "tailrace", pytest.approx(-9.7)),
@@ -203,6 +206,13 @@ def test_the_warning_of_a_bad_fit_has_its_error(case):
     assert warning.value == fit.fit.relative_error
     assert warning.value == pytest.approx(0.0258299, abs=1e-6)
     assert "2.58 % of 43.7722 MW on average, at most by 4.38 MW (stage 0, 1)" in warning.message
+
+
+def test_a_bad_fit_of_merged_planes_names_the_merging(case):
+    case.documents[MODELS]["fpha_plane_reduction"] = {"method": "angle", "tolerance_deg": 30.0}
+    _, report = load_with_report(case.write())
+    (warning,) = (each for each in report.warnings if each.field == "fpha_config")
+    assert "fpha_plane_reduction" in warning.remedy
 
 
 def test_an_error_below_two_percent_is_no_warning(case):

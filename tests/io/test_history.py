@@ -490,3 +490,24 @@ def test_daily_records_become_months(tmp_path):
     assert not warnings
     ours = daily_study.scenarios.inflow.mean_m3s
     assert np.allclose(ours, monthly.scenarios.inflow.mean_m3s, rtol=0.005)
+
+
+def test_a_column_in_other_units_is_not_just_to_be_renamed(tmp_path):
+    case = history_case(tmp_path)
+    case.tables[HISTORY]["value_hm3"] = case.tables[HISTORY].pop("value_m3s")
+    (error,) = cobre.validate(case.write()).errors
+    assert error.remedy == "convert value_hm3 from hm3 to m3s and name the column value_m3s"
+
+
+def test_training_tells_the_warnings_of_the_fit(tmp_path):
+    values = river(60)
+    values[0, 17] = -3.0
+    folder = history_case(tmp_path, values).write()
+    notes = []
+    short = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 1}]}}
+    trained = cobre.train(folder, config_overrides=short, on_note=notes.append)
+    assert [note for note in notes if "negative" in note]
+    assert all(note.startswith("warning: ") for note in notes)
+    simulated = []
+    cobre.simulate(folder, trained.policy, config_overrides=short, scenarios=1, on_note=simulated.append)
+    assert simulated == notes

@@ -206,6 +206,35 @@ def test_a_given_value_that_no_noise_can_give_is_refused(tmp_path):
     assert "no deviation" in error.message
 
 
+@pytest.mark.parametrize(
+    ("scenario_ids", "bus_ids", "words"),
+    [
+        ([1, 1, 2, 2], [0, 1, 0, 1], "has 2 scenarios up to number 2, without number 0"),
+        ([0, 0, 3, 3], [0, 1, 0, 1], "has 2 scenarios up to number 3, without number 1"),
+        ([-1, -1, 0, 0], [0, 1, 0, 1], "has a scenario -1"),
+        ([0, 0, 1], [0, 1, 0], "scenario 1 has no value of bus_id 1"),
+    ],
+)
+def test_what_is_missing_in_the_scenarios_of_a_stage_is_named(tmp_path, scenario_ids, bus_ids, words):
+    case = example_case(tmp_path)
+    rows = [(stage, n, bus) for stage in range(12) for n, bus in zip(scenario_ids, bus_ids, strict=True)]
+    case.tables["scenarios/load_seasonal_stats.parquet"] = {
+        "bus_id": [bus for bus in (0, 1) for _ in range(12)],
+        "stage_id": list(range(12)) * 2,
+        "mean_mw": [100.0] * 24,
+        "std_mw": [5.0] * 24,
+    }
+    case.tables["scenarios/external_load_scenarios.parquet"] = {
+        "stage_id": [stage for stage, _, _ in rows],
+        "scenario_id": [n for _, n, _ in rows],
+        "bus_id": [bus for _, _, bus in rows],
+        "value_mw": [100.0 + bus for _, _, bus in rows],
+    }
+    put(case, "training", seed=1, load={"scheme": "external"})
+    errors = cobre.validate(case.write()).errors
+    assert [error.message for error in errors] == [words] * 12
+
+
 def test_external_classes_with_different_numbers_of_scenarios_are_pointed_out(case):
     load = case.tables["scenarios/load_seasonal_stats.parquet"]
     buses = sorted({b for b, std in zip(load["bus_id"], load["std_mw"], strict=True) if std > 0})

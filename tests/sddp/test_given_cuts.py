@@ -142,7 +142,9 @@ def test_a_policy_of_fewer_stages_serves_a_longer_study():
     result = trained(cut_to(longer, 3))
     found = matched(result.policy, longer)
     assert [None if cuts is None else len(cuts.rows) for cuts in found.stages] == [180, 180, 0, None]
-    assert any("the stages, blocks" in note for note in found.notes)
+    [note] = (note for note in found.notes if "the stages, blocks" in note)
+    assert "changed: hydro." not in note, "limits of other stages are not other limits"
+    assert "given by stage and were not compared" in note
     warm = trained(longer, first_cuts=found.stages)
     assert warm.final_lower_bound == pytest.approx(optimum(longer), rel=1e-6)
 

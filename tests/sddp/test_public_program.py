@@ -66,12 +66,17 @@ def test_it_is_read_with_plants_lags_and_dates(folder, trained):
     assert min(policy.water_values(0, [20.0, 10.0, 20.0, 8.0]).values()) > 0.0
 
 
+def told(notes):
+    """What is said about the policy: without warnings about the case."""
+    return [note for note in notes if not note.startswith("warning: ")]
+
+
 def test_a_simulation_under_it_costs_what_one_under_our_policy_costs(folder, ours, trained):
     notes = []
     under_theirs = cobre.simulate(ours, folder, scenarios=30, on_note=notes.append)
     under_ours = cobre.simulate(ours, trained.policy, scenarios=30)
     assert under_theirs.mean_cost == pytest.approx(under_ours.mean_cost, rel=RELATIVE)
-    assert notes == []
+    assert told(notes) == []
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
@@ -81,7 +86,7 @@ def test_a_warm_start_from_it_begins_at_the_optimum(folder, ours, num_workers):
         ours, num_workers, config_overrides=limit(1), warm_start=folder, on_note=notes.append
     )
     assert result.final_lower_bound == pytest.approx(OPTIMUM, rel=RELATIVE)
-    assert notes == [f"training starts with 72 cuts of {folder}"]
+    assert told(notes) == [f"training starts with 72 cuts of {folder}"]
 
 
 def test_as_boundary_it_prices_the_rest_of_the_year(folder, tmp_path):
@@ -90,7 +95,7 @@ def test_as_boundary_it_prices_the_rest_of_the_year(folder, tmp_path):
     notes = []
     result = cobre.train(tmp_path, on_note=notes.append)
     assert result.final_lower_bound == pytest.approx(OPTIMUM, rel=RELATIVE)
-    assert notes == [f"24 cuts of {folder} price what follows the last stage"]
+    assert told(notes) == [f"24 cuts of {folder} price what follows the last stage"]
 
 
 def test_a_study_that_ends_with_it_gets_no_boundary_from_it(folder, tmp_path):

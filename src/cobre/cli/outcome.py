@@ -12,9 +12,11 @@ from cobre.cli.gap import gap_sentence
 from cobre.cli.planner_page import show_simulation
 from cobre.cli.sparkline import sparkline
 from cobre.cli.wrapping import screen_width, wrap_lines
+from cobre.sddp.checkpointing import checkpoints_in
 from cobre.sddp.gap import GapEstimate
 from cobre.sddp.result import TrainingResult
 from cobre.study import RunResult, SimulationResult
+from cobre.study.starting import CHECKPOINT_FOLDER
 
 __all__ = [
     "REASONS",
@@ -90,6 +92,9 @@ def show_run(stream: TextIO, result: RunResult, output: Path, *, is_plain: bool 
     if training is not None:
         record = {**study.metadata_of(training), "timings": training.timings}
         show_record(stream, record, training.history, output, is_plain=is_plain)
+        if training.termination_reason == "shutdown" and checkpoints_in(output / CHECKPOINT_FOLDER):
+            label = "continue".ljust(LABEL_WIDTH)
+            stream.write(f"{label}with --resume: the run goes on after iteration {training.iterations}\n")
     if simulation is None:
         return
     if training is not None:

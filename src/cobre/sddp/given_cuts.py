@@ -20,6 +20,8 @@ SHOWN = 5
 """Names in a message before it is cut short."""
 PRICED = ("system", "horizon", "tables", "scenarios", "inflow_non_negativity", "tree_seed", "scenario_source")
 """Parts of a study that its future costs depend on: see `cobre.sddp.identity`."""
+BY_STAGE = ("tables", "scenarios")
+"""Parts with numbers of every stage: studies with other stages always differ in them."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,13 @@ def changes_since(policy: Policy, case: Case) -> str | None:
     None if nothing changed, or the policy does not say what it was trained on.
     """
     known = [part for part in PRICED if part in policy.identity]
+    ends = [stage.end_date.isoformat() for stage in case.horizon.stages]
+    has_other_stages = bool(policy.calendar) and [date for _, date in policy.calendar] != ends
+    if has_other_stages:
+        known = [part for part in known if part not in BY_STAGE]
     found = differences(policy.identity, identity_of(case), known)
+    if found and has_other_stages:
+        found.append("limits, costs, loads and inflows are given by stage and were not compared")
     return f"the study changed since the policy was trained: {'; '.join(found)}" if found else None
 
 

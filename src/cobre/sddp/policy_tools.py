@@ -75,22 +75,28 @@ def compare_policies(mine: Policy, other: Policy, states: ArrayLike | None) -> p
 
 
 def merged(mine: Policy, other: Policy) -> tuple[StageCuts, ...]:
-    """The cuts of ``mine``, then those of ``other`` that are not among them."""
+    """The cuts of ``mine``, then those of ``other`` that are not among them; active if they are in one of the two."""
     _check_alike(mine, other)
-    found = []
-    for ours, theirs in zip(mine.stages, other.stages, strict=True):
-        known = _rows(ours)
-        is_new = np.array([row not in known for row in _keys(theirs)], dtype=np.bool_)
-        found.append(
-            StageCuts(
-                np.concatenate([ours.intercepts, theirs.intercepts[is_new]]),
-                np.concatenate([ours.coefficients, theirs.coefficients[is_new]]),
-                np.concatenate([ours.active, theirs.active[is_new]]),
-                min(ours.floor, theirs.floor),
-                ours.basis,
-            )
-        )
-    return tuple(found)
+    return tuple(_joined(ours, theirs) for ours, theirs in zip(mine.stages, other.stages, strict=True))
+
+
+def _joined(ours: StageCuts, theirs: StageCuts) -> StageCuts:
+    """Both; without a start basis unless it is ``ours`` to the last slot, which a basis refers to."""
+    slot_of = {key: slot for slot, key in enumerate(_keys(ours))}
+    slots = [slot_of.get(key) for key in _keys(theirs)]
+    active = ours.active.copy()
+    for slot, is_active in zip(slots, theirs.active.tolist(), strict=True):
+        if slot is not None and is_active:
+            active[slot] = True
+    is_new = np.array([slot is None for slot in slots], dtype=np.bool_)
+    is_ours = not is_new.any() and np.array_equal(active, ours.active)
+    return StageCuts(
+        np.concatenate([ours.intercepts, theirs.intercepts[is_new]]),
+        np.concatenate([ours.coefficients, theirs.coefficients[is_new]]),
+        np.concatenate([active, theirs.active[is_new]]),
+        min(ours.floor, theirs.floor),
+        ours.basis if is_ours else ours.basis[:0],
+    )
 
 
 def pruned(policy: Policy, states: ArrayLike | None) -> tuple[StageCuts, ...]:
@@ -141,10 +147,6 @@ def _keys(cuts: StageCuts) -> list[bytes]:
     return [row.tobytes() for row in rows]
 
 
-def _rows(cuts: StageCuts) -> set[bytes]:
-    return set(_keys(cuts))
-
-
 def _active_rows(cuts: StageCuts) -> set[bytes]:
     return {key for key, active in zip(_keys(cuts), cuts.active.tolist(), strict=True) if active}
 
@@ -160,12 +162,20 @@ def _points(policy: Policy, states: ArrayLike) -> Floats:
 
 
 def _check_alike(mine: Policy, other: Policy) -> None:
-    if mine.n_stages == other.n_stages and mine.state_names == other.state_names:
+    """Raise unless both have the same stages, by the days on which they end, and the same components of the state."""
+    has_dates = bool(mine.calendar) and bool(other.calendar)
+    ends = [[date for _, date in policy.calendar] if has_dates else [] for policy in (mine, other)]
+    if mine.n_stages == other.n_stages and mine.state_names == other.state_names and ends[0] == ends[1]:
         return
+    words = (
+        f"{mine.state_dimension} and {other.state_dimension} components of the state, "
+        f"{mine.n_stages} and {other.n_stages} stages"
+    )
+    if has_dates:
+        words += f" that end on {ends[0][0]} to {ends[0][-1]} and on {ends[1][0]} to {ends[1][-1]}"
     raise ValidationError(
-        f"the policies are about different studies: {mine.n_stages} and {other.n_stages} stages, "
-        f"{mine.state_dimension} and {other.state_dimension} components of the state",
+        f"the policies are about different studies: {words}",
         kind="IncompatibleSettings",
         context={"stages": [mine.n_stages, other.n_stages]},
-        suggestion="compare policies that have the same stages and the same plants",
+        suggestion="take policies that have the same stages and the same plants",
     )

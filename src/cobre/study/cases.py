@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from os import PathLike
 from typing import Any
@@ -44,12 +44,19 @@ def validate(
     return report
 
 
-def configured(case: Case | str | PathLike[str] | None, config_overrides: Mapping[str, Any] | None) -> Case:
-    """The study with other settings laid over those of its ``config.json``."""
+def configured(
+    case: Case | str | PathLike[str] | None,
+    config_overrides: Mapping[str, Any] | None,
+    on_note: Callable[[str], None] | None = None,
+) -> Case:
+    """The study with other settings laid over those of its ``config.json``.
+
+    ``on_note`` gets the warnings about a case that is read from its folder.
+    """
     if case is None:
         raise TypeError("there is no case to train\n  fix: pass a case, or the folder of one")
     if not isinstance(case, Case):
-        return io.load(case, config_overrides)
+        return _read(case, config_overrides, on_note)
     if not config_overrides:
         return case
     if case.folder is None:
@@ -58,4 +65,16 @@ def configured(case: Case | str | PathLike[str] | None, config_overrides: Mappin
             kind="IncompatibleSettings",
             suggestion="change case.config with dataclasses.replace, or load the case from its folder",
         )
-    return io.load(case.folder, config_overrides)
+    return _read(case.folder, config_overrides, on_note)
+
+
+def _read(
+    path: str | PathLike[str],
+    config_overrides: Mapping[str, Any] | None,
+    on_note: Callable[[str], None] | None,
+) -> Case:
+    case, report = io.load_with_report(path, config_overrides)
+    if on_note is not None:
+        for warning in report.warnings:
+            on_note(f"warning: {warning}")
+    return case

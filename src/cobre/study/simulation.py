@@ -76,7 +76,7 @@ def simulate(
     ``policy`` is a policy, or the folder of one; by default the one in ``output/policy`` of the case's folder.
     ``scenarios`` is by default ``simulation.num_scenarios`` of ``config.json``. Workers, backend and ``comm`` mean the
     same as for `train`, and every table has the same bits on any of them. ``on_note`` is told what has changed in the
-    study since the policy was trained.
+    study since the policy was trained, and gets the warnings about a case that is read from its folder.
 
     Tables go into the folder ``simulation`` of ``output``. Without ``output`` they go into a temporary folder that
     lives as long as the result; with ``comm`` there is then no place that all ranks share, and only statistics are
@@ -95,7 +95,7 @@ def simulate(
         target = Path(tempfile.mkdtemp(prefix="cobre_simulation_"))
 
     def prepare() -> _Order:
-        study = configured(case, config_overrides)
+        study = configured(case, config_overrides, on_note)
         count = scenario_count(study, scenarios)
         order = _Order(study, _policy(study, policy), count, target, RunRecord.start(study))
         _tell_changes(order, on_note)

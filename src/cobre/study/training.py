@@ -59,7 +59,8 @@ def train(
 
     ``warm_start`` begins with the cuts of a policy (or the folder of one) that was trained on this study or a similar
     one. ``boundary`` is the policy of a study that goes on where this one ends; its cuts price what is left then. What
-    the user should know about all that is given to ``on_note``.
+    the user should know about all that is given to ``on_note``, and so are the warnings about a case that is read from
+    its folder, those about its inflow history among them.
 
     A worker that is killed ends training, unless ``max_restarts`` allows to start the workers again from the last
     checkpoint; one that dies twice in a row is then left out. The bits stay the same.
@@ -98,7 +99,8 @@ class _Preparation:
 
     def order(self, restarts: Restarts | None = None) -> TrainingOrder:
         """What the ranks of the next attempt have to know; the user gets the notes."""
-        study = configured(self.case, self.config_overrides)
+        is_first = restarts is None or not restarts.used
+        study = configured(self.case, self.config_overrides, self.on_note if is_first else None)
         start = self._start(study, restarts)
         if self.on_note is not None:
             for note in start.notes:

@@ -20,6 +20,9 @@ from cobre.io.read.columns import ABSENT, TYPE_NAMES, Column, Table, TableFile
 from cobre.io.read.records import HUGE
 from cobre.io.spelling import nearest
 
+UNITS = frozenset({"hm3", "km2", "m", "m3s", "mw", "mwh"})
+"""Endings of columns that say in what their numbers are."""
+
 
 def read_table(folder: Path, file: TableFile, problems: Problems) -> tuple[Table, bool]:
     """The usable rows, sorted by key, and whether they are all that the file has."""
@@ -82,6 +85,14 @@ def _open(path: Path, name: str, problems: Problems) -> pa.Table | None:
     return None
 
 
+def _renaming(found: str, wanted: str) -> str:
+    """How ``found`` becomes the column ``wanted``; a name with another unit has other numbers."""
+    units = [name.casefold().rpartition("_")[2] for name in (found, wanted)]
+    if units[0] != units[1] and UNITS.issuperset(units):
+        return f"convert {found} from {units[0]} to {units[1]} and name the column {wanted}"
+    return f"rename {found} to {wanted}"
+
+
 def _convert(
     arrow: pa.Table, column: Column, unknown: Sequence[str], file: str, problems: Problems
 ) -> NDArray[Any] | None:
@@ -93,7 +104,7 @@ def _convert(
             "SchemaViolation",
             file,
             f"column {column.name} is missing; the file has {', '.join(arrow.column_names) or 'no columns'}",
-            f"rename {near} to {column.name}"
+            _renaming(near, column.name)
             if near
             else f"add column {column.name} of type {TYPE_NAMES[column.kind]}",
             field=column.name,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from cobre.core.scenarios import EntityClass
 from cobre.io.problems import Problems
@@ -68,7 +72,7 @@ def _check_class(files: CaseFiles, name: EntityClass, problems: Problems) -> dic
             problems.error(
                 "CoverageMismatch",
                 table.file.path,
-                f"has {np.count_nonzero(mine)} values for {len(scenarios)} scenarios of {len(wanted)} entities",
+                _fault(table["scenario_id"][mine], ids[mine], sorted(wanted), KEYS[name]),
                 "number scenarios from 0 and give every entity once in each",
                 entity=f"stage {stage}",
                 field="scenario_id",
@@ -85,3 +89,18 @@ def _check_class(files: CaseFiles, name: EntityClass, problems: Problems) -> dic
             value=idle[:8],
         )
     return counts
+
+
+def _fault(scenarios: NDArray[Any], ids: NDArray[Any], wanted: Sequence[int], key: str) -> str:
+    """The first thing that is wrong with the scenarios of a stage."""
+    numbers = np.unique(scenarios)
+    if not len(numbers):
+        return "has no scenarios"
+    if numbers[0] < 0:
+        return f"has a scenario {numbers[0]}"
+    absent = np.setdiff1d(np.arange(len(numbers)), numbers).tolist()
+    if absent:
+        return f"has {len(numbers)} scenarios up to number {numbers[-1]}, without number {listed(absent)}"
+    found = set(zip(scenarios.tolist(), ids.tolist(), strict=True))
+    scenario, entity = next((n, i) for n in numbers.tolist() for i in wanted if (n, i) not in found)
+    return f"scenario {scenario} has no value of {key} {entity}"

@@ -21,9 +21,12 @@ N_FLOWS = 33
 """Flows at which the tail water is looked at."""
 
 
-def check_fit_quality(fit: PlaneFit, plant: Plant, stages: Sequence[int], problems: Problems) -> None:
+def check_fit_quality(
+    fit: PlaneFit, settings: FitSettings, plant: Plant, stages: Sequence[int], problems: Problems
+) -> None:
     """Warn of planes that are far from the exact power, or negative at the lowest storage."""
     owner = called("hydro", plant.record)
+    merge = "" if settings.reduction is None else "merge fewer planes (fpha_plane_reduction), "
     if fit.relative_error > LARGEST_ERROR:
         problems.warn(
             "PhysicalConstraint",
@@ -31,7 +34,8 @@ def check_fit_quality(fit: PlaneFit, plant: Plant, stages: Sequence[int], proble
             f"its fitted planes differ from the exact power by {100.0 * fit.relative_error:.3g} % of "
             f"{fit.peak_mw:g} MW on average, at most by {max(fit.max_deviation_mw, fit.fine_max_mw):.3g} MW "
             f"(stage {listed(stages)})",
-            "take more discretization points or a narrower fitting_window, and look at fpha_deviation_points.parquet",
+            f"{merge}take more discretization points or a narrower fitting_window, and look at "
+            "fpha_deviation_points.parquet",
             entity=owner,
             field="fpha_config",
             value=fit.relative_error,

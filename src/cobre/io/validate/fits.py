@@ -70,6 +70,8 @@ def _has_usable_data(plant: Plant, fitted: Sequence[Fitted], problems: Problems)
     _warn_of_defaults(plant, problems)
     _warn_of_narrow_geometry(plant, plant.forebay, problems)
     configs = dict.fromkeys(config for _, config in fitted)
+    if any(config.volume_discretization_points == 1 for config in configs):
+        _warn_of_a_single_volume(plant, plant.forebay, problems)
     windows = [check_fitting_window(plant, plant.forebay, config, problems) for config in configs]
     return all(windows) and not np.any(np.diff(plant.forebay.ys) < 0.0)
 
@@ -98,7 +100,7 @@ def _check_hydro(fitter: Fitter, plant: Plant, fitted: Sequence[Fitted], problem
                 value=error.value,
             )
             continue
-        check_fit_quality(fit, plant, ids, problems)
+        check_fit_quality(fit, arguments[1], plant, ids, problems)
         check_heads(*arguments, plant, problems)
         check_plane_count(fit, limits[arguments], plant, problems)
 
@@ -140,4 +142,20 @@ def _warn_of_narrow_geometry(plant: Plant, forebay: Curve, problems: Problems) -
         entity=called("hydro", plant.record),
         field="volume_hm3",
         value=[forebay.first, forebay.last],
+    )
+
+
+def _warn_of_a_single_volume(plant: Plant, forebay: Curve, problems: Problems) -> None:
+    basin = plant.record.reservoir
+    if len(forebay.xs) == 1 or not basin.min_storage_hm3 < basin.max_storage_hm3:
+        return
+    problems.warn(
+        "PhysicalConstraint",
+        MODELS,
+        "volume_discretization_points = 1 fits its planes at the lowest volume alone: its head is taken as the same "
+        f"from {basin.min_storage_hm3:g} to {basin.max_storage_hm3:g} hm3, which the errors of the fit do not show",
+        "take two points or more",
+        entity=called("hydro", plant.record),
+        field="fpha_config.volume_discretization_points",
+        value=1,
     )
