@@ -7,10 +7,10 @@ WORKERS ?= $(shell expr $$(nproc) + 1)
 DRIVERS := core_driver noise_driver output_driver shm_driver tcp_driver tcp_fuzz
 CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 # Folders as well as files: a removed file changes only its folder.
-SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/__pycache__*')
+SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/_machine*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup ready-for-mpi run test same-bits peers test-4gib test-network check lint types layers fmt soak bench bench-mpi bench-shm bench-tcp build-asan build-tsan sanitize asan tsan fuzz strict clean
+.PHONY: help setup ready-for-mpi run test same-bits peers test-4gib test-browser test-mcp-clients notebooks test-network check lint types layers fmt soak bench bench-peers bench-mpi bench-shm bench-tcp build-asan build-tsan sanitize asan tsan fuzz strict clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,7 +35,7 @@ build/wheel/.built: $(VENV)/.builders $(SOURCES) $(wildcard build/.strict)
 	rm -rf build/wheel
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel \
 	  -C build-dir=build/native -C cmake.define.COBRE_STRICT=$(if $(wildcard build/.strict),ON,OFF) .
-	rm -rf src/cobre/_native && cp -r build/native/stubs/_native src/cobre/_native  # for mypy
+	rm -rf src/cobre/_native && cp -r build/native/stubs/_native src/cobre/_native && cp build/native/stubs/_machine.pyi src/cobre/  # for mypy
 	touch $@
 
 $(VENV)/.ready: $(VENV)/.tools build/wheel/.built
@@ -67,7 +67,7 @@ run: setup       ## train and simulate the example study on 4 processes and show
 	  'After ". $(BIN)/activate" it is just "cobre"; "pip install ." (or "uv pip install .") puts it into another environment.'
 
 test: ready-for-mpi ## run the whole suite, WORKERS tests at a time
-	COBRE_TEST_MPI="$(abspath build/mpi)" $(BIN)/python -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --durations=10
+	COBRE_TEST_MPI="$(abspath build/mpi)" $(BIN)/python -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --max-worker-restart=0 --durations=10
 
 same-bits: ready-for-mpi ## train a case (CASE=folder) on every backend and compare the bits of everything
 	COBRE_TEST_MPI="$(abspath build/mpi)" $(BIN)/python benchmarks/same_bits.py $(CASE)
@@ -78,6 +78,28 @@ peers: setup     ## train the public example cases in the folder PEERS=... and c
 test-4gib: setup ## payloads over 4 GiB alone and between two ranks (needs 10 GB of memory)
 	$(BIN)/python -m cobre.comm.testing --huge --deadline 600
 	$(BIN)/python -m cobre.comm.testing -n 2 --backend tcp --huge --only payloads_pass_4_gib --deadline 600
+
+# axe-core checks that everybody can use a page; npm fetches it, and nothing of it is shipped.
+build/browser/node_modules/axe-core/axe.min.js:
+	mkdir -p build/browser
+	npm install --prefix build/browser --no-save --no-audit --no-fund --silent axe-core@4
+
+test-browser: setup build/browser/node_modules/axe-core/axe.min.js ## reports in a real browser with axe-core (needs chromium, chromedriver, npm); pictures in build/browser/pictures
+	COBRE_TEST_AXE="$(abspath build/browser/node_modules/axe-core/axe.min.js)" COBRE_TEST_SCREENSHOTS="$(abspath build/browser/pictures)" \
+	  $(BIN)/python -m pytest tests/browser
+
+# Clients of the server for agents that others wrote; npm fetches them, and nothing of them is shipped.
+build/mcp-clients/.ready:
+	mkdir -p build/mcp-clients
+	npm install --prefix build/mcp-clients --no-save --no-audit --no-fund --silent @modelcontextprotocol/sdk@1 @modelcontextprotocol/inspector
+	touch $@
+
+test-mcp-clients: setup build/mcp-clients/.ready ## the server for agents with a client in JavaScript and with the official inspector (needs node, npm)
+	COBRE_TEST_MCP_CLIENTS="$(abspath build/mcp-clients/node_modules)" $(BIN)/python -m pytest tests/agents/test_clients.py
+
+notebooks: setup ## make the notebooks of the tutorials from their pages; run them, with all outputs, into build/notebooks
+	$(BIN)/python tests/tutorials/notebooks.py
+	$(BIN)/python tests/tutorials/notebooks.py --run build/notebooks
 
 test-network: setup ## bad networks for tcp: a proxy at every size; cut cables and lost packets (needs root, nft or iptables)
 	COBRE_TEST_NETWORK=1 $(BIN)/python -m pytest tests/comm/test_tcp_network.py tests/comm/test_tcp_cable.py
@@ -109,16 +131,21 @@ fmt: setup       ## format Python and C++
 soak: ready-for-mpi ## long runs on an idle machine: every combination, hundreds of random kills, a million collectives
 	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
 	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/test_kill_trials.py tests/test_restarts.py
-	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm tests/simulation
+	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm tests/simulation tests/solver
 
 bench: setup     ## measure the collectives, call overhead, import time, large opening trees, scenarios and fits of inflow models
 	$(BIN)/cobre bench
 	$(BIN)/python benchmarks/call_overhead.py
 	$(BIN)/python benchmarks/import_time.py
 	$(BIN)/python benchmarks/trace_overhead.py
+	$(BIN)/python benchmarks/event_cost.py
+	$(BIN)/python benchmarks/mcp_start.py
 	$(BIN)/python benchmarks/opening_tree.py
 	$(BIN)/python benchmarks/scenarios.py
 	$(BIN)/python benchmarks/fit_inflows.py
+
+bench-peers: setup ## train beside public programs: PUBLIC="0.18=/path/of/cobre 0.18-clp=..." PEERS=folder with the public case 4ree
+	$(BIN)/python benchmarks/peers.py $(PUBLIC) $(if $(PEERS),--peer-cases $(abspath $(PEERS))) $(BENCH)
 
 bench-mpi: ready-for-mpi ## measure the mpi backend beside plain mpi4py, with both libraries
 	for library in $(MPI_LIBRARIES); do for subject in overhead persistent; do \
@@ -154,4 +181,4 @@ fuzz: build-asan ## feed a million inputs to the tcp backend's parsers under the
 	build/asan/tcp_fuzz 1000000
 
 clean:           ## remove everything that was built or installed
-	rm -rf $(VENV) build dist src/cobre/_native .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) build dist src/cobre/_native src/cobre/_machine.pyi .mypy_cache .ruff_cache .import_linter_cache

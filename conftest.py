@@ -1,4 +1,7 @@
-"""Runs the Python blocks of README and docs: those of a document share one namespace and a folder of their own."""
+"""Runs the Python blocks of README and docs: those of a document share one namespace and a folder of their own.
+
+Tutorials are run as notebooks: ``tests/tutorials``.
+"""
 
 import os
 import tempfile
@@ -22,6 +25,7 @@ def _leave_folder(namespace):
 pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],
     patterns=["*.md"],
+    excludes=["docs/tutorials/*.md"],
     setup=_enter_folder,
     teardown=_leave_folder,
 ).pytest()

@@ -18,7 +18,7 @@ from record import publish
 
 import cobre
 from cobre.core.config import Checkpointing
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 
 INTERVAL_S = Checkpointing().interval_s
 

@@ -52,12 +52,14 @@ def seconds(call: Callable[[], object], rounds: int = 5) -> tuple[float, float]:
     return statistics.median(clock), statistics.median(processor)
 
 
-def publish(subject: str, unit: str, figures: dict[str, float]) -> None:
-    """Show ``figures`` and write ``results/SUBJECT.json``."""
+def publish(subject: str, unit: str, figures: dict[str, float], *, is_stored: bool = True) -> None:
+    """Show ``figures`` and write ``results/SUBJECT.json``, unless they are not to be stored."""
     width = max(map(len, figures))
     print(f"{subject} ({unit})")
     for name, value in figures.items():
         print(f"  {name:<{width}}  {value:12.2f}")
+    if not is_stored:
+        return
     document = {
         "subject": subject,
         "unit": unit,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import cobre
 from cobre.core.case import Case
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 from cobre.study import TrainingResult
 
 WAYS = [(1, "local"), (1, "local"), (2, "shm"), (3, "shm"), (4, "shm"), (2, "tcp"), (3, "tcp")]

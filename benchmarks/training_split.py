@@ -21,7 +21,7 @@ import cobre
 from cobre.comm import GroupMember, LocalCommunicator, run
 from cobre.core.case import Case
 from cobre.core.config import IterationLimit
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 from cobre.sddp.sharing import share
 from cobre.sddp.training import train
 from cobre.sddp.workspace import open_workspace

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cobre.io.example import example_documents, example_tables
+from older_example import example_documents, example_tables
 
 INTEGERS = ("lag", "opening_index", "entity_index")
 

@@ -30,6 +30,16 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+def wait_for(condition, seconds: float = 10.0) -> bool:
+    """Whether it became true in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 def wait_for_end(pids, seconds: float = 10.0) -> None:
     """Fail unless all these processes end soon."""
     end = time.monotonic() + seconds

@@ -60,6 +60,10 @@ class Watch:
             self._processes = _processes()
         return [_described(item) for item in sorted(left)]
 
+    def expect(self) -> None:
+        """The processes that are there now were started for several tests, and whoever started them ends them."""
+        self._processes |= _processes()
+
     def _new(self, before: set[str]) -> set[str]:
         new = {item for item in self.look() - before if not _is_used_by_others(item)}
         return new | (_processes() - self._processes) if _has_started else new
@@ -80,7 +84,8 @@ def _processes() -> set[str]:
 
 
 def _segments() -> set[str]:
-    others = re.compile(rf"cobre_test_(?!{os.getpid()}_)")  # of another process that runs tests
+    # Of another process that runs tests:
+    others = re.compile(rf"cobre_test_(?!{os.getpid()}_)|cobre_comm_doctor_test_(?!{os.getpid()}$)")
     names = [path.name for path in _SHM.glob("cobre*")] if _SHM.is_dir() else []
     return {f"segment {name}" for name in names if not others.match(name)}
 

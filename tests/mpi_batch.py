@@ -26,6 +26,9 @@ def run_all(programs, folder):
         said = pathlib.Path(folder, f"{number}.{os.getpid()}")
         names = dict(globals(), say=lambda *words: said.open("a").write(" ".join(map(str, words)) + "\\n"))
         exec(compile(code, f"program {number}", "exec"), names)
+        for value in list(names.values()):
+            if isinstance(value, MpiCommunicator):
+                value.close()
         names.clear()
         gc.collect()
 """

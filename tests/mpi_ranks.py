@@ -36,6 +36,13 @@ def say(*words):
     sys.stdout.flush()
 """
 
+FOOTER = """
+for each in list(globals().values()):
+    if isinstance(each, MpiCommunicator):
+        each.close()
+"""
+"""A rank that ends without having closed its communicators aborts the job."""
+
 
 def python_of(library: str) -> str:
     """The interpreter whose mpi4py loads ``library``. Under ``make test`` it must be there."""
@@ -89,8 +96,9 @@ def launch(library: str, size: int, program: Path, **environ: str) -> subprocess
     return run(python_of(library), "-m", "cobre", "launch", *options, "--", program, **environ)
 
 
-def write_program(folder: Path, code: str) -> Path:
-    """A program that begins with `PREAMBLE`."""
+def write_program(folder: Path, code: str, *, ends_open: bool = False) -> Path:
+    """A program that begins with `PREAMBLE`, and ends with `FOOTER` unless it ``ends_open``."""
     program = folder / "program.py"
-    program.write_text(PREAMBLE + textwrap.dedent(code), encoding="utf-8")
+    footer = "" if ends_open else FOOTER
+    program.write_text(PREAMBLE + textwrap.dedent(code) + footer, encoding="utf-8")
     return program

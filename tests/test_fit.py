@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 import cobre
-from case_folders import arrow_table
 from cobre.core.digest import digest
 from cobre.io.write.fit_plots import season_labels
 from cobre.stochastic.fitting.calendar import Level
@@ -148,75 +146,3 @@ def test_a_wrong_history_is_refused_with_all_its_problems(tmp_path):
     with pytest.raises(cobre.ValidationError) as caught:
         cobre.fit(history_case(tmp_path / "case", values).write())
     assert len(caught.value.errors) == 2
-
-
-SHARED = Path(__file__).parents[2] / "shared" / "cases-018" / "fit_history"
-
-
-@pytest.mark.skipif(not SHARED.is_dir(), reason="there is no ../shared beside this checkout")
-def test_the_bound_of_a_case_that_was_solved_elsewhere(tmp_path):
-    """Two plants, 41 years: the optimum was found by the public program and by an extensive form."""
-    folder = as_old_case(SHARED, tmp_path / "case")
-    assert cobre.train(folder).final_lower_bound == pytest.approx(13835850.403082138, rel=1e-9)
-
-
-def as_old_case(source: Path, target: Path) -> Path:
-    """A case of today's format, as far as this one goes, in the older format."""
-
-    def read(name):
-        return json.loads((source / name).read_text())
-
-    def write(name, document):
-        (target / name).write_text(json.dumps(document))
-
-    for name in ("system", "scenarios"):
-        (target / name).mkdir(parents=True)
-    config, penalties, stages, initial = map(
-        read, ("config.json", "penalties.json", "stages.json", "initial_conditions.json")
-    )
-    training = config["training"]
-    config["training"] = {
-        "tree_seed": training["tree_seed"],
-        "forward_passes": training["selection"]["forward_passes"],
-        "stopping_rules": training["stopping_rules"],
-    }
-    config.pop("exports")
-    penalties["hydro"]["fpha_turbined_cost"] = penalties["hydro"].pop("turbined_cost")
-    for stage in stages["stages"]:
-        stage["num_scenarios"] = stage.pop("num_openings")
-    records = pq.read_table(source / HISTORY).to_pylist()
-    recent = sorted(records, key=lambda row: row["start_date"], reverse=True)
-    hydros, models = (
-        read("system/hydros.json"),
-        read("system/hydro_production_models.json")["production_models"],
-    )
-    rho = {model["hydro_id"]: model["stage_ranges"][0]["productivity_mw_per_m3s"] for model in models}
-    initial["past_inflows"] = [
-        {"hydro_id": h, "values_m3s": [row["value_m3s"] for row in recent if row["hydro_id"] == h][:3]}
-        for h in rho
-    ]
-    # Turbined water has its price only where production is given by planes.
-    for hydro in hydros["hydros"]:
-        hydro["bus_id"] = hydro.pop("unit_groups")[0]["bus_id"]
-        hydro["generation"]["model"] = "fpha"
-    ranges = [
-        {"start_stage_id": 0, "end_stage_id": None, "model": "fpha", "fpha_config": {"source": "precomputed"}}
-    ]
-    production = [{"hydro_id": h, "selection_mode": "stage_ranges", "stage_ranges": ranges} for h in rho]
-    planes = {
-        "hydro_id": list(rho), "stage_id": [None] * len(rho), "plane_id": [0] * len(rho),
-        "gamma_0": [0.0] * len(rho), "gamma_v": [0.0] * len(rho), "gamma_q": list(rho.values()),
-        "gamma_s": [0.0] * len(rho),
-    }  # fmt: skip
-    pq.write_table(arrow_table(planes), target / "system/fpha_hyperplanes.parquet")
-    write("config.json", config)
-    write("penalties.json", penalties)
-    write("stages.json", stages)
-    write("initial_conditions.json", initial)
-    write("system/hydros.json", hydros)
-    write("system/hydro_production_models.json", {"production_models": production})
-    for name in ("buses", "lines", "thermals"):
-        write(f"system/{name}.json", read(f"system/{name}.json"))
-    for name in ("inflow_history", "load_seasonal_stats", "noise_openings"):
-        shutil.copy(source / f"scenarios/{name}.parquet", target / "scenarios")
-    return target

@@ -33,16 +33,24 @@ def case_of(iterations=6, interval=1):
     return replace(case, config=replace(case.config, policy=policy))
 
 
+LONG = 150
+"""Iterations of a run whose worker is killed on the way: a progress callback hears of each some time after it."""
+
+
 class Killer:
-    """Kills the last worker at some iterations, each time once; a progress callback."""
+    """Kills the last worker once per given number of iterations; a progress callback."""
 
     def __init__(self, *iterations):
         self.left = list(iterations)
+        self.killed = set()
 
     def __call__(self, event):
-        if self.left and event.iteration == self.left[0]:
-            self.left.pop(0)
-            os.kill(workers_of(os.getpid())[-1], signal.SIGKILL)
+        if self.left and event.iteration >= self.left[0]:
+            worker = workers_of(os.getpid())[-1]
+            if worker not in self.killed:  # otherwise this is an iteration of the attempt that was ended
+                self.killed.add(worker)
+                self.left.pop(0)
+                os.kill(worker, signal.SIGKILL)
 
 
 def test_a_rank_that_died_once_comes_back_and_one_that_died_twice_in_a_row_does_not():
@@ -77,8 +85,9 @@ def test_ranks_are_told_when_their_launch_began():
 
 def test_a_killed_worker_is_replaced_and_the_bits_stay(tmp_path):
     notes = []
-    result = cobre.train(case_of(), 2, "shm", None, Killer(3), tmp_path, on_note=notes.append, max_restarts=1)
-    assert digest(result) == digest(trained(case_of()))
+    case = case_of(LONG)
+    result = cobre.train(case, 2, "shm", None, Killer(3), tmp_path, on_note=notes.append, max_restarts=1)
+    assert digest(result) == digest(trained(case))
     assert len(result.workers) == 2
     assert "worker 1 of 2 ended with" in notes[0]
     assert "starting again with 2 workers (restart 1 of 1)" in notes[0]
@@ -87,17 +96,16 @@ def test_a_killed_worker_is_replaced_and_the_bits_stay(tmp_path):
 
 def test_a_worker_that_dies_twice_in_a_row_is_left_out(tmp_path):
     notes = []
-    result = cobre.train(
-        case_of(), 2, "shm", None, Killer(2, 4), tmp_path, on_note=notes.append, max_restarts=3
-    )
-    assert digest(result) == digest(trained(case_of()))
+    case = case_of(LONG)
+    result = cobre.train(case, 2, "shm", None, Killer(2, 4), tmp_path, on_note=notes.append, max_restarts=3)
+    assert digest(result) == digest(trained(case))
     assert result.workers is None  # one worker was left: this process
     assert any("starting again with 1 worker (restart 2 of 3)" in note for note in notes)
 
 
 def test_a_worker_that_dies_before_the_first_checkpoint_starts_at_the_first_iteration(tmp_path):
     notes = []
-    case = case_of(4, interval=100)
+    case = case_of(LONG, interval=1000)
     result = cobre.train(case, 2, "tcp", None, Killer(2), tmp_path, on_note=notes.append, max_restarts=1)
     assert digest(result) == digest(trained(case))
     assert notes[1] == "there is no checkpoint yet: training starts at the first iteration"
@@ -105,7 +113,7 @@ def test_a_worker_that_dies_before_the_first_checkpoint_starts_at_the_first_iter
 
 def test_the_allowance_runs_out(tmp_path):
     with pytest.raises(cobre.WorkerError) as caught:
-        cobre.train(case_of(), 2, "shm", None, Killer(2, 4), tmp_path, max_restarts=1)
+        cobre.train(case_of(LONG), 2, "shm", None, Killer(2, 4), tmp_path, max_restarts=1)
     assert caught.value.exit_code == -signal.SIGKILL
 
 

@@ -76,14 +76,14 @@ def test_a_restart_before_the_next_checkpoint_continues_where_the_first_attempt_
 
 
 def test_a_worker_that_dies_before_the_first_checkpoint_of_a_resumed_run_loses_nothing(tmp_path):
-    from test_restarts import Killer
+    from test_restarts import LONG, Killer
 
     other = tmp_path / "other"
     cobre.train(case_of(3), output=other)
     age(other)
     notes = []
     result = cobre.train(
-        case_of(6, interval=100),
+        case_of(LONG, interval=1000),
         2,
         "shm",
         None,
@@ -93,7 +93,7 @@ def test_a_worker_that_dies_before_the_first_checkpoint_of_a_resumed_run_loses_n
         on_note=notes.append,
         max_restarts=1,
     )
-    assert digest(result) == digest(trained(case_of(6)))
+    assert digest(result) == digest(trained(case_of(LONG)))
     assert sum("continues after iteration 3" in note for note in notes) == 2
 
 
@@ -108,8 +108,9 @@ def test_an_unfinished_run_is_not_displaced_by_one_that_continues_another_folder
     cobre.train(case_of(2), output=tmp_path / "short")
     with pytest.raises(Stopped):
         cobre.train(case_of(5), output=tmp_path / "out", progress_callback=stop)
-    with pytest.raises(cobre.IOError, match="holds a run that did not end"):
+    with pytest.raises(cobre.IOError, match="holds a run that did not end") as refused:
         cobre.train(case_of(4), output=tmp_path / "out", resume=tmp_path / "short")
+    assert refused.value.kind == "UnfinishedRun"
     assert names(tmp_path / "out") == numbered(1)
 
 

@@ -15,7 +15,7 @@ import pytest
 import cobre
 from case_folders import shuffled_copy
 from cobre.comm import LocalCommunicator, run
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 from cobre.io.write import RunRecord
 from cobre.study import read_results
 from sddp.studies import study
@@ -105,9 +105,11 @@ def test_what_is_written(folder, alone, tmp_path):
         "training/dictionaries/stages.csv",
         "training/dictionaries/state_dictionary.json",
         "training/dictionaries/variables.csv",
+        "training/events.jsonl",
         "training/hydro_models.json",
         "training/metadata.json",
         "training/model_provenance.json",
+        "training/run.json",
         "training/solver/iterations.parquet",
         "training/solver/retry_histogram.parquet",
         "training/timing/iterations.parquet",
@@ -168,7 +170,7 @@ def test_a_new_run_takes_the_results_of_the_earlier_one_away_before_it_computes(
 
     cobre.train(folder, config_overrides=LIMIT, output=tmp_path, progress_callback=look)
     files, metadata = seen[0]
-    assert files == ["mine.txt", "training/metadata.json"]
+    assert files == ["mine.txt", "training/events.jsonl", "training/metadata.json", "training/run.json"]
     assert metadata["status"] == "running"
     assert metadata["run_id"] == metadata_in(tmp_path)["run_id"] != first
     assert "final_lower_bound" not in metadata

@@ -30,10 +30,11 @@ import leaks
 # orphans becomes its parent. It says who it is when that has happened.
 SERVER = """
 import ctypes, json, os, signal, socket, sys, threading, time
+door, tests = socket.socket(fileno=int(sys.argv[1])), os.getppid()
+door.send(b"running")
 for name in sys.argv[2:]:
     __import__(name)
 
-door, tests = socket.socket(fileno=int(sys.argv[1])), os.getppid()
 while True:
     try:
         order, descriptors, _, _ = socket.recv_fds(door, 1 << 20, 3)
@@ -88,6 +89,9 @@ class Server:
                 pass_fds=[theirs.fileno()],
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             )
+        # Until exec is over /proc/PID/environ is empty, and leaks.Watch would not know the server.
+        self._door.settimeout(30)
+        assert self._door.recv(32) == b"running", "the process that forks the ranks has ended"
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -115,7 +119,12 @@ class Server:
 
 RANKS = Server("numpy", "cobre.comm")
 COMMANDS = Server(
-    "cobre.comm.launch", "cobre.io.loading", "cobre.study.running", "cobre.cli.run", "cobre.cli.launch"
+    "cobre.comm.run_on_ranks",
+    "cobre.io.loading",
+    "cobre.study.running",
+    "cobre.study.simulation",
+    "cobre.cli.run",
+    "cobre.cli.launch",
 )
 
 

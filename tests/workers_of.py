@@ -6,14 +6,23 @@ from pathlib import Path
 
 
 def children(pid: int) -> list[int]:
-    """Of a process, in the order in which they were started."""
+    """Of a process, in the order in which they were started: process ids begin again at the end of their range."""
     found: list[int] = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         found += map(int, task.read_text().split())
-    return sorted(found)
+    return sorted(found, key=_start)
 
 
-def workers_of(pid: int, words: bytes = b"cobre.comm.worker") -> list[int]:
+def _start(pid: int) -> tuple[int, int]:
+    """When a process began, in ticks, and its id."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:  # it has ended
+        return 0, pid
+    return int(status.rpartition(")")[2].split()[19]), pid
+
+
+def workers_of(pid: int, words: bytes = b"from cobre.comm.rank_main import main") -> list[int]:
     """Children whose command line has ``words``: the ranks, not the process that guards them."""
     return [child for child in children(pid) if words in _command(child)]
 

@@ -41,12 +41,7 @@ std::pair<Integers, Integers> check_allgatherv(nb::handle send, nb::handle recv,
 }
 
 const char* check_allreduce(nb::handle send, nb::handle recv, nb::handle op, int rank, int size) {
-    switch (ReduceCall(send, recv, op, group_of(rank, size)).op) {
-        case comm::ReduceOp::sum: return "sum";
-        case comm::ReduceOp::min: return "min";
-        case comm::ReduceOp::max: break;
-    }
-    return "max";
+    return comm::name_of(ReduceCall(send, recv, op, group_of(rank, size)).op);
 }
 
 int check_broadcast(nb::handle buf, nb::handle root, int rank, int size) {

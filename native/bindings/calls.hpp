@@ -1,6 +1,6 @@
 // The arguments of one collective, read from Python and checked; what every native backend begins with.
 //
-// Plain numbers and words are read before the buffers: reading them may run the caller's code (__index__), and
+// Numbers and names are read before the buffers: reading them may run the caller's code (__index__), and
 // that code may resize the arrays whose memory is borrowed next.
 #pragma once
 

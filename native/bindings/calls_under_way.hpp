@@ -7,7 +7,7 @@
 
 namespace cobre::bindings {
 
-// A call that may let go of the GIL; lives and dies with the GIL held, which guards the count.
+// A call that may release the GIL; made and destroyed with the GIL held, which guards the count.
 class CallUnderWay {
 public:
     CallUnderWay() noexcept { ++count; }

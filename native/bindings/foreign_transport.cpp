@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "bindings/call_lock.hpp"
@@ -16,6 +17,7 @@
 #include "bindings/comm.hpp"
 #include "bindings/fast_calls.hpp"
 #include "bindings/statistics.hpp"
+#include "comm/call.hpp"
 #include "comm/error.hpp"
 #include "comm/fold.hpp"
 #include "comm/lifetime.hpp"
@@ -28,15 +30,6 @@ using namespace nb::literals;
 namespace cobre::bindings {
 
 namespace {
-
-const char* name_of(comm::ReduceOp op) noexcept {
-    switch (op) {
-        case comm::ReduceOp::sum: return "sum";
-        case comm::ReduceOp::min: return "min";
-        case comm::ReduceOp::max: break;
-    }
-    return "max";
-}
 
 nb::object as_list(std::span<const std::int64_t> values) {
     nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(values.size())));
@@ -106,7 +99,7 @@ public:
         const auto own = static_cast<std::size_t>(group_.rank);
         const nb::object count_objects = as_list(layout.counts), displ_objects = as_list(layout.displs);
         run(comm::Operation::allgatherv, static_cast<std::uint64_t>(total * itemsize), [&] {
-            if (!calls_.before.is_none()) calls_.before("allgatherv", send, "counts"_a = count_objects);
+            check_before(comm::Call::allgatherv(*from, layout.counts));
             const nb::object type = type_of(itemsize);
             if (end * itemsize > largest_bytes_) {
                 calls_.long_allgatherv(send, recv, count_objects, displ_objects, itemsize, type);
@@ -127,12 +120,11 @@ public:
         const comm::ReduceOp parsed = checked.op;
         const std::size_t bytes = (*to).bytes();
         run(comm::Operation::allreduce, bytes, [&] {
-            if (!calls_.before.is_none())
-                calls_.before("allreduce", send, "count"_a = (*to).count, "op"_a = name_of(parsed));
+            check_before(comm::Call::allreduce(*to, parsed));
             const nb::object type = type_of((*to).dtype.itemsize);
             if (bytes > slab_bytes_ / static_cast<std::size_t>(group_.size)) {
                 move_s_ = nb::cast<double>(
-                    calls_.long_allreduce(send, recv, name_of(parsed), (*to).dtype.itemsize, type));
+                    calls_.long_allreduce(send, recv, comm::name_of(parsed), (*to).dtype.itemsize, type));
                 return;
             }
             const nb::object count = as_int((*to).count);
@@ -147,8 +139,7 @@ public:
         const BorrowedBuffer& buffer = checked.buf;
         const int number = checked.root;
         run(comm::Operation::broadcast, (*buffer).bytes(), [&] {
-            if (!calls_.before.is_none())
-                calls_.before("broadcast", buf, "count"_a = (*buffer).count, "root"_a = number);
+            check_before(comm::Call::broadcast(*buffer, number));
             if (static_cast<std::int64_t>((*buffer).bytes()) > largest_bytes_) {
                 calls_.long_broadcast(buf, number);
             } else {
@@ -161,9 +152,15 @@ public:
     void barrier() {
         lifetime_.require_usable("barrier");
         run(comm::Operation::barrier, 0, [&] {
-            if (!calls_.before.is_none()) calls_.before("barrier");
+            check_before(comm::Call::of(comm::Verb::barrier));
             call(calls_.barrier);
         });
+    }
+
+    // What the subclass does ahead of each call, if anything. Text and signature are equal on ranks that agree.
+    void check_before(const comm::Call& call) const {
+        if (!calls_.before.is_none())
+            calls_.before(comm::name_of(call.verb), call.describe_common(), call.signature());
     }
 
     // The subclass's own collectives take turns with these four.
@@ -181,6 +178,12 @@ public:
     void end_call() {
         if (inside_ == this) inside_ = nullptr;
         queue_.leave();
+    }
+
+    // The same ahead of the subclass's own collectives.
+    void check_before_region(std::uint64_t count, nb::handle dtype) const {
+        check_before(comm::Call::create_region(
+            count, dtype_of(reinterpret_cast<PyArray_Descr*>(dtype.ptr()), "create_shared_region", "the region")));
     }
 
     int rank() const noexcept { return group_.rank; }
@@ -313,6 +316,8 @@ void bind_foreign_transport(nb::module_& m) {
              "Take over the library's calls, and the subclass's own for what is out of the ordinary.")
         .def("detach", &ForeignTransport::detach)
         .def("set_before", &ForeignTransport::set_before, "before"_a.none())
+        .def("check_before_region", &ForeignTransport::check_before_region, "count"_a, "dtype"_a,
+             "What stands before each collective, before create_shared_region.")
         .def("begin_call", &ForeignTransport::begin_call, "operation"_a, "Wait for this thread's turn.")
         .def("try_begin_call", &ForeignTransport::try_begin_call, "Take the turn if nobody has it.")
         .def("end_call", &ForeignTransport::end_call)

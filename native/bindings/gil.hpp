@@ -1,4 +1,4 @@
-// Letting go of the GIL and taking it back, also while Python ends.
+// Releasing the GIL and taking it back, also while Python ends.
 //
 // Python makes a thread exit that wants the GIL once it has begun to end. That unwinds the thread's frames, C++
 // ones included, and aborts the whole process where one of them cannot be unwound, after all its work was done. So

@@ -16,7 +16,9 @@
 
 #include "bindings/gil.hpp"
 #include "lp/highs_library.hpp"
+#include "lp/parallel_solver.hpp"
 #include "lp/solver.hpp"
+#include "lp/thread_pool.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -101,6 +103,19 @@ void check_indices(const std::vector<std::int32_t>& indices, std::size_t size, c
                                         std::to_string(size) + "\n  fix: indices run from 0");
 }
 
+void check_order(const Vector<std::int32_t>& order, std::size_t chain_length) {
+    std::vector<char> is_named(chain_length, 0);
+    bool is_good = order.size() == chain_length;
+    for (std::size_t k = 0; is_good && k < chain_length; ++k) {
+        const auto row = static_cast<std::size_t>(order.data()[k]);
+        is_good = row < chain_length && is_named[row] == 0;
+        if (is_good) is_named[row] = 1;
+    }
+    if (!is_good)
+        throw std::invalid_argument("the order does not name each of the " + std::to_string(chain_length) +
+                                    " solves of a chain once\n  fix: give a permutation of their numbers");
+}
+
 void check_observation(const lp::Observation& observation, const lp::Model& model) {
     check_indices(observation.cut_columns, model.columns(), "cut_columns");
     check_indices(observation.columns, model.columns(), "observed_columns");
@@ -136,8 +151,10 @@ private:
 class BoundSolver {
 public:
     BoundSolver(std::shared_ptr<const lp::HighsLibrary> highs, lp::Model model, lp::PatchPlan plan,
-                lp::Observation observation, lp::Settings settings)
-        : solver_(std::move(highs), std::move(model), std::move(plan), std::move(observation), settings) {}
+                lp::Observation observation, lp::Settings settings, std::shared_ptr<lp::ThreadPool> pool)
+        : solver_(std::make_unique<lp::Solver>(std::move(highs), std::move(model), std::move(plan),
+                                               std::move(observation), settings),
+                  std::move(pool)) {}
 
     void append_cuts(const Vector<double>& intercepts, const Matrix<double>& coefficients) {
         const Turn turn(busy_);
@@ -148,7 +165,7 @@ public:
                                         std::to_string(intercepts.size()) + " cuts need " +
                                         shape_text(intercepts.size(), dimension) +
                                         "\n  fix: give one row per cut and one column per cut column");
-        if (solver_.observation().future_cost_column < 0)
+        if (solver_.last().observation().future_cost_column < 0)
             throw std::invalid_argument(
                 "this template has no future_cost_column, so that it takes no cuts\n  fix: name that column");
         solver_.append_cuts(viewed(intercepts), {coefficients.data(), coefficients.size()});
@@ -170,32 +187,33 @@ public:
         solver_.clear_cuts();
     }
 
-    std::tuple<int, std::size_t, int> solve(const Matrix<double>& parameters, std::size_t chain_length,
-                                            const std::optional<Matrix<std::uint8_t>>& start_bases,
-                                            std::int64_t basis_of, const VectorOut<double>& objective,
-                                            const MatrixOut<double>& observed_primal,
-                                            const MatrixOut<double>& observed_dual,
-                                            const std::optional<MatrixOut<double>>& cut_dual,
-                                            const std::optional<MatrixOut<double>>& primal,
-                                            const std::optional<MatrixOut<double>>& dual,
-                                            const std::optional<MatrixOut<double>>& reduced_cost,
-                                            const std::optional<VectorOut<std::int32_t>>& iterations,
-                                            const std::optional<MatrixOut<std::uint8_t>>& bases) {
+    std::tuple<int, std::size_t, int> solve(
+        const Matrix<double>& parameters, std::size_t chain_length, std::size_t block_length,
+        const std::optional<Matrix<std::uint8_t>>& start_bases, std::int64_t basis_of,
+        const std::optional<Vector<std::int32_t>>& order, const VectorOut<double>& objective,
+        const MatrixOut<double>& observed_primal, const MatrixOut<double>& observed_dual,
+        const std::optional<MatrixOut<double>>& cut_dual, const std::optional<MatrixOut<double>>& primal,
+        const std::optional<MatrixOut<double>>& dual, const std::optional<MatrixOut<double>>& reduced_cost,
+        const std::optional<VectorOut<std::int32_t>>& iterations,
+        const std::optional<MatrixOut<std::uint8_t>>& bases) {
         const Turn turn(busy_);
         const std::size_t n = parameters.shape(0);
-        const lp::Model& model = solver_.patched();
-        const lp::Observation& observed = solver_.observation();
+        const lp::Model& model = solver_.last().patched();
+        const lp::Observation& observed = solver_.last().observation();
+        const std::size_t n_parameters = solver_.last().n_parameters();
         lp::BatchInput input;
         input.solves = n;
         input.chain_length = chain_length;
-        if (parameters.shape(1) != solver_.n_parameters())
+        if (parameters.shape(1) != n_parameters)
             throw std::invalid_argument("a row of parameters holds " + std::to_string(parameters.shape(1)) +
-                                        " values but the patches read " + std::to_string(solver_.n_parameters()) +
+                                        " values but the patches read " + std::to_string(n_parameters) +
                                         "\n  fix: give one column per parameter");
         if (chain_length == 0 || n % chain_length != 0)
             throw std::invalid_argument(std::to_string(n) + " solves do not fill chains of " +
                                         std::to_string(chain_length) +
                                         "\n  fix: give a multiple of the chain's length");
+        if (block_length == 0)
+            throw std::invalid_argument("blocks of a chain have no solves\n  fix: give 1 or more");
         const std::size_t chains = n / chain_length;
         const auto length = static_cast<std::int64_t>(chain_length);
         if (basis_of < -length || basis_of >= length)
@@ -204,6 +222,10 @@ public:
         input.basis_of = static_cast<std::size_t>(basis_of < 0 ? basis_of + length : basis_of);
         input.parameters = {parameters.data(), parameters.size()};
         if (start_bases) take_start(*start_bases, chains, input);
+        if (order) {
+            check_order(*order, chain_length);
+            input.order = viewed(*order);
+        }
         lp::BatchOutput out;
         out.objective = output<double>(std::optional(objective), "objective", n);
         out.observed_primal =
@@ -214,12 +236,12 @@ public:
         out.dual = output<double>(dual, "dual", n, model.rows());
         out.reduced_cost = output<double>(reduced_cost, "reduced_cost", n, model.columns());
         out.iterations = output<std::int32_t>(iterations, "iterations", n);
-        out.bases = output<std::uint8_t>(bases, "bases", chains, solver_.basis_size());
+        out.bases = output<std::uint8_t>(bases, "bases", chains, basis_size());
 
         lp::Outcome outcome;
         {
             const WithoutGil released;
-            outcome = solver_.solve(input, out, [] {
+            outcome = solver_.solve(input, block_length, out, [] {
                 const WithGil held;
                 return PyErr_CheckSignals() != 0;
             });
@@ -230,7 +252,7 @@ public:
 
     nb::dict patched() {
         const Turn turn(busy_);
-        const lp::Model& model = solver_.patched();
+        const lp::Model& model = solver_.last().patched();
         nb::dict arrays;
         arrays["column_cost"] = owned_copy<double>(model.cost);
         arrays["column_lower"] = owned_copy<double>(model.column_lower);
@@ -257,8 +279,15 @@ public:
 
     nb::dict counters() {
         const Turn turn(busy_);
-        const lp::Counters& c = solver_.counters();
+        const lp::Counters c = solver_.counters();
+        const lp::Counters& own = solver_.own_counters();
         nb::dict all;
+        all["own_patch_ns"] = own.patch_ns;
+        all["own_basis_ns"] = own.basis_ns;
+        all["own_run_ns"] = own.run_ns;
+        all["own_extract_ns"] = own.extract_ns;
+        all["own_cuts_ns"] = own.cuts_ns;
+        all["waiting_ns"] = solver_.waiting_ns();
         all["patch_ns"] = c.patch_ns;
         all["basis_ns"] = c.basis_ns;
         all["run_ns"] = c.run_ns;
@@ -268,6 +297,7 @@ public:
         all["chains"] = c.chains;
         all["iterations"] = c.iterations;
         all["retries"] = c.retries;
+        all["handed_over"] = c.handed_over;
         for (std::size_t k = 0; k < c.recovered.size(); ++k)
             all[("recovered_" + std::to_string(k + 2)).c_str()] = c.recovered[k];
         return all;
@@ -275,21 +305,21 @@ public:
 
     void reset_counters() {
         const Turn turn(busy_);
-        solver_.counters() = lp::Counters{};
+        solver_.reset_counters();
     }
 
     std::size_t slots() const { return solver_.cuts().slots(); }
     std::size_t active_cuts() const { return solver_.cuts().active_slots().size(); }
-    std::size_t basis_size() const { return solver_.basis_size(); }
+    std::size_t basis_size() const { return solver_.last().basis_size(); }
 
 private:
     void take_start(const Matrix<std::uint8_t>& start, std::size_t chains, lp::BatchInput& input) const {
-        const std::size_t fixed = solver_.patched().columns() + solver_.patched().rows();
+        const std::size_t fixed = solver_.last().patched().columns() + solver_.last().patched().rows();
         const std::size_t width = start.shape(1);
-        if (width < fixed || width > solver_.basis_size())
+        if (width < fixed || width > basis_size())
             throw std::invalid_argument(
                 "a start basis has " + std::to_string(width) + " bytes, this program takes " +
-                std::to_string(fixed) + " to " + std::to_string(solver_.basis_size()) +
+                std::to_string(fixed) + " to " + std::to_string(basis_size()) +
                 "\n  fix: give a basis that this program or an earlier state of it stored");
         if (start.shape(0) != chains && start.shape(0) != 1)
             throw std::invalid_argument(std::to_string(start.shape(0)) + " start bases for " +
@@ -308,7 +338,7 @@ private:
         input.is_start_shared = start.shape(0) == 1;
     }
 
-    lp::Solver solver_;
+    lp::ParallelSolver solver_;
     std::mutex busy_;
 };
 
@@ -323,7 +353,18 @@ void bind_lp(nb::module_& m) {
         .def_ro("path", &lp::HighsLibrary::path)
         .def_ro("version", &lp::HighsLibrary::version_text);
 
-    nb::class_<BoundSolver>(m, "Solver", "One HiGHS instance; cobre.solver.LpSolver is its public face.")
+    nb::class_<lp::ThreadPool>(m, "ThreadPool", "Threads that help with batches of solves; the caller is one.")
+        .def(
+            "__init__",
+            [](lp::ThreadPool* self, std::size_t threads) {
+                if (threads == 0) throw std::invalid_argument("a pool has no threads\n  fix: give 1 or more");
+                new (self) lp::ThreadPool(threads);
+            },
+            "threads"_a)
+        .def_prop_ro("threads", &lp::ThreadPool::threads);
+
+    nb::class_<BoundSolver>(m, "Solver",
+                            "Solvers of one program, one per thread; cobre.solver.LpSolver is its public face.")
         .def(
             "__init__",
             [](BoundSolver* self, std::shared_ptr<lp::HighsLibrary> highs, const Vector<double>& cost,
@@ -335,7 +376,8 @@ void bind_lp(nb::module_& m) {
                const Vector<double>& patch_offset, const Vector<double>& patch_factor, std::size_t n_parameters,
                const Vector<std::int32_t>& cut_columns, std::int32_t future_cost_column,
                const Vector<std::int32_t>& observed_columns, const Vector<std::int32_t>& observed_rows,
-               double feasibility_tolerance, int max_attempts, double retry_seconds, int iteration_limit) {
+               double feasibility_tolerance, int max_attempts, double retry_seconds, int iteration_limit,
+               bool uses_simplex, std::shared_ptr<lp::ThreadPool> pool) {
                 lp::Model model{copied(cost),      copied(column_lower), copied(column_upper),   copied(row_lower),
                                 copied(row_upper), copied(row_starts),   copied(column_indices), copied(values)};
                 model.check();
@@ -351,20 +393,24 @@ void bind_lp(nb::module_& m) {
                 check_observation(observation, model);
                 lp::PatchPlan plan = make_plan(model, patch_target, patch_index, patch_source, patch_offset,
                                                patch_factor, n_parameters);
-                new (self) BoundSolver(std::move(highs), std::move(model), std::move(plan), std::move(observation),
-                                       {feasibility_tolerance, max_attempts, retry_seconds, iteration_limit});
+                new (self) BoundSolver(
+                    std::move(highs), std::move(model), std::move(plan), std::move(observation),
+                    {feasibility_tolerance, max_attempts, retry_seconds, iteration_limit, uses_simplex},
+                    std::move(pool));
             },
             "highs"_a, "cost"_a, "column_lower"_a, "column_upper"_a, "row_lower"_a, "row_upper"_a, "row_starts"_a,
             "column_indices"_a, "values"_a, "patch_target"_a, "patch_index"_a, "patch_source"_a, "patch_offset"_a,
             "patch_factor"_a, "n_parameters"_a, "cut_columns"_a, "future_cost_column"_a, "observed_columns"_a,
-            "observed_rows"_a, "feasibility_tolerance"_a, "max_attempts"_a, "retry_seconds"_a, "iteration_limit"_a)
+            "observed_rows"_a, "feasibility_tolerance"_a, "max_attempts"_a, "retry_seconds"_a, "iteration_limit"_a,
+            "uses_simplex"_a, "pool"_a.none())
         .def("append_cuts", &BoundSolver::append_cuts, "intercepts"_a, "coefficients"_a)
         .def("set_active", &BoundSolver::set_active, "active"_a)
         .def("clear_cuts", &BoundSolver::clear_cuts)
-        .def("solve", &BoundSolver::solve, "parameters"_a, "chain_length"_a, "start_bases"_a.none(), "basis_of"_a,
-             "objective"_a.noconvert(), "observed_primal"_a.noconvert(), "observed_dual"_a.noconvert(),
-             "cut_dual"_a.noconvert().none(), "primal"_a.noconvert().none(), "dual"_a.noconvert().none(),
-             "reduced_cost"_a.noconvert().none(), "iterations"_a.noconvert().none(), "bases"_a.noconvert().none(),
+        .def("solve", &BoundSolver::solve, "parameters"_a, "chain_length"_a, "block_length"_a,
+             "start_bases"_a.none(), "basis_of"_a, "order"_a.none(), "objective"_a.noconvert(),
+             "observed_primal"_a.noconvert(), "observed_dual"_a.noconvert(), "cut_dual"_a.noconvert().none(),
+             "primal"_a.noconvert().none(), "dual"_a.noconvert().none(), "reduced_cost"_a.noconvert().none(),
+             "iterations"_a.noconvert().none(), "bases"_a.noconvert().none(),
              "Return (status, solves done, attempts of the last one). The GIL is released.")
         .def("patched", &BoundSolver::patched, nb::sig("def patched(self) -> dict[str, NDArray[numpy.float64]]"))
         .def("cuts", &BoundSolver::cuts,

@@ -55,22 +55,18 @@ noise::Draw draw_of(std::uint64_t seed, std::uint32_t iteration, std::uint32_t g
 
 void bind_trees(nb::module_& m) {
     using noise::Generator;
-    m.def(
-        "sample_saa",
-        [](std::uint64_t base, std::uint32_t stage_id, const Array<double, 2>& out) {
-            const noise::Block block = block_of(out);
-            const WithoutGil unlocked;
-            noise::sample_saa(base, stage_id, block);
-        },
-        "base"_a, "stage_id"_a, "out"_a.noconvert());
-    m.def(
-        "sample_lhs",
-        [](std::uint64_t base, std::uint32_t stage_id, const Array<double, 2>& out) {
-            const noise::Block block = block_of(out);
-            const WithoutGil unlocked;
-            noise::sample_lhs(base, stage_id, block);
-        },
-        "base"_a, "stage_id"_a, "out"_a.noconvert());
+    const auto bind = [&](const char* name, auto sample) {
+        m.def(
+            name,
+            [sample](std::uint64_t base, std::uint32_t stage_id, const Array<double, 2>& out) {
+                const noise::Block block = block_of(out);
+                const WithoutGil unlocked;
+                sample(base, stage_id, block);
+            },
+            "base"_a, "stage_id"_a, "out"_a.noconvert());
+    };
+    bind("sample_saa", &noise::sample_saa);
+    bind("sample_lhs", &noise::sample_lhs);
     m.def(
         "sample_sobol",
         [](std::uint64_t base, std::uint32_t stage_id, const Array<const std::uint32_t, 2>& directions,

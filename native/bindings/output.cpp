@@ -70,7 +70,8 @@ void bind_output(nb::module_& m) {
                const Marks& is_valid, bool is_nullable,
                int bits) { add(table, {std::move(name), is_nullable, bits}, values, is_valid); },
             "name"_a, "values"_a.noconvert(), "is_valid"_a.none(), "is_nullable"_a, "bits"_a,
-            nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), "Likewise, of 8 or 32 bits in the file.")
+            nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+            "Likewise, of 8 or 32 bits in the file; of 0 bits: dates, as days since 1970.")
         .def(
             "add_booleans",
             [](output::ScenarioTable& table, std::string name, const Array<std::uint8_t>& values,

@@ -22,23 +22,23 @@ namespace cobre::bindings {
 namespace {
 
 // Gives the GIL away while a call waits, and runs Python's signal handlers meanwhile.
-class GilHolder final : public shm::Caller {
+class GilHolder final : public comm::Caller {
 public:
     GilHolder() = default;
     ~GilHolder() { take_back(); }
     GilHolder(const GilHolder&) = delete;
     GilHolder& operator=(const GilHolder&) = delete;
 
-    void let_go() noexcept override {
+    void release_locks() noexcept override {
         if (state_ == nullptr) state_ = PyEval_SaveThread();
     }
 
     // When true, the GIL is held and the handler's exception is set.
     bool is_interrupted() override {
-        const bool had_let_go = state_ != nullptr;
+        const bool had_released = state_ != nullptr;
         take_back();
         if (PyErr_CheckSignals() != 0) return true;
-        if (had_let_go) let_go();
+        if (had_released) release_locks();
         return false;
     }
 
@@ -56,7 +56,7 @@ decltype(auto) with_gil_lent(Action&& action) {
     GilHolder holder;
     try {
         return action(holder);
-    } catch (const shm::Interrupted&) {
+    } catch (const comm::Interrupted&) {
         throw nb::python_error();
     }
 }
@@ -96,15 +96,15 @@ public:
     Shm(const std::string& name, int rank, int size, double connect_timeout, double timeout,
         const shm::Limits& limits, shm::Room room) {
         const shm::Meeting meeting{
-            name, {rank, size}, shm::Deadline(connect_timeout), shm::sane(limits, size), std::move(room)};
-        with_gil_lent([&](shm::Caller& caller) { core_ = shm::Communicator::start(meeting, timeout, caller); });
+            name, {rank, size}, comm::Deadline(connect_timeout), shm::sane(limits, size), std::move(room)};
+        with_gil_lent([&](comm::Caller& caller) { core_ = shm::Communicator::start(meeting, timeout, caller); });
     }
 
     // The communicator of the same ranks that `split_local` returns.
     Shm(Shm& parent, const shm::Room& room) {
         parent.core().lifetime().require_usable("split_local");
         const CallLock lock(parent.calls_);
-        with_gil_lent([&](shm::Caller& caller) { core_ = parent.core().split(room, caller); });
+        with_gil_lent([&](comm::Caller& caller) { core_ = parent.core().split(room, caller); });
     }
 
     int rank() const { return core_->group().rank; }
@@ -114,25 +114,25 @@ public:
         core().lifetime().require_usable("allgatherv");
         const GatherCall call(send, recv, counts, displs, core().group());
         run(call.recv->bytes(),
-            [&](shm::Caller& caller) { core().allgatherv(*call.send, *call.recv, call.layout(), caller); });
+            [&](comm::Caller& caller) { core().allgatherv(*call.send, *call.recv, call.layout(), caller); });
     }
 
     void allreduce(nb::handle send, nb::handle recv, nb::handle op) {
         core().lifetime().require_usable("allreduce");
         const ReduceCall call(send, recv, op, core().group());
         run(call.recv->bytes(),
-            [&](shm::Caller& caller) { core().allreduce(*call.send, *call.recv, call.op, caller); });
+            [&](comm::Caller& caller) { core().allreduce(*call.send, *call.recv, call.op, caller); });
     }
 
     void broadcast(nb::handle buf, nb::handle root) {
         core().lifetime().require_usable("broadcast");
         const BroadcastCall call(buf, root, core().group());
-        run(call.buf->bytes(), [&](shm::Caller& caller) { core().broadcast(*call.buf, call.root, caller); });
+        run(call.buf->bytes(), [&](comm::Caller& caller) { core().broadcast(*call.buf, call.root, caller); });
     }
 
     void barrier() {
         core().lifetime().require_usable("barrier");
-        run(0, [&](shm::Caller& caller) { core().barrier(caller); });
+        run(0, [&](comm::Caller& caller) { core().barrier(caller); });
     }
 
     SharedMemory create_region(std::uint64_t count, nb::handle dtype, std::uint64_t available,
@@ -141,7 +141,7 @@ public:
         const comm::DType element =
             dtype_of(reinterpret_cast<PyArray_Descr*>(dtype.ptr()), "create_shared_region", "the region");
         const CallLock lock(calls_);
-        return with_gil_lent([&](shm::Caller& caller) {
+        return with_gil_lent([&](comm::Caller& caller) {
             return SharedMemory(
                 core().create_region(count, element, room_of(available, std::move(limited_by)), caller));
         });
@@ -149,7 +149,7 @@ public:
 
     void fence(const SharedMemory& memory) {
         core().lifetime().require_usable("fence");
-        run(0, [&](shm::Caller& caller) { core().fence(memory.id(), caller); });
+        run(0, [&](comm::Caller& caller) { core().fence(memory.id(), caller); });
     }
 
     void require_usable(const char* operation) { core().lifetime().require_usable(operation); }
@@ -169,8 +169,8 @@ private:
     template <class Action>
     void run(std::size_t bytes, Action&& action) {
         const CallLock lock(calls_);
-        with_gil_lent([&](shm::Caller& caller) {
-            if (bytes >= release_gil_bytes) caller.let_go();
+        with_gil_lent([&](comm::Caller& caller) {
+            if (bytes >= release_gil_bytes) caller.release_locks();
             action(caller);
         });
     }

@@ -27,7 +27,7 @@ namespace cobre::bindings {
 namespace {
 
 // Runs Python's signal handlers from inside a wait; what they raise is found by `Tcp::without_gil`.
-class PythonCaller final : public tcp::Caller {
+class PythonCaller final : public comm::Caller {
 public:
     bool is_interrupted() override {
         const WithGil held;
@@ -37,10 +37,10 @@ public:
     // Called as log(level, text), with the numbers of Python's logging; None for nowhere.
     void log_with(nb::object function) { function_ = std::move(function); }
     // What the function raises, as a signal handler may while it runs, ends the wait like any other signal.
-    void log(tcp::Level level, const std::string& text) override {
+    void log(comm::Level level, const std::string& text) override {
         const WithGil held;
         if (function_.is_none() || PyErr_Occurred() != nullptr) return;
-        const int number = level == tcp::Level::warning ? 30 : 20;
+        const int number = level == comm::Level::warning ? 30 : 20;
         Py_XDECREF(PyObject_CallFunction(function_.ptr(), "is", number, text.c_str()));
     }
 
@@ -143,7 +143,7 @@ private:
         try {
             const WithoutGil released;
             return work();
-        } catch (const tcp::Interrupted&) {
+        } catch (const comm::Interrupted&) {
             throw nb::python_error();  // takes over what the signal handler raised
         }
     }

@@ -20,13 +20,13 @@ void add(comm::Track& track, const std::string& operation, std::uint64_t begin_n
     const auto& names = comm::operation_names;
     const auto* found = std::find(names.begin(), names.end(), operation);
     if (found == names.end()) throw nb::value_error("no such collective");
-    comm::TraceRecord record;
+    comm::TraceEntry record;
     record.begin_ns = begin_ns;
     record.duration_s = static_cast<float>(static_cast<double>(end_ns - begin_ns) * 1e-9);
     record.wait_s = static_cast<float>(wait_s);
     record.bytes = bytes;
     record.operation = static_cast<std::uint8_t>(found - names.begin());
-    if (is_failed) record.operation |= comm::TraceRecord::failed;
+    if (is_failed) record.operation |= comm::TraceEntry::failed;
     track.add(record);
 }
 

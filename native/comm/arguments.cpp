@@ -123,6 +123,15 @@ void check_aliasing(const char* operation, const Buffer& send, const std::byte* 
 
 }  // namespace
 
+const char* name_of(ReduceOp op) noexcept {
+    switch (op) {
+        case ReduceOp::sum: return "sum";
+        case ReduceOp::min: return "min";
+        case ReduceOp::max: break;
+    }
+    return "max";
+}
+
 std::string Where::text() const {
     return std::string(" (") + operation + ", rank " + std::to_string(group.rank) + " of " +
            std::to_string(group.size) + ")";

@@ -16,6 +16,8 @@ namespace cobre::comm {
 
 enum class ReduceOp : std::uint8_t { sum, min, max };
 
+const char* name_of(ReduceOp op) noexcept;
+
 // A C-contiguous run of elements that the caller keeps alive.
 struct Buffer {
     std::byte* data = nullptr;

@@ -19,10 +19,21 @@ std::size_t distance_to_line(const std::byte* address) noexcept {
     return (64 - (reinterpret_cast<std::uintptr_t>(address) & 63)) & 63;
 }
 
+bool has_avx2() noexcept {
+    static const bool answer = __builtin_cpu_supports("avx2") != 0;
+    return answer;
+}
+
+template <bool around_cache>
+__attribute__((target("avx2"))) void store(__m256i* to, __m256i values) noexcept {
+    if constexpr (around_cache) _mm256_stream_si256(to, values);
+    else _mm256_store_si256(to, values);
+}
+
 // Copies whole lines to an aligned target; returns how many bytes that were.
 template <bool around_cache>
-__attribute__((target("avx2"))) std::size_t copy_lines_avx2(std::byte* to, const std::byte* from,
-                                                            std::size_t bytes) noexcept {
+__attribute__((target("avx2"))) std::size_t copy_lines(std::byte* to, const std::byte* from,
+                                                       std::size_t bytes) noexcept {
     std::size_t done = 0;
     for (; done + 128 <= bytes; done += 128) {
         const auto* source = reinterpret_cast<const __m256i*>(from + done);
@@ -31,56 +42,23 @@ __attribute__((target("avx2"))) std::size_t copy_lines_avx2(std::byte* to, const
         const __m256i b = _mm256_loadu_si256(source + 1);
         const __m256i c = _mm256_loadu_si256(source + 2);
         const __m256i d = _mm256_loadu_si256(source + 3);
-        if constexpr (around_cache) {
-            _mm256_stream_si256(target, a);
-            _mm256_stream_si256(target + 1, b);
-            _mm256_stream_si256(target + 2, c);
-            _mm256_stream_si256(target + 3, d);
-        } else {
-            _mm256_store_si256(target, a);
-            _mm256_store_si256(target + 1, b);
-            _mm256_store_si256(target + 2, c);
-            _mm256_store_si256(target + 3, d);
-        }
+        store<around_cache>(target, a);
+        store<around_cache>(target + 1, b);
+        store<around_cache>(target + 2, c);
+        store<around_cache>(target + 3, d);
     }
     return done;
 }
 
-template <bool around_cache>
-std::size_t copy_lines_sse2(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-    std::size_t done = 0;
-    for (; done + 64 <= bytes; done += 64) {
-        const auto* source = reinterpret_cast<const __m128i*>(from + done);
-        auto* target = reinterpret_cast<__m128i*>(to + done);
-        const __m128i a = _mm_loadu_si128(source);
-        const __m128i b = _mm_loadu_si128(source + 1);
-        const __m128i c = _mm_loadu_si128(source + 2);
-        const __m128i d = _mm_loadu_si128(source + 3);
-        if constexpr (around_cache) {
-            _mm_stream_si128(target, a);
-            _mm_stream_si128(target + 1, b);
-            _mm_stream_si128(target + 2, c);
-            _mm_stream_si128(target + 3, d);
-        } else {
-            _mm_store_si128(target, a);
-            _mm_store_si128(target + 1, b);
-            _mm_store_si128(target + 2, c);
-            _mm_store_si128(target + 3, d);
-        }
-    }
-    return done;
-}
-
+// Processors without AVX2 are older than the slow "rep movsb" that this file is about.
 template <bool around_cache>
 void copy_vectors(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-    static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
-    const std::size_t head = distance_to_line(to);
+    const std::size_t head = has_avx2() ? distance_to_line(to) : 0;
     std::memcpy(to, from, head);
     to += head;
     from += head;
     bytes -= head;
-    const std::size_t done =
-        has_avx2 ? copy_lines_avx2<around_cache>(to, from, bytes) : copy_lines_sse2<around_cache>(to, from, bytes);
+    const std::size_t done = has_avx2() ? copy_lines<around_cache>(to, from, bytes) : 0;
     if constexpr (around_cache) _mm_sfence();  // streaming stores are ordered by nothing else
     std::memcpy(to + done, from + done, bytes - done);
 }
@@ -101,8 +79,7 @@ __attribute__((target("avx2"))) std::size_t copy_twice_avx2(std::byte* to, std::
 }
 
 std::size_t copy_twice(std::byte* to, std::byte* also_to, const std::byte* from, std::size_t bytes) noexcept {
-    static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
-    return has_avx2 ? copy_twice_avx2(to, also_to, from, bytes) : 0;
+    return has_avx2() ? copy_twice_avx2(to, also_to, from, bytes) : 0;
 }
 
 #else

@@ -190,8 +190,7 @@ bool sum_few(std::span<const std::byte* const> rows, std::size_t count, std::byt
 template <class T>
 void fold_floats(std::span<const std::byte* const> rows, std::size_t count, ReduceOp op, std::byte* out,
                  bool around_cache) noexcept {
-    constexpr bool is_double = std::is_same_v<T, double>;
-    constexpr std::size_t group = is_double ? doubles_per_group : floats_per_group;
+    constexpr std::size_t group = columns_per_group<T>;
     if (op != ReduceOp::sum) return fold_as<T>(rows, count, op, out, around_cache);
     if (count < group && sum_few<T, group>(rows, count, out)) return;
     if (count < group || !has_vector_sum()) return fold_as<T>(rows, count, op, out, around_cache);
@@ -199,8 +198,7 @@ void fold_floats(std::span<const std::byte* const> rows, std::size_t count, Redu
     if (head == count) return fold_as<T>(rows, count, op, out, around_cache);
     if (head != 0) fold_block<T>(rows, 0, head, op, out);
     for (std::size_t first = head; first < count;) {
-        first += is_double ? sum_doubles(rows, first, count - first, out, around_cache)
-                           : sum_floats(rows, first, count - first, out, around_cache);
+        first += sum_columns<T>(rows, first, count - first, out, around_cache);
         const std::size_t part = std::min(group, count - first);
         fold_block<T>(rows, first, part, op, out);
         first += part;

@@ -42,7 +42,7 @@ struct OperationStatistics {
     Tally<double> move_s;        // copying and folding
 };
 
-// Whoever serialises the calls serialises what is added; who reads during a call sees some of its sums.
+// The backend serialises calls and so additions; a reader during a call sees some of its sums.
 class Statistics {
 public:
     OperationStatistics& operator[](Operation operation) noexcept {

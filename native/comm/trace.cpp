@@ -26,7 +26,7 @@ namespace {
 // Mapping ever new pages would cost a page fault every few records.
 constexpr std::size_t header_bytes = 4096;
 constexpr std::size_t block_bytes = std::size_t{32} << 10;
-constexpr std::size_t block_records = block_bytes / sizeof(TraceRecord);
+constexpr std::size_t block_records = block_bytes / sizeof(TraceEntry);
 constexpr off_t blocks_begin = header_bytes + block_bytes;
 
 struct TraceHeader {
@@ -72,7 +72,7 @@ public:
         return static_cast<std::uint8_t>(communicators_++);
     }
 
-    void add(const TraceRecord& record) noexcept {
+    void add(const TraceEntry& record) noexcept {
         const std::lock_guard lock(mutex_);
         if (generation_ != fork_generation() || is_broken_) return;
         if (fd_ < 0 && !open()) return;
@@ -154,7 +154,7 @@ Track::Track(Group group, const char* backend) noexcept
     if (file_ != nullptr) communicator_ = file_->introduce(group, backend);
 }
 
-void Track::add(TraceRecord record) noexcept {
+void Track::add(TraceEntry record) noexcept {
     if (file_ == nullptr) return;
     record.sequence = sequence_++;
     record.communicator = communicator_;
@@ -173,7 +173,7 @@ void TraceScope::end() noexcept {
     record_.duration_s = static_cast<float>(static_cast<double>(monotonic_ns() - record_.begin_ns) * 1e-9);
     record_.wait_s = static_cast<float>(entry_.wait_s.get() - before_.wait_s.get());
     record_.bytes = entry_.bytes.get() - before_.bytes.get();
-    if (std::uncaught_exceptions() > exceptions_) record_.operation |= TraceRecord::failed;
+    if (std::uncaught_exceptions() > exceptions_) record_.operation |= TraceEntry::failed;
     track_->add(record_);
 }
 

@@ -16,7 +16,7 @@ class TraceFile;
 
 // On the file as it is here; cobre.comm.trace knows the same layout. Small, because what it costs is memory
 // traffic.
-struct TraceRecord {
+struct TraceEntry {
     std::uint64_t begin_ns = 0;  // CLOCK_MONOTONIC: one clock for all processes of a machine
     std::uint64_t bytes = 0;
     float duration_s = 0.0F;
@@ -27,7 +27,7 @@ struct TraceRecord {
     std::uint8_t operation = 0;     // `failed` is added to it
     static constexpr std::uint8_t failed = 128;
 };
-static_assert(sizeof(TraceRecord) == 32);
+static_assert(sizeof(TraceEntry) == 32);
 
 std::uint64_t monotonic_ns() noexcept;
 
@@ -39,7 +39,7 @@ public:
 
     bool is_on() const noexcept { return file_ != nullptr; }
     // `record` needs no sequence, communicator and size. Never fails: a full disk ends the trace, not the program.
-    void add(TraceRecord record) noexcept;
+    void add(TraceEntry record) noexcept;
 
 private:
     TraceFile* file_ = nullptr;
@@ -71,7 +71,7 @@ private:
     Track* track_;
     const OperationStatistics& entry_;
     OperationStatistics before_;
-    TraceRecord record_;
+    TraceEntry record_;
     int exceptions_ = 0;
 };
 

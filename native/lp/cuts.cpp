@@ -15,6 +15,7 @@ void CutPool::append(std::span<const double> intercepts, std::span<const double>
                                         " of those to be added has a number that is not finite\n  fix: the "
                                         "intercept and the coefficients of a cut must be finite");
     }
+    ++version_;
     for (std::size_t k = 0; k < intercepts.size(); ++k)
         active_slots_.push_back(static_cast<std::int32_t>(slots() + k));
     active_.insert(active_.end(), intercepts.size(), 1);
@@ -23,6 +24,7 @@ void CutPool::append(std::span<const double> intercepts, std::span<const double>
 }
 
 void CutPool::set_active(std::span<const std::uint8_t> active) {
+    ++version_;
     active_.assign(active.begin(), active.end());
     active_slots_.clear();
     for (std::size_t slot = 0; slot < active_.size(); ++slot)
@@ -30,6 +32,8 @@ void CutPool::set_active(std::span<const std::uint8_t> active) {
 }
 
 void CutPool::clear() noexcept {
+    ++version_;
+    ++clearings_;
     intercepts_.clear();
     coefficients_.clear();
     active_.clear();

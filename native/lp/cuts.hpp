@@ -20,6 +20,10 @@ public:
     bool is_active(std::size_t slot) const noexcept { return active_[slot] != 0; }
     std::span<const std::uint8_t> active() const noexcept { return active_; }
     std::span<const std::int32_t> active_slots() const noexcept { return active_slots_; }
+    // Grows with every change.
+    std::size_t version() const noexcept { return version_; }
+    // How often all cuts were removed: a slot may then hold another cut than before.
+    std::size_t clearings() const noexcept { return clearings_; }
 
     // Throws std::invalid_argument if a number is not finite; then nothing was added.
     void append(std::span<const double> intercepts, std::span<const double> coefficients);
@@ -32,6 +36,8 @@ private:
     std::vector<double> coefficients_;
     std::vector<std::uint8_t> active_;
     std::vector<std::int32_t> active_slots_;  // ascending
+    std::size_t version_ = 0;
+    std::size_t clearings_ = 0;
 };
 
 }  // namespace cobre::lp

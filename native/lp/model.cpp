@@ -74,7 +74,7 @@ PatchPlan::PatchPlan(std::span<const Patch> patches, const Model& model, std::si
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return std::pair(patches[a].target, patches[a].index) < std::pair(patches[b].target, patches[b].index);
     });
-    std::vector<char> equal(model.rows(), 0);
+    is_equal_.assign(model.rows(), 0);
     for (const std::size_t k : order) {
         const Patch& patch = patches[k];
         const bool is_row = patch.target <= Target::row_upper;
@@ -89,8 +89,8 @@ PatchPlan::PatchPlan(std::span<const Patch> patches, const Model& model, std::si
             refuse("patch " + std::to_string(k) +
                    " has a factor or an offset that is not finite\n  fix: correct it");
         const auto index = static_cast<std::size_t>(patch.index);
-        if (patch.target == Target::row_equal) equal[index] = 1;
-        if ((patch.target == Target::row_lower || patch.target == Target::row_upper) && equal[index] != 0)
+        if (patch.target == Target::row_equal) is_equal_[index] = 1;
+        if ((patch.target == Target::row_lower || patch.target == Target::row_upper) && is_equal_[index] != 0)
             refuse("row " + std::to_string(index) +
                    " is patched as equal and as a bound\n  fix: use one of the two");
         if (groups_.empty() || groups_.back().target != patch.target || groups_.back().index != patch.index)

@@ -48,6 +48,8 @@ public:
     std::span<const std::int32_t> rows() const noexcept { return rows_; }
     std::span<const std::int32_t> column_bounds() const noexcept { return column_bounds_; }
     std::span<const std::int32_t> column_costs() const noexcept { return column_costs_; }
+    // Whether a patched row is an equation for all parameters.
+    bool keeps_equal(std::int32_t row) const noexcept { return is_equal_[static_cast<std::size_t>(row)] != 0; }
 
     // Writes the values into `model`. False if one of them is NaN, or infinite where that has no meaning.
     bool apply(std::span<const double> parameters, Model& model) const noexcept;
@@ -70,6 +72,7 @@ private:
     std::vector<std::int32_t> rows_;
     std::vector<std::int32_t> column_bounds_;
     std::vector<std::int32_t> column_costs_;
+    std::vector<char> is_equal_;  // by row: patched as an equation
 };
 
 }  // namespace cobre::lp

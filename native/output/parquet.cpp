@@ -15,7 +15,7 @@ namespace {
 enum : std::int64_t { BOOLEAN = 0, INT32 = 1, DOUBLE = 5 };
 enum : std::int64_t { PLAIN = 0, RLE = 3, RLE_DICTIONARY = 8 };
 enum : std::int64_t { DATA_PAGE = 0, DICTIONARY_PAGE = 2 };
-enum : std::int64_t { INT_8 = 15, INT_32 = 17 };
+enum : std::int64_t { DATE = 6, INT_8 = 15, INT_32 = 17 };
 enum : std::int64_t { REQUIRED = 0, OPTIONAL = 1 };
 enum : std::int64_t { UNCOMPRESSED = 0 };
 
@@ -184,7 +184,10 @@ void append_schema(ThriftStruct& file, std::span<const Column> columns, std::spa
         element.i32(1, physical_type(values[i]));
         element.i32(3, columns[i].is_nullable ? OPTIONAL : REQUIRED);
         element.text(4, columns[i].name);
-        if (physical_type(values[i]) == INT32) element.i32(6, columns[i].bits == 8 ? INT_8 : INT_32);
+        if (physical_type(values[i]) == INT32) {
+            const int bits = columns[i].bits;
+            element.i32(6, bits == 0 ? DATE : bits == 8 ? INT_8 : INT_32);
+        }
         element.end();
     }
 }

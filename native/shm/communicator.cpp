@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "comm/copy.hpp"
-#include "comm/fold.hpp"
 #include "shm/direct_read.hpp"
 #include "shm/timed.hpp"
 #include "shm/trip.hpp"
@@ -17,16 +16,8 @@ namespace {
 
 constexpr std::uint64_t larger_than_caches = 16ULL << 20;
 
-// The same for an allreduce, in which inputs and rings want room in the caches as well.
-constexpr std::uint64_t sum_larger_than_caches = 4ULL << 20;
-
-// What fold_directly reads of all ranks at a time: it stays in the second-level cache.
-constexpr std::uint64_t folded_at_once = 512 * 1024;
-
 // Between two looks at whether the group has failed, and two signs of life.
 constexpr std::uint64_t read_step = 8ULL << 20;
-
-std::size_t at(int rank) noexcept { return static_cast<std::size_t>(rank); }
 
 // Payloads that fit into a slot: most are one number, for which a call of memcpy takes longer than the copy.
 void copy_few(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
@@ -35,27 +26,20 @@ void copy_few(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcep
     else if (bytes != 0) std::memcpy(to, from, bytes);
 }
 
-std::uint64_t address_of(const std::byte* data) noexcept { return reinterpret_cast<std::uint64_t>(data); }
-
-// Whole elements only, so that every chunk can be folded.
-std::uint64_t fold_unit(const Limits& limits, const comm::DType& dtype) noexcept {
-    return limits.chunk_bytes / dtype.itemsize * dtype.itemsize;
-}
-
 }  // namespace
 
 void Communicator::close() noexcept {
     if (lifetime_.is_closed()) return;
     lifetime_.close();
     if (lifetime_.is_forked()) return;  // the group is the parent's
-    // Release pairs with the acquire in Waiter::look_for_trouble: all that this rank contributed comes before it.
-    team_.record(group().rank).state.store(RankState::closed, std::memory_order_release);
+    // Release pairs with the acquire in Waiter::check_peers: all that this rank contributed comes before it.
+    team_.entry(group().rank).state.store(RankState::closed, std::memory_order_release);
     team_.waiter().wake_all();
 }
 
-void Communicator::barrier(Caller& caller) {
+void Communicator::barrier(comm::Caller& caller) {
     const Timed timed(team_.waiter(), statistics_[comm::Operation::barrier], track_, comm::Operation::barrier, 0);
-    const Call call = Call::barrier();
+    const PackedCall call(comm::Call::of(comm::Verb::barrier));
     team_.begin(call, caller);
     team_.publish(call, 0);
     team_.agree(call);
@@ -71,14 +55,14 @@ std::uint64_t Communicator::place_of(const comm::Buffer& recv, const comm::Layou
 bool Communicator::all_at(std::uint64_t place) const noexcept {
     if (place == 0) return false;
     for (int rank = 0; rank < group().size; ++rank)
-        if ((team_.flags(rank) & Call::is_placed) == 0 || team_.offer(rank).place != place) return false;
+        if ((team_.flags(rank) & PackedCall::is_placed) == 0 || team_.offer(rank).place != place) return false;
     return true;
 }
 
-void Communicator::finish_step(const Call& call, bool is_well, const Offer& offer) {
+void Communicator::finish_step(const PackedCall& call, bool is_well, const Offer& offer) {
     team_.begin_step();
     team_.put(offer);  // also an empty one: what the slot carried two steps ago is not about this one
-    team_.publish(call, is_well ? Call::is_ready : 0);
+    team_.publish(call, is_well ? PackedCall::is_ready : 0);
     team_.agree(call);
     // Who gives up while it waits here has published, and its caller may do with its memory as it likes while it
     // is still being read. The fence pairs with the one in Waiter::record: who has read any of that finds the
@@ -88,7 +72,7 @@ void Communicator::finish_step(const Call& call, bool is_well, const Offer& offe
 }
 
 void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv, const comm::Layout& layout,
-                              Caller& caller) {
+                              comm::Caller& caller) {
     const auto [me, size] = group();
     const std::uint64_t item = recv.dtype.itemsize;
     const auto total =
@@ -96,7 +80,7 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
         item;
     const Timed timed(team_.waiter(), statistics_[comm::Operation::allgatherv], track_,
                       comm::Operation::allgatherv, total);
-    const Call call = Call::allgatherv(send, layout.counts);
+    const PackedCall call(comm::Call::allgatherv(send, layout.counts));
     team_.begin(call, caller);
 
     for (int rank = 0; rank < size; ++rank)
@@ -113,7 +97,7 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
     Trip trip(paths_, Paths::Pattern::gather, total, may_read(total));
     if (place == 0 && own.bytes <= team_.limits().inline_bytes) {
         copy_few(team_.my_payload(), own.source, own.bytes);
-        team_.publish(call, Call::is_inline);
+        team_.publish(call, PackedCall::is_inline);
     } else {
         if (is_in_place) own.target = nullptr;
         Offer offer{place, address_of(own.source), 0, 0, trip.next()};
@@ -124,20 +108,20 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
                                   .prefill();
         }
         team_.put(offer);
-        team_.publish(call, (place != 0 ? Call::is_placed : 0) | (is_in_place ? Call::is_ready : 0));
+        team_.publish(call, (place != 0 ? PackedCall::is_placed : 0) | (is_in_place ? PackedCall::is_ready : 0));
     }
     trip.pause();
     team_.agree(call);
     trip.go_on(team_, 0);
 
     if (all_at(place)) {  // one copy of the result for all: each rank writes its part once everybody is here
-        if (team_.all_have(Call::is_ready)) return;
+        if (team_.all_have(PackedCall::is_ready)) return;
         if (!is_in_place) {
             comm::copy_bytes(own.target, own.source, own.bytes, total >= larger_than_caches);
         }
         return finish_step(call, true);
     }
-    if (team_.all_have(Call::is_inline)) {
+    if (team_.all_have(PackedCall::is_inline)) {
         for (int rank = 0; rank < size; ++rank) {
             const Lane& lane = lanes_[at(rank)];
             if (rank != me) copy_few(lane.target, team_.payload(rank), lane.bytes);
@@ -156,13 +140,13 @@ void Communicator::open_ring(int rank) noexcept {
     if (lane.chunks != 0) team_.open_ring(rank, std::min(lane.bytes, team_.limits().chunk_bytes));
 }
 
-void Communicator::move_lanes(const Call& call, std::uint64_t total, Path path) {
+void Communicator::move_lanes(const PackedCall& call, std::uint64_t total, Path path) {
     const std::uint64_t unit = team_.limits().chunk_bytes;
     const int me = group().rank;
     bool needs_rings = false;
     for (int rank = 0; rank < group().size; ++rank) {
         Lane& lane = lanes_[at(rank)];
-        if ((team_.flags(rank) & Call::is_inline) != 0) {
+        if ((team_.flags(rank) & PackedCall::is_inline) != 0) {
             lane.chunks = 0;
             const std::byte* from = rank == me ? lane.source : team_.payload(rank);
             if (lane.bytes != 0 && lane.target != nullptr && lane.target != from)
@@ -184,7 +168,7 @@ bool Communicator::read_from(int rank, std::uint64_t address, std::byte* to, std
     for (std::uint64_t done = 0; done < bytes; done += read_step) {
         team_.require_well();
         const std::uint64_t part = std::min(read_step, bytes - done);
-        if (!read_memory(team_.record(rank).identity, address + done, to + done, part)) return false;
+        if (!read_memory(team_.entry(rank).identity, address + done, to + done, part)) return false;
         team_.announce_read();
     }
     return true;
@@ -192,7 +176,7 @@ bool Communicator::read_from(int rank, std::uint64_t address, std::byte* to, std
 
 // One copy straight from the other ranks' memory. False, on all ranks, if one of them could not: then nothing that
 // this rank has is lost, and the rings do it.
-bool Communicator::read_lanes(const Call& call, bool around_cache) {
+bool Communicator::read_lanes(const PackedCall& call, bool around_cache) {
     const auto [me, size] = group();
     Lane& own = lanes_[at(me)];
     if (own.chunks != 0 && own.target != nullptr)
@@ -205,18 +189,18 @@ bool Communicator::read_lanes(const Call& call, bool around_cache) {
         is_well = read_from(rank, team_.offer(rank).address, lane.target, lane.bytes);
     }
     finish_step(call, is_well);
-    return team_.all_have(Call::is_ready);
+    return team_.all_have(PackedCall::is_ready);
 }
 
-void Communicator::broadcast(const comm::Buffer& buf, int root, Caller& caller) {
+void Communicator::broadcast(const comm::Buffer& buf, int root, comm::Caller& caller) {
     const auto [me, size] = group();
     const std::uint64_t bytes = buf.bytes();
     const Timed timed(team_.waiter(), statistics_[comm::Operation::broadcast], track_, comm::Operation::broadcast,
                       bytes);
-    const Call call = Call::broadcast(buf, root);
+    const PackedCall call(comm::Call::broadcast(buf, root));
     team_.begin(call, caller);
     const std::uint64_t place = regions_.place_of(buf.data, bytes);
-    std::uint32_t flags = place != 0 ? Call::is_placed : 0;
+    std::uint32_t flags = place != 0 ? PackedCall::is_placed : 0;
     Trip trip(paths_, Paths::Pattern::broadcast, bytes, may_read(bytes));
     Offer offer{place, address_of(buf.data), 0, 0, trip.next()};
 
@@ -227,7 +211,7 @@ void Communicator::broadcast(const comm::Buffer& buf, int root, Caller& caller) 
     else lane.source = buf.data;
     if (me == root && place == 0 && bytes <= team_.limits().inline_bytes) {
         if (bytes != 0) std::memcpy(team_.my_payload(), buf.data, bytes);
-        flags |= Call::is_inline;
+        flags |= PackedCall::is_inline;
     } else {
         if (me == root && place == 0 && size > 1 && trip.path() != Path::direct) {
             open_ring(me);
@@ -243,98 +227,6 @@ void Communicator::broadcast(const comm::Buffer& buf, int root, Caller& caller) 
     if (size == 1 || all_at(place)) return;
     move_lanes(call, bytes, trip.path());
     trip.arrive();
-}
-
-void Communicator::allreduce(const comm::Buffer& send, const comm::Buffer& recv, comm::ReduceOp op,
-                             Caller& caller) {
-    const auto [me, size] = group();
-    const std::uint64_t bytes = send.bytes();
-    const Timed timed(team_.waiter(), statistics_[comm::Operation::allreduce], track_, comm::Operation::allreduce,
-                      bytes);
-    const Call call = Call::allreduce(send, op);
-    team_.begin(call, caller);
-    Trip trip(paths_, Paths::Pattern::reduce, bytes, may_read(bytes));
-    const Reduction reduction{send.data,
-                              recv.data,
-                              static_cast<std::uint64_t>(send.count),
-                              send.dtype,
-                              op,
-                              trip.is_around_cache(),
-                              bytes >= sum_larger_than_caches};
-    const std::uint64_t place = regions_.place_of(recv.data, bytes);
-    if (size == 1) {
-        comm::copy_bytes(recv.data, send.data, bytes);
-        return;
-    }
-    const std::uint64_t unit = fold_unit(team_.limits(), send.dtype);
-    std::uint64_t prefilled = 0;
-    if (place == 0 && bytes <= team_.limits().inline_bytes) {
-        std::memcpy(team_.my_payload(), send.data, bytes);
-        team_.publish(call, Call::is_inline);
-        team_.agree(call);
-        if (team_.all_have(Call::is_inline)) {
-            for (int rank = 0; rank < size; ++rank) rows_[at(rank)] = team_.payload(rank);
-            comm::fold_in_rank_order(rows_, reduction.count, send.dtype, op, recv.data);
-            return;
-        }
-    } else {
-        team_.open_ring(me, std::min(unit, bytes));
-        if (trip.path() != Path::direct && team_.fits_early(0)) stage(team_, reduction, unit, prefilled++);
-        team_.put({place, address_of(send.data), address_of(recv.data), prefilled, trip.next()});
-        const bool keeps_input = send.data != recv.data;
-        team_.publish(call, (place != 0 ? Call::is_placed : 0) | (keeps_input ? Call::is_ready : 0));
-        trip.pause();
-        team_.agree(call);
-        trip.go_on(team_, 0);
-    }
-    for (int rank = 0; rank < size; ++rank) team_.open_ring(rank, std::min(unit, bytes));
-    const bool is_placed = all_at(place);
-    const bool is_shared_work =
-        bytes > team_.limits().inline_bytes && (is_placed || (size > 2 && bytes >= team_.limits().slice_bytes));
-    // A read that fails half-way must find the input as it was.
-    const bool is_direct = trip.path() == Path::direct && !is_placed && team_.all_have(Call::is_ready);
-    const bool is_done = is_direct && fold_directly(call, reduction);
-    if (!is_done && is_shared_work) fold_in_slices(team_, reduction, unit, prefilled, is_placed);
-    if (!is_done && !is_shared_work) fold_everything(team_, reduction, unit, prefilled, !is_placed || me == 0);
-    if (is_placed && !is_shared_work) finish_step(call, true);  // rank 0 has written for all
-    trip.arrive();
-}
-
-// Each rank reads its part of all inputs, folds it, and reads the other parts where they were folded. False, on
-// all ranks, if one of them could not: then the inputs are as they were, and the rings do it.
-bool Communicator::fold_directly(const Call& call, const Reduction& reduction) {
-    const auto [me, size] = group();
-    const std::uint64_t item = reduction.dtype.itemsize;
-    const std::uint64_t step = std::max<std::uint64_t>(1, folded_at_once / at(size) / item);
-    const Part mine = part_of(me, size, reduction.count, item);
-    bool is_well = true;
-    std::vector<Offer> offers;  // publishing the next step ends the slots of this one
-    try {
-        for (int rank = 0; rank < size; ++rank) offers.push_back(team_.offer(rank));
-        others_.resize(at(size) * step * item);
-    } catch (const std::bad_alloc&) {
-        is_well = false;
-    }
-    for (std::uint64_t done = 0; done < mine.count && is_well; done += step) {
-        const std::uint64_t count = std::min(step, mine.count - done);
-        const std::uint64_t offset = mine.offset + done * item;
-        for (int rank = 0; rank < size && is_well; ++rank) {
-            std::byte* row = others_.data() + at(rank) * step * item;
-            rows_[at(rank)] = rank == me ? reduction.send + offset : row;
-            if (rank != me) is_well = read_from(rank, offers[at(rank)].address + offset, row, count * item);
-        }
-        if (is_well)
-            comm::fold_in_rank_order(rows_, count, reduction.dtype, reduction.op, reduction.recv + offset, true);
-    }
-    finish_step(call, is_well);
-    if (!team_.all_have(Call::is_ready)) return false;
-    for (int i = 1; i < size && is_well; ++i) {
-        const int rank = (me + i) % size;
-        const auto [offset, count] = part_of(rank, size, reduction.count, item);
-        is_well = read_from(rank, offers[at(rank)].result + offset, reduction.recv + offset, count * item);
-    }
-    finish_step(call, is_well);  // nobody reads my part any more
-    return team_.all_have(Call::is_ready);
 }
 
 }  // namespace cobre::shm

@@ -17,13 +17,14 @@ const std::uint64_t& probe() noexcept {
 
 std::uint64_t probe_address() noexcept { return reinterpret_cast<std::uint64_t>(&probe()); }
 
-bool can_read(const Identity& process, std::uint64_t its_probe_address) noexcept {
+bool can_read(const comm::ProcessIdentity& process, std::uint64_t its_probe_address) noexcept {
     std::uint64_t number = 0;
     return read_memory(process, its_probe_address, reinterpret_cast<std::byte*>(&number), sizeof number) &&
            number == known_number;
 }
 
-bool read_memory(const Identity& process, std::uint64_t address, std::byte* to, std::size_t bytes) noexcept {
+bool read_memory(const comm::ProcessIdentity& process, std::uint64_t address, std::byte* to,
+                 std::size_t bytes) noexcept {
     while (bytes > 0) {
         const iovec here{to, bytes};
         const iovec there{reinterpret_cast<void*>(address), bytes};

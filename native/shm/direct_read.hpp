@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "shm/identity.hpp"
+#include "comm/process.hpp"
 
 namespace cobre::shm {
 
@@ -12,9 +12,10 @@ namespace cobre::shm {
 std::uint64_t probe_address() noexcept;
 
 // Whether this process may read that one (same user, no ptrace restriction, no seccomp filter).
-bool can_read(const Identity& process, std::uint64_t its_probe_address) noexcept;
+bool can_read(const comm::ProcessIdentity& process, std::uint64_t its_probe_address) noexcept;
 
 // Fills `to` from `address` in that process. False when the kernel refuses or the process is gone.
-bool read_memory(const Identity& process, std::uint64_t address, std::byte* to, std::size_t bytes) noexcept;
+bool read_memory(const comm::ProcessIdentity& process, std::uint64_t address, std::byte* to,
+                 std::size_t bytes) noexcept;
 
 }  // namespace cobre::shm

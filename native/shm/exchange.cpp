@@ -41,7 +41,7 @@ bool Exchange::can_fill() noexcept { return own().done < own().chunks && team_.h
 
 // Whether to put in another chunk rather than to take one out.
 bool Exchange::fills_first() noexcept {
-    const std::uint64_t lead = team_.is_crowded() ? all_chunks : chunks_ahead;
+    const std::uint64_t lead = team_.is_oversubscribed() ? all_chunks : chunks_ahead;
     for (int rank = 0; rank < team_.group().size; ++rank) {
         const Lane& lane = lanes_[static_cast<std::size_t>(rank)];
         if (rank != team_.group().rank && lane.done < lane.chunks && own().done >= lane.done + lead) return false;
@@ -55,7 +55,7 @@ void Exchange::fill_and_announce() noexcept {
 }
 
 std::uint64_t Exchange::prefill() noexcept {
-    const std::uint64_t most = team_.is_crowded() ? all_chunks : 1;
+    const std::uint64_t most = team_.is_oversubscribed() ? all_chunks : 1;
     Lane& lane = own();
     while (lane.done < std::min(lane.chunks, most) && team_.fits_early(lane.done)) fill_one();
     return lane.done;

@@ -23,27 +23,27 @@ void pause_for_a_millisecond() noexcept {
 
 }  // namespace
 
-void record_failure(Header& header, std::uint64_t sequence, const Failure& failure) noexcept {
-    FailureRecord& record = header.failure;
-    std::uint32_t expected = FailureRecord::none;
+void record_failure(Header& header, std::uint64_t sequence, const comm::Failure& failure) noexcept {
+    FailureNote& note = header.failure;
+    std::uint32_t expected = FailureNote::none;
     // Relaxed: winning the race orders nothing; the words are published by the release below.
-    if (record.state.compare_exchange_strong(expected, FailureRecord::being_written, std::memory_order_relaxed)) {
-        put(record.text, failure.text);
-        put(record.fix, failure.fix);
+    if (note.state.compare_exchange_strong(expected, FailureNote::being_written, std::memory_order_relaxed)) {
+        put(note.text, failure.text);
+        put(note.fix, failure.fix);
         // Release pairs with the acquire in recorded_failure.
-        record.state.store(FailureRecord::complete, std::memory_order_release);
+        note.state.store(FailureNote::complete, std::memory_order_release);
     }
-    std::uint64_t known = record.sequence.load(std::memory_order_relaxed);
+    std::uint64_t known = note.sequence.load(std::memory_order_relaxed);
     // Release pairs with the acquire in has_failed.
-    while (known > sequence && !record.sequence.compare_exchange_weak(known, sequence, std::memory_order_release,
-                                                                      std::memory_order_relaxed)) {
+    while (known > sequence && !note.sequence.compare_exchange_weak(known, sequence, std::memory_order_release,
+                                                                    std::memory_order_relaxed)) {
     }
 }
 
-Failure recorded_failure(const Header& header) {
+comm::Failure recorded_failure(const Header& header) {
     for (int attempt = 0; attempt < 100; ++attempt) {
         // Acquire pairs with the release in record_failure.
-        if (header.failure.state.load(std::memory_order_acquire) == FailureRecord::complete)
+        if (header.failure.state.load(std::memory_order_acquire) == FailureNote::complete)
             return {header.failure.text.data(), header.failure.fix.data()};
         pause_for_a_millisecond();
     }

@@ -5,21 +5,14 @@
 #include <string>
 
 #include "comm/error.hpp"
+#include "comm/failure.hpp"
 #include "shm/layout.hpp"
 
 namespace cobre::shm {
 
-struct Failure {
-    std::string text;
-    std::string fix;
-};
-
-// Thrown when the caller's own handler asks to stop; it has its reasons at hand.
-struct Interrupted {};
-
-// Lets calls from `sequence` on fail. The first words win; the lowest sequence wins, for a rank that is still
+// Makes calls from `sequence` on fail. The first text is kept; the lowest sequence wins, for a rank that is still
 // busy with an earlier call may need somebody who has given up on it.
-void record_failure(Header& header, std::uint64_t sequence, const Failure& failure) noexcept;
+void record_failure(Header& header, std::uint64_t sequence, const comm::Failure& failure) noexcept;
 
 // Whether the call with this number has failed. One load of a line that nobody writes while all is well.
 inline bool has_failed(const Header& header, std::uint64_t sequence) noexcept {
@@ -27,7 +20,7 @@ inline bool has_failed(const Header& header, std::uint64_t sequence) noexcept {
     return header.failure.sequence.load(std::memory_order_acquire) <= sequence;
 }
 
-// The words of the recorded failure; waits a moment for whoever is writing them.
-Failure recorded_failure(const Header& header);
+// The recorded failure; waits a moment if another rank is writing it.
+comm::Failure recorded_failure(const Header& header);
 
 }  // namespace cobre::shm

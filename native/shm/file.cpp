@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "shm/deadline.hpp"
+#include "comm/deadline.hpp"
 
 namespace cobre::shm {
 
@@ -86,9 +86,10 @@ std::string grouped(std::uint64_t number) {
 
 bool is_lack_of_descriptors(int error) noexcept { return error == EMFILE || error == ENFILE; }
 
-FileDescriptor create_reserved_file(std::uint64_t bytes, const Room& room, const char* purpose, Caller& caller) {
+comm::Descriptor create_reserved_file(std::uint64_t bytes, const Room& room, const char* purpose,
+                                      comm::Caller& caller) {
     require_room(bytes, room, purpose);
-    FileDescriptor file(::open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    comm::Descriptor file(::open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (!file) {
         const int error = errno;
         refuse(bytes, std::string("cannot create a file in ") + directory + ": " + std::strerror(error),
@@ -102,15 +103,15 @@ FileDescriptor create_reserved_file(std::uint64_t bytes, const Room& room, const
     constexpr std::uint64_t longest_step = 8ULL << 20;
     constexpr std::uint64_t shortest_step = 4096;
     std::uint64_t step = longest_step;
-    Deadline until_look(look_every_s);
+    comm::Deadline until_look(look_every_s);
     for (std::uint64_t done = 0; done < bytes;) {
         const std::uint64_t part = std::min(step, bytes - done);
         const int error = ::posix_fallocate(file.get(), static_cast<off_t>(done), static_cast<off_t>(part));
         if (error == 0) done += part;
         step = error == EINTR ? std::max(step / 2, shortest_step) : std::min(step * 2, longest_step);
         if (error == EINTR || until_look.is_over()) {
-            if (caller.is_interrupted()) throw Interrupted{};
-            until_look = Deadline(look_every_s);
+            if (caller.is_interrupted()) throw comm::Interrupted{};
+            until_look = comm::Deadline(look_every_s);
         }
         if (error == ENOSPC) refuse_for_size(bytes, done, purpose);
         if (error != 0 && error != EINTR)
@@ -122,18 +123,18 @@ FileDescriptor create_reserved_file(std::uint64_t bytes, const Room& room, const
     return file;
 }
 
-int link_file(const FileDescriptor& file, const std::string& name) noexcept {
+int link_file(const comm::Descriptor& file, const std::string& name) noexcept {
     const std::string self = "/proc/self/fd/" + std::to_string(file.get());
     return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path_of(name).c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
-FileDescriptor open_file(const std::string& name) noexcept {
-    return FileDescriptor(::open(path_of(name).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+comm::Descriptor open_file(const std::string& name) noexcept {
+    return comm::Descriptor(::open(path_of(name).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
 }
 
-FileDescriptor open_file_of(std::int64_t pid, int number) noexcept {
+comm::Descriptor open_file_of(std::int64_t pid, int number) noexcept {
     const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(number);
-    return FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    return comm::Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
 }
 
 namespace {
@@ -147,24 +148,24 @@ struct flock whole_file() noexcept {
 
 }  // namespace
 
-void hold(const FileDescriptor& file) noexcept {
+void hold(const comm::Descriptor& file) noexcept {
     struct flock range = whole_file();
     ::fcntl(file.get(), F_OFD_SETLK, &range);
 }
 
-bool is_held(const FileDescriptor& file) noexcept {
+bool is_held(const comm::Descriptor& file) noexcept {
     struct flock range = whole_file();
     return ::fcntl(file.get(), F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
 }
 
-bool is_named(const FileDescriptor& file, const std::string& name) noexcept {
+bool is_named(const comm::Descriptor& file, const std::string& name) noexcept {
     struct stat here = {};
     struct stat there = {};
     return ::fstat(file.get(), &here) == 0 && ::lstat(path_of(name).c_str(), &there) == 0 &&
            here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-void unlink_file(const FileDescriptor& file, const std::string& name) noexcept {
+void unlink_file(const comm::Descriptor& file, const std::string& name) noexcept {
     if (is_named(file, name)) unlink_name(name);
 }
 

@@ -9,7 +9,7 @@
 
 namespace cobre::shm {
 
-// What the machine and its control group still allow, and the words for what sets that limit.
+// What the machine and its control group still allow, and what sets that limit, as text.
 struct Room {
     std::uint64_t bytes = UINT64_MAX;
     std::string limited_by;
@@ -25,28 +25,29 @@ bool is_lack_of_descriptors(int error) noexcept;
 // sentence of the error ("a region"). Throws comm::Error (AllocationFailed) when there is no room, Interrupted
 // when the caller asks for it. It has no name yet, so that neither a crash leaves it nor anybody sees it half
 // made.
-FileDescriptor create_reserved_file(std::uint64_t bytes, const Room& room, const char* purpose, Caller& caller);
+comm::Descriptor create_reserved_file(std::uint64_t bytes, const Room& room, const char* purpose,
+                                      comm::Caller& caller);
 
 // Gives the file its name; 0 or an errno (EEXIST if it is taken). `name` begins with '/'.
-int link_file(const FileDescriptor& file, const std::string& name) noexcept;
+int link_file(const comm::Descriptor& file, const std::string& name) noexcept;
 
 // Opens the file of that name; without one, errno says why.
-FileDescriptor open_file(const std::string& name) noexcept;
+comm::Descriptor open_file(const std::string& name) noexcept;
 
 // Opens what another process of this user has open under that number.
-FileDescriptor open_file_of(std::int64_t pid, int number) noexcept;
+comm::Descriptor open_file_of(std::int64_t pid, int number) noexcept;
 
 // Keeps a lock on the file while it is open here, or in a child forked meanwhile.
-void hold(const FileDescriptor& file) noexcept;
+void hold(const comm::Descriptor& file) noexcept;
 // Whether another process does; true also where the system cannot tell.
-bool is_held(const FileDescriptor& file) noexcept;
+bool is_held(const comm::Descriptor& file) noexcept;
 
 // Takes the name away if it still belongs to this file.
-void unlink_file(const FileDescriptor& file, const std::string& name) noexcept;
+void unlink_file(const comm::Descriptor& file, const std::string& name) noexcept;
 
 // Takes a name away that is this group's own, whatever it belongs to.
 void unlink_name(const std::string& name) noexcept;
 
-bool is_named(const FileDescriptor& file, const std::string& name) noexcept;
+bool is_named(const comm::Descriptor& file, const std::string& name) noexcept;
 
 }  // namespace cobre::shm

@@ -16,7 +16,7 @@ struct Input {
 };
 
 Input input_of(const Team& team, int rank) noexcept {
-    if ((team.flags(rank) & Call::is_inline) != 0) return {true, 0};
+    if ((team.flags(rank) & PackedCall::is_inline) != 0) return {true, 0};
     return {false, team.offer(rank).prefilled};
 }
 

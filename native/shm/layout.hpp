@@ -1,8 +1,8 @@
 // What lies where in the segment. Everything that two ranks write has a cache line of its own.
 //
-//   Header | RankRecord per rank | consumed: one flag per (writer, reader) | ring per rank
+//   Header | RankEntry per rank | consumed: one flag per (writer, reader) | ring per rank
 //
-// Orderings, once for all: whoever publishes stores with release after the data; whoever waits loads with
+// Orderings, once for all: a rank that publishes stores with release after the data; a rank that waits loads with
 // acquire before reading it. A slot of sequence n is overwritten by n + 2, which its owner may write only
 // after it has seen every peer's n + 1, and a peer writes n + 1 only after it has finished reading n.
 #pragma once
@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <span>
 
-#include "shm/cpus.hpp"
-#include "shm/identity.hpp"
+#include "comm/machine.hpp"
+#include "comm/process.hpp"
 
 namespace cobre::shm {
 
@@ -45,23 +45,23 @@ struct alignas(cache_line) Flag {
     std::atomic<std::uint64_t> position = 0;
 };
 
-// Where a rank sleeps. `asleep_for` names whom it waits for, so that only that rank bothers to wake it.
-struct alignas(cache_line) Bell {
+// Where a rank sleeps. `asleep_for` names the rank that it waits for: only that rank wakes it.
+struct alignas(cache_line) SleepState {
     static constexpr std::uint32_t nobody = 0;
     static constexpr std::uint32_t anybody = ~0U;
 
-    std::atomic<std::uint32_t> rings = 0;
+    std::atomic<std::uint32_t> wake_count = 0;       // the futex word
     std::atomic<std::uint32_t> asleep_for = nobody;  // rank + 1
 };
 
 // The CPU on which a rank was when it last had to wait; written only when that changes.
-struct alignas(cache_line) Whereabouts {
+struct alignas(cache_line) LastCpu {
     static constexpr int unknown = -1;
 
     std::atomic<int> cpu = unknown;
 };
 
-// The call of a rank in words; written only when ranks disagree.
+// The call of a rank as text; written only when ranks disagree.
 struct alignas(cache_line) CallText {
     std::atomic<std::uint64_t> sequence = 0;
     std::array<char, 248> text = {};
@@ -74,12 +74,12 @@ enum class RankState : std::uint32_t { absent, attached, closed };
 class Claim {
 public:
     Claim() = default;
-    explicit Claim(const Identity& identity) noexcept
+    explicit Claim(const comm::ProcessIdentity& identity) noexcept
         : word_(static_cast<std::uint64_t>(identity.pid) | (identity.start << pid_bits)) {}
 
     explicit operator bool() const noexcept { return word_ != 0; }
     // The claimant, who lives where the creator of the segment does.
-    Identity identity(const Identity& creator) const noexcept {
+    comm::ProcessIdentity identity(const comm::ProcessIdentity& creator) const noexcept {
         const std::uint64_t pid = word_ & ((1ULL << pid_bits) - 1);
         return {static_cast<std::int64_t>(pid), word_ >> pid_bits, creator.pid_namespace, creator.boot};
     }
@@ -90,16 +90,16 @@ private:
     std::uint64_t word_ = 0;
 };
 
-struct RankRecord {
+struct RankEntry {
     alignas(cache_line) std::atomic<RankState> state = RankState::absent;
     std::atomic<Claim> claim = Claim{};
-    Identity identity;  // valid once attached
-    CpuMask cpus;
-    std::int32_t cgroup_cpus = 0;
+    comm::ProcessIdentity identity;  // valid once attached
+    comm::CpuMask cpus;
+    std::int32_t cpu_quota = 0;  // whole CPUs
     bool accepts_barriers = false;
     std::uint64_t probe_address = 0;  // in the rank's own memory: may the others read it?
-    Bell bell;
-    Whereabouts whereabouts;
+    SleepState sleep;
+    LastCpu last_cpu;
     std::array<Slot, 2> slots;
     Flag filled;  // chunks put into this rank's ring
     Flag folded;  // chunks of its ring in which its own part of an allreduce is the result
@@ -107,7 +107,7 @@ struct RankRecord {
     CallText call;
 };
 
-struct FailureRecord {
+struct FailureNote {
     enum State : std::uint32_t { none, being_written, complete };
 
     std::atomic<std::uint32_t> state = none;
@@ -125,11 +125,11 @@ struct Header {
     std::uint64_t total_bytes = 0;
     std::uint64_t nonce = 0;
     Limits limits;
-    Identity creator;
+    comm::ProcessIdentity creator;
     alignas(cache_line) std::atomic<std::uint32_t> attached = 0;
     alignas(cache_line) std::atomic<std::uint32_t> sleepers = 0;
-    alignas(cache_line) FailureRecord failure;
-    std::array<char, 1024> note = {};  // the leader's words to all, valid between two steps of one call
+    alignas(cache_line) FailureNote failure;
+    std::array<char, 1024> note = {};  // from the leader to all, valid between two steps of one call
 };
 
 static_assert(offsetof(Header, version) == 8 && offsetof(Header, creator) == 80);
@@ -150,16 +150,16 @@ public:
     explicit Layout(std::byte* memory) noexcept;
 
     Header& header() const noexcept { return *header_; }
-    std::span<RankRecord> records() const noexcept { return records_; }
-    RankRecord& record(int rank) const noexcept { return records_[static_cast<std::size_t>(rank)]; }
+    std::span<RankEntry> entries() const noexcept { return entries_; }
+    RankEntry& entry(int rank) const noexcept { return entries_[static_cast<std::size_t>(rank)]; }
     Flag& consumed(int writer, int reader) const noexcept {
-        return consumed_[static_cast<std::size_t>(writer) * records_.size() + static_cast<std::size_t>(reader)];
+        return consumed_[static_cast<std::size_t>(writer) * entries_.size() + static_cast<std::size_t>(reader)];
     }
     std::byte* ring(int rank) const noexcept { return rings_ + static_cast<std::uint64_t>(rank) * ring_bytes_; }
 
 private:
     Header* header_;
-    std::span<RankRecord> records_;
+    std::span<RankEntry> entries_;
     Flag* consumed_;
     std::byte* rings_;
     std::uint64_t ring_bytes_;

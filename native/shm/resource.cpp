@@ -1,15 +1,10 @@
 #include "shm/resource.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 namespace cobre::shm {
-
-FileDescriptor::~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-}
 
 Mapping::Mapping(int fd, int flags, std::size_t bytes) noexcept {
     // Nothing to map is legal; a page keeps "mapped" and "refused" apart.
@@ -18,7 +13,7 @@ Mapping::Mapping(int fd, int flags, std::size_t bytes) noexcept {
     if (memory != MAP_FAILED) memory_ = {static_cast<std::byte*>(memory), bytes};
 }
 
-Mapping::Mapping(const FileDescriptor& file, std::size_t bytes) noexcept : Mapping(file.get(), 0, bytes) {}
+Mapping::Mapping(const comm::Descriptor& file, std::size_t bytes) noexcept : Mapping(file.get(), 0, bytes) {}
 
 Mapping::Mapping(std::size_t bytes) noexcept : Mapping(-1, MAP_ANONYMOUS, bytes) {}
 

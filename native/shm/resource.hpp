@@ -1,35 +1,19 @@
-// Owners of what the kernel lends us.
+// Mapped memory.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <utility>
 
+#include "comm/descriptor.hpp"
+
 namespace cobre::shm {
-
-class FileDescriptor {
-public:
-    FileDescriptor() = default;
-    explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
-    FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    FileDescriptor& operator=(FileDescriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~FileDescriptor();
-
-    int get() const noexcept { return fd_; }
-    explicit operator bool() const noexcept { return fd_ >= 0; }
-
-private:
-    int fd_ = -1;
-};
 
 // Memory that other processes may have mapped, too. Gone with this object; the descriptor is not needed for it.
 class Mapping {
 public:
     // Maps the whole file, readable and writable. Empty with errno set when the kernel refuses.
-    Mapping(const FileDescriptor& file, std::size_t bytes) noexcept;
+    Mapping(const comm::Descriptor& file, std::size_t bytes) noexcept;
     // Zero-filled memory of this process and the threads in it, for a group of one and for tests.
     explicit Mapping(std::size_t bytes) noexcept;
     Mapping(Mapping&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}

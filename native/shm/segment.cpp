@@ -11,9 +11,9 @@
 #include <cstring>
 #include <thread>
 
-#include "shm/brief_name.hpp"
 #include "shm/futex.hpp"
 #include "shm/registration.hpp"
+#include "shm/temporary_name.hpp"
 
 namespace cobre::shm {
 
@@ -23,12 +23,12 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
 // Takes the name away. Two processes may try at once: the lock lets the second see that the name is new.
-void reclaim(const FileDescriptor& file, const std::string& name) noexcept {
+void reclaim(const comm::Descriptor& file, const std::string& name) noexcept {
     if (::flock(file.get(), LOCK_EX) == 0) unlink_file(file, name);
     ::flock(file.get(), LOCK_UN);
 }
 
-std::size_t size_of_own(const FileDescriptor& file, const std::string& name) {
+std::size_t size_of_own(const comm::Descriptor& file, const std::string& name) {
     struct stat info = {};
     if (::fstat(file.get(), &info) != 0) refuse_start(quoted(name) + ": " + std::strerror(errno), "try again");
     if (info.st_uid != ::geteuid())
@@ -41,7 +41,7 @@ std::size_t size_of_own(const FileDescriptor& file, const std::string& name) {
 // An existing file of the segment's name, judged before anything in it is believed.
 class Found {
 public:
-    Found(FileDescriptor file, const std::string& name) : file_(std::move(file)) {
+    Found(comm::Descriptor file, const std::string& name) : file_(std::move(file)) {
         const std::size_t bytes = size_of_own(file_, name);
         if (bytes >= sizeof(Header)) memory_ = std::make_shared<Mapping>(file_, bytes);
         if (!memory_ || !*memory_ || header().magic != Layout::magic)
@@ -51,21 +51,21 @@ public:
 
     Header& header() const noexcept { return *reinterpret_cast<Header*>(memory_->data()); }
     bool is_of_this_version() const noexcept {
-        return header().version == Layout::version && header().record_bytes == sizeof(RankRecord);
+        return header().version == Layout::version && header().record_bytes == sizeof(RankEntry);
     }
-    Identity creator() const noexcept {
-        Identity identity = header().creator;
+    comm::ProcessIdentity creator() const noexcept {
+        comm::ProcessIdentity identity = header().creator;
         if (!is_of_this_version()) identity.stack = 0;  // earlier ones had none
         return identity;
     }
     // Of a process in another PID namespace only the lock tells, which earlier versions did not take.
     bool is_orphaned() const noexcept {
-        if (vitality_of(creator()) == Vitality::dead) return true;
-        return is_of_this_version() && !is_in_this_namespace(creator()) && !is_held(file_);
+        if (comm::state_of(creator()) == comm::ProcessState::dead) return true;
+        return is_of_this_version() && !comm::is_in_this_namespace(creator()) && !is_held(file_);
     }
     std::string made_by() const {
         return process_text(creator()) + (is_of_this_version() ? "" : ", of another version of Cobre") +
-               (is_in_this_namespace(creator()) ? ", alive" : ", in another container or PID namespace");
+               (comm::is_in_this_namespace(creator()) ? ", alive" : ", in another container or PID namespace");
     }
 
     // Before anything behind the creator is believed.
@@ -74,22 +74,22 @@ public:
         refuse_start(quoted(name) + " was made by another version of Cobre (" + process_text(creator()) +
                          ", layout " + std::to_string(header().version) + "." +
                          std::to_string(header().record_bytes) + ", here " + std::to_string(Layout::version) +
-                         "." + std::to_string(sizeof(RankRecord)) + ")",
+                         "." + std::to_string(sizeof(RankEntry)) + ")",
                      "install one version of pycobre for all ranks, or choose another COBRE_SHM_NAME");
     }
 
-    const FileDescriptor& file() const noexcept { return file_; }
-    FileDescriptor release_file() noexcept { return std::move(file_); }
+    const comm::Descriptor& file() const noexcept { return file_; }
+    comm::Descriptor release_file() noexcept { return std::move(file_); }
     std::shared_ptr<Mapping> memory() const noexcept { return memory_; }
 
 private:
-    FileDescriptor file_;
+    comm::Descriptor file_;
     std::shared_ptr<Mapping> memory_;
 };
 
 class Entrance {
 public:
-    Entrance(const Meeting& meeting, Caller& caller) : meeting_(meeting), caller_(caller) {}
+    Entrance(const Meeting& meeting, comm::Caller& caller) : meeting_(meeting), caller_(caller) {}
 
     std::shared_ptr<Mapping> enter() {
         std::shared_ptr<Mapping> memory = meeting_.group.rank == 0 ? create() : find();
@@ -99,7 +99,8 @@ public:
             await_all(layout, meeting_.name, meeting_.group, meeting_.deadline, caller_);
         } catch (...) {
             if (meeting_.group.rank == 0) unlink_file(file_, meeting_.name);
-            else if (vitality_of(layout.header().creator) == Vitality::dead) reclaim(file_, meeting_.name);
+            else if (comm::state_of(layout.header().creator) == comm::ProcessState::dead)
+                reclaim(file_, meeting_.name);
             throw;
         }
         unlink_file(file_, meeting_.name);  // every rank does, so that it is gone when any of them goes on
@@ -113,7 +114,7 @@ private:
         try {
             file_ = create_reserved_file(bytes, meeting_.room, "the shm segment", caller_);
         } catch (const comm::Error& error) {
-            leave_word({"rank 0 could not start: " + error.message(), error.fix()}, bytes);
+            publish_refusal({"rank 0 could not start: " + error.message(), error.fix()}, bytes);
             throw;
         }
         auto memory = std::make_shared<Mapping>(file_, bytes);
@@ -133,7 +134,7 @@ private:
 
     // A segment without rings, with room for nothing but the reason, so that the others need not wait for their
     // deadline to learn it. Where there is not even room for that, they do.
-    void leave_word(const Failure& failure, std::uint64_t needed) {
+    void publish_refusal(const comm::Failure& failure, std::uint64_t needed) {
         const auto size = static_cast<std::uint64_t>(meeting_.group.size);
         Limits bare = meeting_.limits;
         bare.ring_bytes = 0;
@@ -151,23 +152,23 @@ private:
         hold(file_);
         if (link_file(file_, meeting_.name) != 0) return;
         // Who comes later than this sees no segment, as if rank 0 had never started.
-        const Deadline deadline(std::min(meeting_.deadline.left_s(), 2.0));
+        const comm::Deadline deadline(std::min(meeting_.deadline.left_s(), 2.0));
         for (;;) {
             // Acquire is not needed: that they have come is all that counts.
             const std::uint32_t come = header.attached.load(std::memory_order_relaxed);
             if (come + 1 >= size || deadline.is_over()) break;
-            caller_.let_go();
+            caller_.release_locks();
             futex_wait(header.attached, come, microseconds{20'000});
             if (caller_.is_interrupted()) {
                 unlink_file(file_, meeting_.name);
-                throw Interrupted{};
+                throw comm::Interrupted{};
             }
         }
         unlink_file(file_, meeting_.name);
     }
 
     void reclaim_or_refuse() {
-        FileDescriptor existing = open_existing();
+        comm::Descriptor existing = open_existing();
         if (!existing) return;  // gone meanwhile
         const Found found(std::move(existing), meeting_.name);
         if (!found.is_orphaned())
@@ -177,8 +178,8 @@ private:
         reclaim(found.file(), meeting_.name);
     }
 
-    FileDescriptor open_existing() const {
-        FileDescriptor file = open_file(meeting_.name);
+    comm::Descriptor open_existing() const {
+        comm::Descriptor file = open_file(meeting_.name);
         if (!file && errno != ENOENT)
             refuse_start("cannot open " + quoted(meeting_.name) + ": " + std::strerror(errno),
                          "start all ranks as one user, or choose another COBRE_SHM_NAME");
@@ -188,7 +189,7 @@ private:
     std::shared_ptr<Mapping> find() {
         std::string state = "does not exist: rank 0 has not started";
         for (microseconds pause{200};; pause = std::min(2 * pause, microseconds{5000})) {
-            if (FileDescriptor file = open_existing()) {
+            if (comm::Descriptor file = open_existing()) {
                 Found found(std::move(file), meeting_.name);
                 if (!found.is_orphaned()) return enter_found(found);
                 // Perhaps nobody starts rank 0 again, and then this would stay.
@@ -199,17 +200,17 @@ private:
                 refuse_start(quoted(meeting_.name) + " " + state,
                              "start rank 0, give all ranks the same COBRE_SHM_NAME, or raise "
                              "COBRE_SHM_CONNECT_TIMEOUT_MS; see rank 0's output if it failed");
-            caller_.let_go();
+            caller_.release_locks();
             std::this_thread::sleep_for(pause);
-            if (caller_.is_interrupted()) throw Interrupted{};
+            if (caller_.is_interrupted()) throw comm::Interrupted{};
         }
     }
 
-    // What rank 0 left in `leave_word`.
+    // What rank 0 left in `publish_refusal`.
     [[noreturn]] static void repeat_word(Header& header) {
         header.attached.fetch_add(1, std::memory_order_relaxed);
         futex_wake(header.attached, largest_group);
-        const Failure failure = recorded_failure(header);
+        const comm::Failure failure = recorded_failure(header);
         throw comm::Error(comm::ErrorClass::allocation_failed, "", static_cast<std::int64_t>(header.nonce), 0,
                           failure.text, failure.fix);
     }
@@ -229,13 +230,13 @@ private:
     }
 
     const Meeting& meeting_;
-    Caller& caller_;
-    FileDescriptor file_;
+    comm::Caller& caller_;
+    comm::Descriptor file_;
 };
 
 }  // namespace
 
-std::shared_ptr<Mapping> meet(const Meeting& meeting, Caller& caller) {
+std::shared_ptr<Mapping> meet(const Meeting& meeting, comm::Caller& caller) {
     if (meeting.group.size > largest_group)
         refuse_start(std::to_string(meeting.group.size) + " ranks are more than one machine runs; the most is " +
                          std::to_string(largest_group),
@@ -279,20 +280,20 @@ std::uint64_t fresh_nonce() {
 }
 
 Creator creator_of(const std::string& name) {
-    FileDescriptor file = open_file(name);
+    comm::Descriptor file = open_file(name);
     if (!file)
         refuse_start("cannot open " + quoted(name) + ": " + std::strerror(errno),
                      "look at it as the user who made it");
-    if (const Identity maker = maker_in(name); maker.pid != 0) {
+    if (const comm::ProcessIdentity maker = maker_in(name); maker.pid != 0) {
         size_of_own(file, name);
-        return {maker.pid, vitality_of(maker) != Vitality::dead};
+        return {maker.pid, comm::state_of(maker) != comm::ProcessState::dead};
     }
     const Found found(std::move(file), name);
     return {found.creator().pid, !found.is_orphaned()};
 }
 
 bool reclaim_orphan(const std::string& name) {
-    FileDescriptor file = open_file(name);
+    comm::Descriptor file = open_file(name);
     if (!file || creator_of(name).is_alive) return false;
     reclaim(file, name);
     return true;

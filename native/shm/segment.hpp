@@ -6,7 +6,7 @@
 #include <string>
 
 #include "comm/arguments.hpp"
-#include "shm/deadline.hpp"
+#include "comm/deadline.hpp"
 #include "shm/file.hpp"
 #include "shm/layout.hpp"
 #include "shm/resource.hpp"
@@ -17,14 +17,14 @@ namespace cobre::shm {
 struct Meeting {
     std::string name;  // begins with '/'
     comm::Group group;
-    Deadline deadline;
+    comm::Deadline deadline;
     Limits limits;  // rank 0's hold
     Room room;
 };
 
 // The segment with every rank registered in it. Throws comm::Error: InitializationFailed, or AllocationFailed when
 // there is no room for it. A group of one gets private memory and never has a name.
-std::shared_ptr<Mapping> meet(const Meeting& meeting, Caller& caller);
+std::shared_ptr<Mapping> meet(const Meeting& meeting, comm::Caller& caller);
 
 // An initialised segment in memory of this process alone.
 std::shared_ptr<Mapping> make_private_segment(int size, const Limits& limits);

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "shm/brief_name.hpp"
 #include "shm/communicator.hpp"
 #include "shm/segment.hpp"
+#include "shm/temporary_name.hpp"
 
 namespace cobre::shm {
 
@@ -16,7 +16,7 @@ void write_note(Header& header, const std::string& text, const std::string& fix)
     std::snprintf(header.note.data(), header.note.size(), "%s%c%s", text.c_str(), '\n', fix.c_str());
 }
 
-[[noreturn]] void refuse_as_noted(const Header& header, std::uint64_t bytes) {
+[[noreturn]] void throw_noted_refusal(const Header& header, std::uint64_t bytes) {
     const std::string note = header.note.data();
     const std::size_t end = note.find('\n');
     throw comm::Error(comm::ErrorClass::allocation_failed, "",
@@ -26,21 +26,21 @@ void write_note(Header& header, const std::string& text, const std::string& fix)
 
 }  // namespace
 
-Failure Communicator::interruption(const Call& call) const {
+comm::Failure Communicator::interruption(const PackedCall& call) const {
     return {"rank " + std::to_string(group().rank) + " was interrupted by a signal in " + call.describe(),
             "start all ranks again"};
 }
 
 // The others open the leader's file where the kernel lists it, so that it never has a name that could be left.
-std::shared_ptr<Mapping> Communicator::share_memory(const Call& call, std::uint64_t bytes, const Room& room,
-                                                    const char* purpose, bool is_segment, Caller& caller) {
+std::shared_ptr<Mapping> Communicator::share_memory(const PackedCall& call, std::uint64_t bytes, const Room& room,
+                                                    const char* purpose, bool is_segment, comm::Caller& caller) {
     team_.begin(call, caller);
     team_.publish(call, 0);
     team_.agree(call);
     ++shared_so_far_;
-    caller.let_go();
+    caller.release_locks();
 
-    FileDescriptor file;  // the leader's: open until all have opened it
+    comm::Descriptor file;  // the leader's: open until all have opened it
     std::shared_ptr<Mapping> memory;
     bool is_well = true;
     if (group().rank == 0) {
@@ -59,26 +59,26 @@ std::shared_ptr<Mapping> Communicator::share_memory(const Call& call, std::uint6
         } catch (const comm::Error& error) {
             is_well = false;
             write_note(team_.header(), error.message(), error.fix());
-        } catch (const Interrupted&) {
+        } catch (const comm::Interrupted&) {
             team_.waiter().record(interruption(call));
             throw;
         }
     }
     finish_step(call, is_well, {0, static_cast<std::uint64_t>(file.get())});
-    if ((team_.flags(0) & Call::is_ready) == 0) refuse_as_noted(team_.header(), bytes);
+    if ((team_.flags(0) & PackedCall::is_ready) == 0) throw_noted_refusal(team_.header(), bytes);
     if (group().rank != 0) {
         const auto number = static_cast<int>(team_.offer(0).address);
-        memory = std::make_shared<Mapping>(open_file_of(team_.record(0).identity.pid, number), bytes);
+        memory = std::make_shared<Mapping>(open_file_of(team_.entry(0).identity.pid, number), bytes);
     }
     finish_step(call, static_cast<bool>(*memory));
-    if (!team_.all_have(Call::is_ready)) share_by_name(call, file, memory, bytes, purpose);
+    if (!team_.all_have(PackedCall::is_ready)) share_by_name(call, file, memory, bytes, purpose);
     return memory;
 }
 
 // For ranks that may not look into the leader, or have no /proc.
-void Communicator::share_by_name(const Call& call, const FileDescriptor& file, std::shared_ptr<Mapping>& memory,
-                                 std::uint64_t bytes, const char* purpose) {
-    const BriefName name(team_.header().nonce, shared_so_far_, team_.record(0).identity);
+void Communicator::share_by_name(const PackedCall& call, const comm::Descriptor& file,
+                                 std::shared_ptr<Mapping>& memory, std::uint64_t bytes, const char* purpose) {
+    const TemporaryName name(team_.header().nonce, shared_so_far_, team_.entry(0).identity);
     bool is_well = true;
     if (group().rank == 0) {
         const int error = link_file(file, name.get());
@@ -90,16 +90,16 @@ void Communicator::share_by_name(const Call& call, const FileDescriptor& file, s
                        "let this user write to /dev/shm and see its own processes in /proc");
     }
     finish_step(call, is_well);
-    if ((team_.flags(0) & Call::is_ready) == 0) refuse_as_noted(team_.header(), bytes);
+    if ((team_.flags(0) & PackedCall::is_ready) == 0) throw_noted_refusal(team_.header(), bytes);
     int error = 0;
     if (!*memory) {
-        const FileDescriptor named = open_file(name.get());
+        const comm::Descriptor named = open_file(name.get());
         if (!named) error = errno;
         else if (memory = std::make_shared<Mapping>(named, bytes); !*memory) error = errno;
     }
     finish_step(call, error == 0, {0, static_cast<std::uint64_t>(error)});
     for (int rank = 0; rank < group().size; ++rank) {
-        if ((team_.flags(rank) & Call::is_ready) != 0) continue;
+        if ((team_.flags(rank) & PackedCall::is_ready) != 0) continue;
         const auto reason = static_cast<int>(team_.offer(rank).address);
         throw comm::Error(comm::ErrorClass::allocation_failed, "", static_cast<std::int64_t>(bytes), 0,
                           std::string(purpose) + " of " + grouped(bytes) + " bytes cannot be mapped by rank " +
@@ -111,18 +111,19 @@ void Communicator::share_by_name(const Call& call, const FileDescriptor& file, s
 }
 
 Region Communicator::create_region(std::uint64_t count, const comm::DType& dtype, const Room& room,
-                                   Caller& caller) {
+                                   comm::Caller& caller) {
     std::uint64_t bytes = 0;
     if (__builtin_mul_overflow(count, std::uint64_t{dtype.itemsize}, &bytes)) bytes = UINT64_MAX;
     Region region;
-    region.memory = share_memory(Call::create_region(count, dtype), bytes, room, "a shared region", false, caller);
+    region.memory = share_memory(PackedCall(comm::Call::create_region(count, dtype)), bytes, room,
+                                 "a shared region", false, caller);
     region.id = shared_so_far_;
     regions_.add(region);
     return region;
 }
 
-void Communicator::fence(std::uint64_t region, Caller& caller) {
-    const Call call = Call::fence(region);
+void Communicator::fence(std::uint64_t region, comm::Caller& caller) {
+    const PackedCall call(comm::Call::fence(region));
     team_.begin(call, caller);
     team_.publish(call, 0);
     team_.agree(call);

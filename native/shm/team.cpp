@@ -26,19 +26,19 @@ Team::Team(const Layout& layout, comm::Group group, const TimeLimit& limit, cons
       waiter_(layout, group, limit, lifetime),
       rings_(static_cast<std::size_t>(group.size), Ring(limits_.ring_bytes)),
       free_until_(limits_.ring_bytes) {
-    CpuMask cpus;
-    int quota = layout.record(0).cgroup_cpus;
+    comm::CpuMask cpus;
+    int quota = layout.entry(0).cpu_quota;
     bool have_barriers = true;
-    for (const RankRecord& record : layout.records()) {
-        have_barriers = have_barriers && record.accepts_barriers;
-        cpus.add(record.cpus);
-        quota = std::min(quota, record.cgroup_cpus);
+    for (const RankEntry& entry : layout.entries()) {
+        have_barriers = have_barriers && entry.accepts_barriers;
+        cpus.add(entry.cpus);
+        quota = std::min(quota, entry.cpu_quota);
     }
-    is_crowded_ = group.size > std::min(cpus.count(), quota);
-    waiter_.set_patience(Patience::for_group(is_crowded_, have_barriers));
+    is_oversubscribed_ = group.size > std::min(cpus.count(), quota);
+    waiter_.set_policy(WaitPolicy::for_group(is_oversubscribed_, have_barriers));
 }
 
-void Team::begin(const Call& call, Caller& caller) {
+void Team::begin(const PackedCall& call, comm::Caller& caller) {
     begin_step();
     waiter_.begin(sequence_, call, caller);
     require_well();
@@ -51,13 +51,13 @@ void Team::require_well() const {
 
 void Team::begin_step() noexcept {
     ++sequence_;
-    my_slot_ = &layout_.record(group_.rank).slots[sequence_ & 1];
+    my_slot_ = &layout_.entry(group_.rank).slots[sequence_ & 1];
     waiter_.advance(sequence_);
 }
 
 void Team::put(const Offer& offer) noexcept { std::memcpy(my_payload(), &offer, sizeof offer); }
 
-void Team::publish(const Call& call, std::uint32_t flags) noexcept {
+void Team::publish(const PackedCall& call, std::uint32_t flags) noexcept {
     my_slot_->detail = call.detail();
     // Release pairs with the acquire in has_published: payload, detail and prefilled chunks come before it.
     my_slot_->word.store((sequence_ << 32) | call.bits() | flags, std::memory_order_release);
@@ -70,24 +70,26 @@ bool Team::has_published(int rank) const noexcept {
     return slot(rank).word.load(std::memory_order_acquire) >> 32 == (sequence_ & 0xFFFFFFFFU);
 }
 
-void Team::agree(const Call& call) {
+void Team::agree(const PackedCall& call) {
     for (int i = 1; i < group_.size; ++i) {
         const int peer = group_.rank + i < group_.size ? group_.rank + i : group_.rank + i - group_.size;
         waiter_.for_rank(
             peer, [&] { return has_published(peer); }, [&](int rank) { return !has_published(rank); });
         const Slot& theirs = slot(peer);
         const std::uint64_t word = theirs.word.load(std::memory_order_relaxed);
-        if (((word ^ call.bits()) & Call::signature) != 0 || theirs.detail != call.detail()) [[unlikely]]
+        if (((word ^ call.bits()) & PackedCall::signature_bits) != 0 || theirs.detail != call.detail())
+            [[unlikely]]
             report_disagreement(call, peer);
     }
     free_until_ = ring(group_.rank).position() + limits_.ring_bytes;
     // All have read what lies in the other slot: fetching its line for writing now overlaps with the way back to
     // the caller, and the next publication finds it here.
-    prepare_to_write(&layout_.record(group_.rank).slots[(sequence_ + 1) & 1]);
+    prepare_to_write(&layout_.entry(group_.rank).slots[(sequence_ + 1) & 1]);
 }
 
 std::uint32_t Team::flags(int rank) const noexcept {
-    return static_cast<std::uint32_t>(slot(rank).word.load(std::memory_order_relaxed)) & ~Call::signature;
+    return static_cast<std::uint32_t>(slot(rank).word.load(std::memory_order_relaxed)) &
+           ~PackedCall::signature_bits;
 }
 
 Offer Team::offer(int rank) const noexcept {
@@ -119,13 +121,13 @@ bool Team::is_held_up_by(int reader, std::uint64_t index) const noexcept {
 
 void Team::announce_filled(std::uint64_t count) noexcept {
     // Release pairs with the acquire in filled: the chunk's bytes come before it.
-    layout_.record(group_.rank).filled.position.store(base(group_.rank) + count, std::memory_order_release);
+    layout_.entry(group_.rank).filled.position.store(base(group_.rank) + count, std::memory_order_release);
     waiter_.wake();
 }
 
 void Team::announce_folded(std::uint64_t count) noexcept {
     // Release pairs with the acquire in folded.
-    layout_.record(group_.rank).folded.position.store(base(group_.rank) + count, std::memory_order_release);
+    layout_.entry(group_.rank).folded.position.store(base(group_.rank) + count, std::memory_order_release);
     waiter_.wake();
 }
 
@@ -137,16 +139,16 @@ void Team::announce_taken(int writer, std::uint64_t count) noexcept {
 
 void Team::announce_read() noexcept {
     // Relaxed: it orders nothing, and nobody sleeps for it.
-    layout_.record(group_.rank).read.position.fetch_add(1, std::memory_order_relaxed);
+    layout_.entry(group_.rank).read.position.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::uint64_t Team::filled(int rank) const noexcept {
-    const std::uint64_t position = layout_.record(rank).filled.position.load(std::memory_order_acquire);
+    const std::uint64_t position = layout_.entry(rank).filled.position.load(std::memory_order_acquire);
     return position > base(rank) ? position - base(rank) : 0;
 }
 
 std::uint64_t Team::folded(int rank) const noexcept {
-    const std::uint64_t position = layout_.record(rank).folded.position.load(std::memory_order_acquire);
+    const std::uint64_t position = layout_.entry(rank).folded.position.load(std::memory_order_acquire);
     return position > base(rank) ? position - base(rank) : 0;
 }
 
@@ -158,10 +160,10 @@ std::uint64_t Team::taken(int reader) const noexcept {
     return position > base(group_.rank) ? position - base(group_.rank) : 0;
 }
 
-// Every rank sees the disagreement, puts its own call into words, and takes those of the other; the slot's two
-// words do where the other is gone or held up.
-void Team::report_disagreement(const Call& call, int other) {
-    CallText& mine = layout_.record(group_.rank).call;
+// Every rank sees the disagreement, publishes its own call as text, and reads that of the other rank. If the other
+// rank is gone or late, the two words of its slot have to do.
+void Team::report_disagreement(const PackedCall& call, int other) {
+    CallText& mine = layout_.entry(group_.rank).call;
     const std::string my_text = call.describe();
     const std::size_t used = std::min(my_text.size(), mine.text.size() - 1);
     std::memcpy(mine.text.data(), my_text.data(), used);
@@ -170,9 +172,9 @@ void Team::report_disagreement(const Call& call, int other) {
 
     const Slot& slot_there = slot(other);
     const auto bits = static_cast<std::uint32_t>(slot_there.word.load(std::memory_order_relaxed));
-    std::string their_text = Call::describe(bits & Call::signature, slot_there.detail);
+    std::string their_text = PackedCall::unpack(bits & PackedCall::signature_bits, slot_there.detail).describe();
     for (int attempt = 0; attempt < 100; ++attempt) {
-        const CallText& theirs = layout_.record(other).call;
+        const CallText& theirs = layout_.entry(other).call;
         if (theirs.sequence.load(std::memory_order_acquire) == sequence_) {
             their_text = theirs.text.data();
             break;

@@ -33,12 +33,12 @@ public:
     const Limits& limits() const noexcept { return limits_; }
     Waiter& waiter() noexcept { return waiter_; }
     Header& header() const noexcept { return layout_.header(); }
-    RankRecord& record(int rank) const noexcept { return layout_.record(rank); }
+    RankEntry& entry(int rank) const noexcept { return layout_.entry(rank); }
     // More ranks than cores.
-    bool is_crowded() const noexcept { return is_crowded_; }
+    bool is_oversubscribed() const noexcept { return is_oversubscribed_; }
 
     // Opens the first step of a call. Throws the failure of an earlier one.
-    void begin(const Call& call, Caller& caller);
+    void begin(const PackedCall& call, comm::Caller& caller);
     // Opens a further step of the same call.
     void begin_step() noexcept;
     // Throws if somebody has given up on the open step.
@@ -47,11 +47,11 @@ public:
     // What this rank's slot of the open step carries; written before `publish`.
     std::byte* my_payload() noexcept { return my_slot_->payload.data(); }
     void put(const Offer& offer) noexcept;
-    void publish(const Call& call, std::uint32_t flags) noexcept;
+    void publish(const PackedCall& call, std::uint32_t flags) noexcept;
 
     // Waits until every rank has published this step, and compares. Afterwards every slot may be read until this
     // rank publishes its next step, and every chunk of earlier calls may be overwritten.
-    void agree(const Call& call);
+    void agree(const PackedCall& call);
 
     std::uint32_t flags(int rank) const noexcept;
     Offer offer(int rank) const noexcept;
@@ -84,13 +84,13 @@ public:
     void advance(int rank, std::uint64_t chunks) noexcept { ring(rank).advance(chunks); }
 
 private:
-    const Slot& slot(int rank) const noexcept { return layout_.record(rank).slots[sequence_ & 1]; }
+    const Slot& slot(int rank) const noexcept { return layout_.entry(rank).slots[sequence_ & 1]; }
     bool has_published(int rank) const noexcept;
     Ring& ring(int rank) noexcept { return rings_[static_cast<std::size_t>(rank)]; }
     const Ring& ring(int rank) const noexcept { return rings_[static_cast<std::size_t>(rank)]; }
     std::uint64_t base(int rank) const noexcept { return ring(rank).chunks_before(); }
     std::uint64_t taken(int reader) const noexcept;
-    [[noreturn]] void report_disagreement(const Call& call, int other);
+    [[noreturn]] void report_disagreement(const PackedCall& call, int other);
 
     Layout layout_;
     comm::Group group_;
@@ -100,7 +100,7 @@ private:
     std::uint64_t sequence_ = 0;
     std::vector<Ring> rings_;
     std::uint64_t free_until_ = 0;  // my ring may be written up to this position
-    bool is_crowded_ = true;
+    bool is_oversubscribed_ = true;
 };
 
 }  // namespace cobre::shm

@@ -30,7 +30,7 @@ public:
     }
     void go_on(const Team& team, int leader) noexcept {
         if (choice_ == nullptr) return;
-        if ((team.flags(leader) & Call::is_inline) == 0) choice_->follow(team.offer(leader).next);
+        if ((team.flags(leader) & PackedCall::is_inline) == 0) choice_->follow(team.offer(leader).next);
         if (is_timed_) begin_ = Paths::Clock::now();
     }
     void arrive() noexcept {

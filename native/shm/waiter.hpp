@@ -10,25 +10,14 @@
 #include <cstdint>
 #include <string>
 
+#include "comm/caller.hpp"
 #include "comm/lifetime.hpp"
-#include "shm/call.hpp"
 #include "shm/failure.hpp"
 #include "shm/function_ref.hpp"
 #include "shm/layout.hpp"
+#include "shm/packed_call.hpp"
 
 namespace cobre::shm {
-
-// What a call that has to wait needs from whoever made it; Python's bindings implement it.
-class Caller {
-public:
-    // About to wait for more than a moment: let go of locks that others may need. May come several times.
-    virtual void let_go() noexcept {}
-    // Whether to give up because a signal handler asks for it. Comes every few ten milliseconds.
-    virtual bool is_interrupted() { return false; }
-
-protected:
-    ~Caller() = default;
-};
 
 // How long a call waits without anything having moved, and what to do about it.
 struct TimeLimit {
@@ -45,17 +34,17 @@ struct TimeLimit {
     }
 };
 
-struct Patience {
+struct WaitPolicy {
     int spins = 0;
     int yields = 0;
-    bool is_crowded = true;  // more ranks than cores
+    bool is_oversubscribed = true;  // more ranks than cores
 
     // Between publishing and looking for sleepers; else who goes to sleep makes all others execute a barrier.
     bool publishers_fence = true;
 
     // Spinning pays only while nobody spins on the core that the awaited rank needs. With cores for all, few sleep
     // and many publish; otherwise it is the other way round, which decides who pays for the barrier.
-    static Patience for_group(bool is_crowded, bool have_barriers) noexcept;
+    static WaitPolicy for_group(bool is_oversubscribed, bool have_barriers) noexcept;
 };
 
 class Waiter {
@@ -65,10 +54,10 @@ public:
         : layout_(layout), group_(group), limit_(limit), lifetime_(lifetime) {}
 
     void set_limit(const TimeLimit& limit) noexcept { limit_ = limit; }
-    void set_patience(Patience patience) noexcept { patience_ = patience; }
+    void set_policy(WaitPolicy patience) noexcept { policy_ = patience; }
 
     // Every call begins with this; `call` and `caller` must outlive it.
-    void begin(std::uint64_t sequence, const Call& call, Caller& caller) noexcept {
+    void begin(std::uint64_t sequence, const PackedCall& call, comm::Caller& caller) noexcept {
         sequence_ = sequence;
         call_ = &call;
         caller_ = &caller;
@@ -85,7 +74,7 @@ public:
     // their death ends the wait, and a timeout names them.
     template <class Ready, class Awaits>
     void for_rank(int peer, Ready&& ready, Awaits&& awaits) {
-        if (has_come_soon(ready)) [[likely]]
+        if (is_ready_soon(ready)) [[likely]]
             return;
         wait_slowly(ready, awaits, static_cast<std::uint32_t>(peer) + 1);
     }
@@ -93,13 +82,13 @@ public:
     // The same when any of those ranks may bring it about.
     template <class Ready, class Awaits>
     void for_any(Ready&& ready, Awaits&& awaits) {
-        if (has_come_soon(ready)) return;
-        wait_slowly(ready, awaits, Bell::anybody);
+        if (is_ready_soon(ready)) return;
+        wait_slowly(ready, awaits, SleepState::anybody);
     }
 
     // After publishing something: wakes those who sleep for it. One load while nobody sleeps.
     void wake() noexcept {
-        if (patience_.publishers_fence) std::atomic_thread_fence(std::memory_order_seq_cst);
+        if (policy_.publishers_fence) std::atomic_thread_fence(std::memory_order_seq_cst);
         else std::atomic_signal_fence(std::memory_order_seq_cst);  // nor may the compiler look first
         // Acquire pairs with the increment in `sleep`: whom each sleeper sleeps for comes before it.
         if (layout_.header().sleepers.load(std::memory_order_acquire) != 0) [[unlikely]]
@@ -108,9 +97,9 @@ public:
     void wake_all() noexcept { wake_sleepers(true); }
 
     // Writes the failure down for all ranks.
-    void record(const Failure& failure) noexcept;
+    void record(const comm::Failure& failure) noexcept;
     // The same, and throws what was written first.
-    [[noreturn]] void fail(const Failure& failure);
+    [[noreturn]] void fail(const comm::Failure& failure);
     // Throws the failure that somebody else wrote down.
     [[noreturn]] void repeat_failure() const;
 
@@ -123,9 +112,9 @@ private:
     static constexpr int bare_spins = 40;
 
     template <class Ready>
-    bool has_come_soon(Ready&& ready) noexcept {
+    bool is_ready_soon(Ready&& ready) noexcept {
         if (ready()) return true;
-        for (int i = 0; i < patience_.spins; ++i) {
+        for (int i = 0; i < policy_.spins; ++i) {
             if (i >= bare_spins) pause();
             if (ready()) return true;
         }
@@ -138,11 +127,11 @@ private:
 #endif
     }
 
-    bool comes_in_turn(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits) noexcept;
-    bool has_come_from_elsewhere(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits) noexcept;
+    bool is_ready_after_yields(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits) noexcept;
+    bool is_ready_from_other_cores(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits) noexcept;
     void wait_slowly(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits, std::uint32_t asleep_for);
     void sleep(FunctionRef<bool()> ready, std::uint32_t asleep_for, std::chrono::microseconds slice) noexcept;
-    void look_for_trouble(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits);
+    void check_peers(FunctionRef<bool()> ready, FunctionRef<bool(int)> awaits);
     void wake_sleepers(bool all) noexcept;
     std::uint64_t read_by_others() const noexcept;
     std::string missing(FunctionRef<bool(int)> awaits) const;
@@ -151,10 +140,10 @@ private:
     comm::Group group_;
     TimeLimit limit_;
     const comm::Lifetime& lifetime_;
-    Patience patience_;
+    WaitPolicy policy_;
     std::uint64_t sequence_ = 0;
-    const Call* call_ = nullptr;
-    Caller* caller_ = nullptr;
+    const PackedCall* call_ = nullptr;
+    comm::Caller* caller_ = nullptr;
     bool is_counting_ = false;
     Clock::time_point counting_since_;
     std::uint64_t seen_read_ = 0;  // by others, when last looked at

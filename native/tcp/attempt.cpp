@@ -8,7 +8,7 @@ namespace cobre::tcp {
 
 namespace {
 
-// Not ETIMEDOUT: whoever is slow may be there all the same.
+// Not ETIMEDOUT: a slow rank 0 may still answer.
 bool means_nobody_listens(int error) noexcept {
     return error == ECONNREFUSED || error == ENETUNREACH || error == EHOSTUNREACH || error == EADDRNOTAVAIL ||
            error == EAFNOSUPPORT;

@@ -1,4 +1,4 @@
-// One attempt of a worker to join the group at one address. Never waits: whoever owns it polls.
+// One attempt of a worker to join the group at one address. Never waits: its owner polls.
 #pragma once
 
 #include <poll.h>
@@ -32,9 +32,9 @@ public:
     bool is_over() const noexcept { return state_ > State::joined; }
     bool has_met_rank_0() const noexcept { return applicant_.is_with_rank_0(); }
     // Of an attempt that is over: why, and what to do about it (empty if nothing in particular).
-    const Failure& failure() const noexcept { return failure_; }
+    const comm::Failure& failure() const noexcept { return failure_; }
     // Of one that has joined.
-    std::uint32_t neighbours() const noexcept { return applicant_.neighbours(); }
+    std::uint32_t local_ranks() const noexcept { return applicant_.local_ranks(); }
 
     // What to poll for.
     pollfd wanted() const noexcept;
@@ -48,7 +48,7 @@ public:
     // Ends an attempt that is not needed any more, and tells the other side that this is no failure.
     void withdraw() noexcept;
     // In `joined`: hands over the connection.
-    Descriptor release() noexcept { return std::move(socket_); }
+    comm::Descriptor release() noexcept { return std::move(socket_); }
 
 private:
     void finish_connecting();
@@ -56,9 +56,9 @@ private:
 
     Applicant applicant_;
     State state_ = State::connecting;
-    Descriptor socket_;
+    comm::Descriptor socket_;
     std::string introduction_;  // as it goes over the wire
-    Failure failure_;
+    comm::Failure failure_;
 };
 
 }  // namespace cobre::tcp

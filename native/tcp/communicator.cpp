@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "comm/error.hpp"
+#include "comm/machine.hpp"
 #include "tcp/socket.hpp"
 #include "tcp/turn.hpp"
 
@@ -19,7 +20,7 @@ using comm::Operation;
 Communicator::Communicator(comm::Group group, double timeout_s, Limits limits)
     : group_(group),
       limits_(limits),
-      exchange_(group, timeout_s, limits, lifetime_, bell_),
+      exchange_(group, timeout_s, limits, lifetime_, closing_),
       track_(group, "tcp") {}
 
 Communicator::~Communicator() {
@@ -29,48 +30,49 @@ Communicator::~Communicator() {
     else static_cast<void>(watcher_.release());  // the thread exists in the parent only: no join, no detach
 }
 
-void Communicator::start(Met met) {
-    bell_.open();
-    look_again_.open();
-    const Patience patience = Patience::for_ranks(met.neighbours, usable_processors());
+void Communicator::start(MeetingResult met) {
+    closing_.open();
+    recheck_.open();
+    const WaitPolicy policy = WaitPolicy::for_ranks(met.local_ranks, comm::usable_cpus());
     rings_.resize(met.links.size());
     is_unwatched_.resize(met.links.size());
     unanswered_since_.resize(met.links.size());
-    // Of two ranks nobody waits to be told of the other's end.
+    // With two ranks, each sees the end of the other itself.
     if (group_.rank != 0 && group_.size > 2)
         for (const auto& link : met.links) link->hold_back();
-    exchange_.adopt(std::move(met.links), patience);
+    exchange_.adopt(std::move(met.links), policy);
     is_watched_ = group_.rank == 0 && group_.size > 1;
     if (is_watched_) watcher_ = std::make_unique<std::thread>([this] { watch(); });
 }
 
-void Communicator::begin(Call& call, Tag from_worker, Tag from_hub) {
+void Communicator::begin(WireCall& call, Tag from_worker, Tag from_hub) {
     call.sequence = ++sequence_;
     const bool is_hub = group_.rank == 0;
     for (const auto& link : exchange_.links())
         link->begin(call, is_hub ? from_hub : from_worker, is_hub ? from_worker : from_hub);
 }
 
-void Communicator::finish(const Call& call, OwnPart own, Folding* folding, Caller& caller) {
+void Communicator::finish(const WireCall& call, OwnPart own, Folding* folding, comm::Caller& caller) {
     try {
         exchange_.run(call, own, folding, caller);
     } catch (const Broken& broken) {
-        break_down(name_of(call.verb), broken);
-    } catch (const Interrupted&) {
+        fail_call(name_of(call.verb), broken);
+    } catch (const comm::Interrupted&) {
         remember(name_of(call.verb),
                  {"rank " + std::to_string(group_.rank) + " was interrupted by a signal in " + call.describe(),
                   "start all ranks again"});
-        tell_others(failure_->failure);
+        send_failure_to_others(failure_->failure);
         throw;
     }
-    note_departures();
+    note_closed_links();
 }
 
-void Communicator::allgatherv(const Buffer& send, const Buffer& recv, const comm::Layout& layout, Caller& caller) {
+void Communicator::allgatherv(const Buffer& send, const Buffer& recv, const comm::Layout& layout,
+                              comm::Caller& caller) {
     const Turn turn(*this, "allgatherv", &caller);
     const comm::TraceScope traced(track_, statistics_[Operation::allgatherv], Operation::allgatherv);
     const comm::Stopwatch watch;
-    Call call = Call::allgatherv(send, layout.counts);
+    WireCall call = comm::Call::allgatherv(send, layout.counts);
     begin(call, Tag::allgatherv_send, Tag::allgatherv_recv);
     const std::size_t width = recv.dtype.itemsize;
     const auto place = [&](int rank) {
@@ -88,7 +90,7 @@ void Communicator::allgatherv(const Buffer& send, const Buffer& recv, const comm
         for (const auto& link : links) link->inflow().add(place(link->rank()), bytes(link->rank()));
         for (const auto& link : links) {
             link->outflow().add(send.data, send.bytes());
-            // Passed on as it arrives, out of its final place here; nobody is sent its own part.
+            // Passed on as it arrives, out of its final place here; no rank is sent its own part.
             for (const auto& other : links)
                 if (other != link)
                     link->outflow().add(place(other->rank()), bytes(other->rank()), other->inflow().progress());
@@ -98,11 +100,11 @@ void Communicator::allgatherv(const Buffer& send, const Buffer& recv, const comm
     count(Operation::allgatherv, call.total * width, watch);
 }
 
-void Communicator::allreduce(const Buffer& send, const Buffer& recv, comm::ReduceOp op, Caller& caller) {
+void Communicator::allreduce(const Buffer& send, const Buffer& recv, comm::ReduceOp op, comm::Caller& caller) {
     const Turn turn(*this, "allreduce", &caller);
     const comm::TraceScope traced(track_, statistics_[Operation::allreduce], Operation::allreduce);
     const comm::Stopwatch watch;
-    fold(Call::allreduce(send, op), send, recv, op, caller);
+    fold(comm::Call::allreduce(send, op), send, recv, op, caller);
     count(Operation::allreduce, recv.bytes(), watch);
 }
 
@@ -114,7 +116,8 @@ std::span<std::byte> Communicator::ring_of(std::size_t link, const Buffer& buffe
     return std::span(rings_[link]).first(wanted);
 }
 
-void Communicator::fold(Call call, const Buffer& send, const Buffer& recv, comm::ReduceOp op, Caller& caller) {
+void Communicator::fold(WireCall call, const Buffer& send, const Buffer& recv, comm::ReduceOp op,
+                        comm::Caller& caller) {
     // Two ranks exchange their numbers and both fold; among more rank 0 folds and sends the result.
     const bool is_pair = group_.size == 2;
     begin(call, Tag::allreduce_send, is_pair ? Tag::allreduce_send : Tag::allreduce_recv);
@@ -134,11 +137,11 @@ void Communicator::fold(Call call, const Buffer& send, const Buffer& recv, comm:
     finish(call, {}, &folding, caller);
 }
 
-void Communicator::broadcast(const Buffer& buf, int root, Caller& caller) {
+void Communicator::broadcast(const Buffer& buf, int root, comm::Caller& caller) {
     const Turn turn(*this, "broadcast", &caller);
     const comm::TraceScope traced(track_, statistics_[Operation::broadcast], Operation::broadcast);
     const comm::Stopwatch watch;
-    Call call = Call::broadcast(buf, root);
+    WireCall call = comm::Call::broadcast(buf, root);
     begin(call, Tag::broadcast, Tag::broadcast);
     Links& links = exchange_.links();
     if (group_.rank != 0) {
@@ -158,30 +161,30 @@ void Communicator::broadcast(const Buffer& buf, int root, Caller& caller) {
     count(Operation::broadcast, buf.bytes(), watch);
 }
 
-void Communicator::barrier(Caller& caller) {
+void Communicator::barrier(comm::Caller& caller) {
     const Turn turn(*this, "barrier", &caller);
     const comm::TraceScope traced(track_, statistics_[Operation::barrier], Operation::barrier);
     const comm::Stopwatch watch;
-    Call call = Call::of(Verb::barrier);
+    WireCall call = comm::Call::of(comm::Verb::barrier);
     begin(call, Tag::barrier_ready, Tag::barrier_go);
     finish(call, {}, nullptr, caller);
     count(Operation::barrier, 0, watch);
 }
 
-void Communicator::split_local(Caller& caller) {
+void Communicator::split_local(comm::Caller& caller) {
     const Turn turn(*this, "split_local", &caller);
-    Call call = Call::of(Verb::split_local);
+    WireCall call = comm::Call::of(comm::Verb::split_local);
     begin(call, Tag::barrier_ready, Tag::barrier_go);
     finish(call, {}, nullptr, caller);
 }
 
-int Communicator::agree_on_region(std::uint64_t count, const comm::DType& dtype, bool can, Caller& caller) {
+int Communicator::agree_on_region(std::uint64_t count, const comm::DType& dtype, bool can, comm::Caller& caller) {
     const Turn turn(*this, "create_shared_region", &caller);
     constexpr std::int64_t nobody = std::numeric_limits<std::int64_t>::max();
     std::int64_t mine = can ? nobody : group_.rank;
     std::int64_t lowest = nobody;
     const comm::DType number{comm::Kind::signed_int, false, sizeof mine, 0};
-    fold(Call::create_region(count, dtype), {reinterpret_cast<std::byte*>(&mine), 1, number, true},
+    fold(comm::Call::create_region(count, dtype), {reinterpret_cast<std::byte*>(&mine), 1, number, true},
          {reinterpret_cast<std::byte*>(&lowest), 1, number, false}, comm::ReduceOp::min, caller);
     return lowest == nobody ? -1 : static_cast<int>(lowest);
 }
@@ -198,18 +201,18 @@ void Communicator::count(Operation operation, std::size_t bytes, const comm::Sto
 void Communicator::close() noexcept {
     lifetime_.close();
     if (lifetime_.is_forked()) return;
-    const std::lock_guard guard(door_);
-    bell_.ring();
+    const std::lock_guard guard(state_mutex_);
+    closing_.signal();
     is_leaving_ = true;
     if (!is_busy_) leave();
 }
 
-// The caller holds `door_`.
+// The caller holds `state_mutex_`.
 void Communicator::leave() noexcept {
     for (const auto& link : exchange_.links()) link->leave();
     if (is_watched_) return;  // the watcher sleeps on the bells, and closes them when it goes
-    bell_.close();
-    look_again_.close();
+    closing_.close();
+    recheck_.close();
 }
 
 }  // namespace cobre::tcp

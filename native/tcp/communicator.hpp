@@ -17,6 +17,7 @@
 #include "comm/trace.hpp"
 #include "tcp/exchange.hpp"
 #include "tcp/meeting_config.hpp"
+#include "tcp/wake_event.hpp"
 
 namespace cobre::tcp {
 
@@ -28,17 +29,17 @@ public:
     Communicator& operator=(const Communicator&) = delete;
 
     // Once, before anything else, unless the group has one rank.
-    void start(Met met);
+    void start(MeetingResult met);
 
     // Arguments have been checked. Any thread may call; calls take turns. They throw comm::Error or `Interrupted`.
     void allgatherv(const comm::Buffer& send, const comm::Buffer& recv, const comm::Layout& layout,
-                    Caller& caller);
-    void allreduce(const comm::Buffer& send, const comm::Buffer& recv, comm::ReduceOp op, Caller& caller);
-    void broadcast(const comm::Buffer& buf, int root, Caller& caller);
-    void barrier(Caller& caller);
-    void split_local(Caller& caller);
+                    comm::Caller& caller);
+    void allreduce(const comm::Buffer& send, const comm::Buffer& recv, comm::ReduceOp op, comm::Caller& caller);
+    void broadcast(const comm::Buffer& buf, int root, comm::Caller& caller);
+    void barrier(comm::Caller& caller);
+    void split_local(comm::Caller& caller);
     // Whether every rank `can` have a region of `count` elements; the lowest rank that cannot, or -1.
-    int agree_on_region(std::uint64_t count, const comm::DType& dtype, bool can, Caller& caller);
+    int agree_on_region(std::uint64_t count, const comm::DType& dtype, bool can, comm::Caller& caller);
 
     // Never waits. A call of another thread that is under way fails soon.
     void close() noexcept;
@@ -48,46 +49,47 @@ public:
     const comm::Statistics& statistics() const noexcept { return statistics_; }
 
 private:
-    struct Remembered {
+    struct KnownFailure {
         std::string operation;
-        Failure failure;
+        comm::Failure failure;
     };
     class Turn;
 
     // Starts the step on every link. Rank 0 sends under `from_hub`, the others under `from_worker`.
-    void begin(Call& call, Tag from_worker, Tag from_hub);
-    void finish(const Call& call, OwnPart own, Folding* folding, Caller& caller);
-    void fold(Call call, const comm::Buffer& send, const comm::Buffer& recv, comm::ReduceOp op, Caller& caller);
+    void begin(WireCall& call, Tag from_worker, Tag from_hub);
+    void finish(const WireCall& call, OwnPart own, Folding* folding, comm::Caller& caller);
+    void fold(WireCall call, const comm::Buffer& send, const comm::Buffer& recv, comm::ReduceOp op,
+              comm::Caller& caller);
     void count(comm::Operation operation, std::size_t bytes, const comm::Stopwatch& watch);
     std::span<std::byte> ring_of(std::size_t link, const comm::Buffer& buffer);
 
-    [[noreturn]] void break_down(const char* operation, const Broken& broken);
-    void remember(const char* operation, Failure failure);
-    void tell_others(const Failure& failure) noexcept;
+    [[noreturn]] void fail_call(const char* operation, const Broken& broken);
+    void remember(const char* operation, comm::Failure failure);
+    void send_failure_to_others(const comm::Failure& failure) noexcept;
     [[noreturn]] void repeat_failure(const char* operation);
-    void note_departures();
+    void note_closed_links();
     void leave() noexcept;
 
     void watch() noexcept;
     void watch_until_closed();
-    void examine_departed();
-    void give_up_the_silent();
+    void check_closed_links();
+    void drop_unresponsive_links();
 
     comm::Group group_;
     comm::Lifetime lifetime_;
     Limits limits_;
-    Bell bell_;
-    Bell look_again_;
+    WakeEvent closing_;
+    WakeEvent recheck_;
     Exchange exchange_;
     std::uint32_t sequence_ = 0;
     std::vector<std::vector<std::byte>> rings_;
-    std::optional<Remembered> failure_;
+    std::optional<KnownFailure> failure_;
     std::vector<bool> is_unwatched_;
     std::vector<std::optional<std::chrono::steady_clock::time_point>> unanswered_since_;
 
     std::timed_mutex calls_;                   // one call, or the watcher, at a time
     std::atomic<std::thread::id> owner_ = {};  // of `calls_`; relaxed: a thread asks only whether it is itself
-    std::mutex door_;                          // guards the next three, for an instant only
+    std::mutex state_mutex_;                   // guards the next three, for an instant only
     bool is_watched_ = false;
     bool is_busy_ = false;
     bool is_leaving_ = false;

@@ -24,7 +24,7 @@ void Dropped::lose(const std::string& address, const std::string& reason) {
         return;
     }
     ++told_;
-    caller_.log(Level::warning, "dropped a connection from " + address + ": " + reason);
+    caller_.log(comm::Level::warning, "dropped a connection from " + address + ": " + reason);
 }
 
 void Dropped::turn_away(const std::string& address, const std::string& reason) {
@@ -41,7 +41,7 @@ void Dropped::turn_away(const std::string& address, const std::string& reason) {
 }
 
 void Dropped::tell_rest() {
-    if (untold_ > 0) caller_.log(Level::warning, "dropped " + std::to_string(untold_) + " more connections");
+    if (untold_ > 0) caller_.log(comm::Level::warning, "dropped " + std::to_string(untold_) + " more connections");
     untold_ = 0;
 }
 

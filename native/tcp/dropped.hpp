@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "tcp/caller.hpp"
+#include "comm/caller.hpp"
 
 namespace cobre::tcp {
 
 class Dropped {
 public:
-    explicit Dropped(Caller& caller) : caller_(caller) {}
+    explicit Dropped(comm::Caller& caller) : caller_(caller) {}
 
     // The other side has ended it, or the group needs it no more.
     void lose(const std::string& address, const std::string& reason);
@@ -31,7 +31,7 @@ private:
         std::size_t count = 0;
     };
 
-    Caller& caller_;
+    comm::Caller& caller_;
     std::size_t told_ = 0;
     std::size_t untold_ = 0;
     std::size_t turned_away_ = 0;

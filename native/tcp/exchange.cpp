@@ -6,8 +6,9 @@
 #include <cstring>
 
 #include "comm/copy.hpp"
+#include "comm/deadline.hpp"
 #include "comm/fold.hpp"
-#include "tcp/words.hpp"
+#include "tcp/texts.hpp"
 
 namespace cobre::tcp {
 
@@ -21,7 +22,7 @@ constexpr double grace_s = 4.0;
 // With more connections than this a look at each would cost more than asking the kernel which are ready.
 constexpr std::size_t most_tried_blindly = 8;
 // How often something moves between two looks at the clock. Small payloads never get that far.
-constexpr int moves_between_glances = 32;
+constexpr int moves_between_checks = 32;
 
 }  // namespace
 
@@ -60,26 +61,26 @@ bool Folding::advance() {
     return true;
 }
 
-Patience Patience::for_ranks(int neighbours, int usable_processors) noexcept {
+WaitPolicy WaitPolicy::for_ranks(int local_ranks, int usable_cpus) noexcept {
     // Waking a sleeper takes some 50 us, so whoever sleeps after a shorter time sends the other to sleep as well,
     // and both stay slow. Offering the processor costs nothing while nobody else wants it, and is what the awaited
     // rank needs if it sits on the same one. With fewer processors than ranks nobody looks without offering.
-    return neighbours <= usable_processors ? Patience{40, 500} : Patience{0, 20};
+    return local_ranks <= usable_cpus ? WaitPolicy{40, 500} : WaitPolicy{0, 20};
 }
 
-void Exchange::adopt(Links links, Patience patience) {
+void Exchange::adopt(Links links, WaitPolicy policy) {
     links_ = std::move(links);
-    patience_ = patience;
+    policy_ = policy;
     polled_.resize(links_.size() + 1);
 }
 
-void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& caller) {
+void Exchange::run(const WireCall& call, OwnPart own, Folding* folding, comm::Caller& caller) {
     call_ = &call;
     calls_heard_ = 0;
     may_send_ = links_.size() == 1;  // between two ranks each compares; among more rank 0 must hear all first
     // Among more than two rank 0 passes on what this rank gives; of two, a broadcast is for the other alone.
-    needs_taker_ = links_.size() == 1 && (group_.size > 2 || call.verb == Verb::broadcast);
-    complaints_.clear();
+    needs_taker_ = links_.size() == 1 && (group_.size > 2 || call.verb == comm::Verb::broadcast);
+    notices_.clear();
     is_counting_ = is_in_grace_ = is_waiting_ = false;
     waited_s_ = 0.0;
     looks_ = moves_ = 0;
@@ -104,7 +105,7 @@ void Exchange::run(const Call& call, OwnPart own, Folding* folding, Caller& call
         }
         looks_ = 0;
         is_counting_ = is_in_grace_ = false;
-        if (++moves_ % moves_between_glances == 0) glance(caller);
+        if (++moves_ % moves_between_checks == 0) check_stop_requests_if_due(caller);
         if (is_waiting_) {
             is_waiting_ = false;
             waited_s_ += duration<double>(Clock::now() - waiting_since_).count();
@@ -162,7 +163,7 @@ void Exchange::act_on(Link& link, News news) {
             may_send_ = may_send_ || ++calls_heard_ == links_.size();
             return;
         case News::overdue:
-            if (group_.rank == 0) note_complaint(link);
+            if (group_.rank == 0) note_overdue(link);
             return;
         case News::failure: throw Broken{link.inbox().failure(), group_.rank != 0};
         case News::shutdown: lost(link, true); return;
@@ -184,7 +185,7 @@ void Exchange::invite_all() {
 
 void Exchange::lost(Link& link, bool has_said_goodbye) {
     link.lose(has_said_goodbye);
-    // Whoever has given all that this step needs may go.
+    // A rank that has given all that this step needs may leave.
     if (link.inbox().is_done() && !is_owed(link)) return;
     if (link.inbox().is_done())
         throw Broken{link.departure(" before it had taken all that " + me() + " gave in " + call_->describe())};
@@ -207,14 +208,14 @@ bool Exchange::is_complete(const Folding* folding) const noexcept {
     return std::all_of(links_.begin(), links_.end(), [this](const auto& link) { return is_served(*link); });
 }
 
-void Exchange::wait(Caller& caller) {
+void Exchange::wait(comm::Caller& caller) {
     // Reading the clock costs more than the first few looks, so a wait that ends with them is not timed.
-    if (!is_waiting_ && looks_ >= patience_.looks) {
+    if (!is_waiting_ && looks_ >= policy_.looks) {
         is_waiting_ = true;
         waiting_since_ = Clock::now();
     }
-    if (looks_ < patience_.looks + patience_.looks_with_yield) {
-        if (++looks_ > patience_.looks) ::sched_yield();
+    if (looks_ < policy_.looks + policy_.looks_with_yield) {
+        if (++looks_ > policy_.looks) ::sched_yield();
         for (const auto& link : links_) link->may_read = link->may_write = true;
         return;
     }
@@ -223,11 +224,11 @@ void Exchange::wait(Caller& caller) {
         counting_since_ = Clock::now();
     }
     sleep();
-    look_for_trouble(caller);
+    check_progress(caller);
 }
 
 void Exchange::sleep() {
-    polled_[0] = {bell_.get(), POLLIN, 0};
+    polled_[0] = {closing_.get(), POLLIN, 0};
     for (std::size_t i = 0; i < links_.size(); ++i) {
         Link& link = *links_[i];
         short events = 0;
@@ -239,7 +240,7 @@ void Exchange::sleep() {
     const double left_s =
         timeout_s_ + (is_in_grace_ ? grace_s : 0.0) - duration<double>(Clock::now() - counting_since_).count();
     // Clamped before it becomes an int: a timeout of years has more milliseconds than that holds.
-    const auto slice_ms = static_cast<int>(std::clamp(1000 * left_s + 1, 0.0, double{longest_sleep_ms}));
+    const auto slice_ms = static_cast<int>(std::clamp(1000 * left_s + 1, 0.0, double{comm::longest_sleep_ms}));
     if (::poll(polled_.data(), polled_.size(), slice_ms) <= 0) return;
     for (std::size_t i = 0; i < links_.size(); ++i) {
         const short events = polled_[i + 1].revents;
@@ -248,25 +249,25 @@ void Exchange::sleep() {
     }
 }
 
-// While data flows nobody sleeps, but whoever wants to stop it must be heard.
-void Exchange::glance(Caller& caller) {
+// While data flows there is no sleep in which a signal or close() would be noticed.
+void Exchange::check_stop_requests_if_due(comm::Caller& caller) {
     const Clock::time_point now = Clock::now();
-    if (now - glanced_at_ < std::chrono::milliseconds(longest_sleep_ms)) return;
-    glanced_at_ = now;
-    heed(caller);
-    judge_complaints();
+    if (now - checked_at_ < std::chrono::milliseconds(comm::longest_sleep_ms)) return;
+    checked_at_ = now;
+    check_stop_requests(caller);
+    check_overdue_notices();
 }
 
-void Exchange::heed(Caller& caller) {
+void Exchange::check_stop_requests(comm::Caller& caller) {
     if (lifetime_.is_closed())
         throw Broken{
             {me() + " closed its communicator in " + call_->describe(), "close() only after the last collective"}};
-    if (caller.is_interrupted()) throw Interrupted{};
+    if (caller.is_interrupted()) throw comm::Interrupted{};
 }
 
-void Exchange::look_for_trouble(Caller& caller) {
-    heed(caller);
-    judge_complaints();
+void Exchange::check_progress(comm::Caller& caller) {
+    check_stop_requests(caller);
+    check_overdue_notices();
     const double spent_s = duration<double>(Clock::now() - counting_since_).count();
     if (spent_s < timeout_s_) return;
     if (group_.rank != 0 && !is_in_grace_) {
@@ -282,7 +283,7 @@ void Exchange::look_for_trouble(Caller& caller) {
         throw Broken{links_[0]->departure(" while " + me() + " waited for it in " + call_->describe())};
     }
     const std::string whom = missing();
-    throw Broken{{"after " + seconds_text(timeout_s_) + " " + me() + " still waits in " + call_->describe() +
+    throw Broken{{"after " + comm::seconds_text(timeout_s_) + " " + me() + " still waits in " + call_->describe() +
                       " for " + (whom.empty() ? slow_takers() + " to take its data" : whom),
                   more_time}};
 }

@@ -13,9 +13,10 @@
 #include <vector>
 
 #include "comm/arguments.hpp"
+#include "comm/caller.hpp"
 #include "comm/lifetime.hpp"
-#include "tcp/caller.hpp"
 #include "tcp/link.hpp"
+#include "tcp/wake_event.hpp"
 
 namespace cobre::tcp {
 
@@ -28,17 +29,17 @@ struct Limits {
 };
 
 // Looks at silent sockets before sleeping: so many in a row, then with the processor offered to others in between.
-struct Patience {
+struct WaitPolicy {
     int looks = 0;
     int looks_with_yield = 0;
 
-    static Patience for_ranks(int neighbours, int usable_processors) noexcept;
+    static WaitPolicy for_ranks(int local_ranks, int usable_cpus) noexcept;
 };
 
 // Why the group cannot go on.
 struct Broken {
-    Failure failure;
-    bool is_verdict = false;  // somebody else said so: it knows already
+    comm::Failure failure;
+    bool is_known_to_others = false;  // it came from another rank
 };
 
 constexpr const char* more_time =
@@ -85,14 +86,15 @@ private:
 
 class Exchange {
 public:
-    Exchange(comm::Group group, double timeout_s, Limits limits, const comm::Lifetime& lifetime, const Bell& bell)
-        : group_(group), timeout_s_(timeout_s), limits_(limits), lifetime_(lifetime), bell_(bell) {}
+    Exchange(comm::Group group, double timeout_s, Limits limits, const comm::Lifetime& lifetime,
+             const WakeEvent& closing)
+        : group_(group), timeout_s_(timeout_s), limits_(limits), lifetime_(lifetime), closing_(closing) {}
 
-    void adopt(Links links, Patience patience);
+    void adopt(Links links, WaitPolicy policy);
     Links& links() noexcept { return links_; }
 
     // Runs the step that all links have begun. Throws `Broken` or `Interrupted`.
-    void run(const Call& call, OwnPart own, Folding* folding, Caller& caller);
+    void run(const WireCall& call, OwnPart own, Folding* folding, comm::Caller& caller);
     // Of the last step: seconds without anything to do.
     double waited_s() const noexcept { return waited_s_; }
 
@@ -100,7 +102,7 @@ private:
     using Clock = std::chrono::steady_clock;
 
     // A worker whose timeout has run out, and how far everybody had come when rank 0 heard of it.
-    struct Complaint {
+    struct OverdueNotice {
         Link* from;
         Clock::time_point since;
         bool could_send;
@@ -117,21 +119,21 @@ private:
     bool is_served(const Link& link) const noexcept;
     bool is_heard_out(const Link& link) const noexcept;
     bool is_complete(const Folding* folding) const noexcept;
-    void wait(Caller& caller);
+    void wait(comm::Caller& caller);
     void sleep();
-    void glance(Caller& caller);
-    void heed(Caller& caller);
-    void look_for_trouble(Caller& caller);
+    void check_stop_requests_if_due(comm::Caller& caller);
+    void check_stop_requests(comm::Caller& caller);
+    void check_progress(comm::Caller& caller);
 
     // Who is to blame; verdict.cpp.
     bool may_still_call(Link& link);
-    void hear_the_rest();
+    void collect_remaining_calls();
     [[noreturn]] void disagree();
-    Complaint complaint_of(Link& link) const;
-    void note_complaint(Link& link);
-    bool is_settled(const Complaint& complaint) const noexcept;
-    std::string culprits(const Complaint& complaint);
-    void judge_complaints();
+    OverdueNotice notice_of(Link& link) const;
+    void note_overdue(Link& link);
+    bool is_answered(const OverdueNotice& notice) const noexcept;
+    std::string culprits(const OverdueNotice& notice);
+    void check_overdue_notices();
     std::string missing();
     std::string slow_takers() const;
     std::string me() const { return "rank " + std::to_string(group_.rank); }
@@ -140,16 +142,16 @@ private:
     double timeout_s_;
     Limits limits_;
     const comm::Lifetime& lifetime_;
-    const Bell& bell_;
+    const WakeEvent& closing_;
     Links links_;
     std::vector<pollfd> polled_;
-    Patience patience_;
+    WaitPolicy policy_;
 
-    const Call* call_ = nullptr;
+    const WireCall* call_ = nullptr;
     bool may_send_ = false;
     bool needs_taker_ = false;
     std::size_t calls_heard_ = 0;
-    std::vector<Complaint> complaints_;
+    std::vector<OverdueNotice> notices_;
     int looks_ = 0;
     int moves_ = 0;
     bool is_counting_ = false;
@@ -157,7 +159,7 @@ private:
     bool is_waiting_ = false;
     Clock::time_point counting_since_;
     Clock::time_point waiting_since_;
-    Clock::time_point glanced_at_;
+    Clock::time_point checked_at_;
     double waited_s_ = 0.0;
 };
 

@@ -18,21 +18,21 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // A rank that takes nothing for so long is told nothing; it notices the end of the connection.
-constexpr std::chrono::milliseconds telling_time{500};
+constexpr std::chrono::milliseconds sending_time{500};
 
 constexpr const char* before = " before this step";
 
 }  // namespace
 
-void Communicator::break_down(const char* operation, const Broken& broken) {
+void Communicator::fail_call(const char* operation, const Broken& broken) {
     remember(operation, broken.failure);
-    if (!broken.is_verdict) tell_others(failure_->failure);
+    if (!broken.is_known_to_others) send_failure_to_others(failure_->failure);
     lifetime_.require_usable(operation);  // closed by another thread: that is what the caller must hear
     repeat_failure(operation);
 }
 
-void Communicator::remember(const char* operation, Failure failure) {
-    if (!failure_) failure_ = Remembered{operation, std::move(failure)};
+void Communicator::remember(const char* operation, comm::Failure failure) {
+    if (!failure_) failure_ = KnownFailure{operation, std::move(failure)};
 }
 
 void Communicator::repeat_failure(const char* operation) {
@@ -42,9 +42,9 @@ void Communicator::repeat_failure(const char* operation) {
                       failure_->failure.text, failure_->failure.fix);
 }
 
-void Communicator::tell_others(const Failure& failure) noexcept {
+void Communicator::send_failure_to_others(const comm::Failure& failure) noexcept {
     try {
-        const Clock::time_point until = Clock::now() + telling_time;
+        const Clock::time_point until = Clock::now() + sending_time;
         const std::string words = failure_frame(failure);
         std::vector<Link*> untold;
         for (const auto& link : exchange_.links()) {
@@ -68,17 +68,17 @@ void Communicator::tell_others(const Failure& failure) noexcept {
 }
 
 // Ranks that gave all that the last step needed, and went: no later step can complete.
-void Communicator::note_departures() {
+void Communicator::note_closed_links() {
     bool has_unwatched = false;
     for (std::size_t i = 0; i < is_unwatched_.size(); ++i) {
         has_unwatched |= is_unwatched_[i];
         is_unwatched_[i] = false;
     }
-    if (has_unwatched) look_again_.ring();
+    if (has_unwatched) recheck_.signal();
     for (const auto& link : exchange_.links()) {
         if (!link->is_lost()) continue;
         remember("", link->departure(before));
-        if (group_.rank == 0) tell_others(failure_->failure);
+        if (group_.rank == 0) send_failure_to_others(failure_->failure);
         return;
     }
 }
@@ -91,7 +91,7 @@ void Communicator::watch() noexcept {
         watch_until_closed();
     } catch (...) {  // closed or failed meanwhile: nothing is left to watch
     }
-    const std::lock_guard guard(door_);
+    const std::lock_guard guard(state_mutex_);
     is_watched_ = false;
     if (is_leaving_ && !is_busy_) leave();
 }
@@ -99,7 +99,7 @@ void Communicator::watch() noexcept {
 void Communicator::watch_until_closed() {
     std::vector<pollfd> polled;
     for (;;) {
-        polled.assign({{bell_.get(), POLLIN, 0}, {look_again_.get(), POLLIN, 0}});
+        polled.assign({{closing_.get(), POLLIN, 0}, {recheck_.get(), POLLIN, 0}});
         {
             const Turn turn(*this, "watch");  // throws once the communicator is closed or has failed
             for (std::size_t i = 0; i < exchange_.links().size(); ++i) {
@@ -110,34 +110,34 @@ void Communicator::watch_until_closed() {
         }
         if (::poll(polled.data(), polled.size(), 500 * limits_.keepalive_s) < 0) continue;
         if (polled[0].revents != 0) return;
-        if (polled[1].revents != 0) look_again_.hush();
+        if (polled[1].revents != 0) recheck_.clear();
         const Turn turn(*this, "watch");
-        examine_departed();
-        if (!failure_) give_up_the_silent();
+        check_closed_links();
+        if (!failure_) drop_unresponsive_links();
     }
 }
 
-void Communicator::examine_departed() {
+void Communicator::check_closed_links() {
     for (std::size_t i = 0; i < exchange_.links().size(); ++i) {
         Link& link = *exchange_.links()[i];
         pollfd polled{link.fd(), POLLRDHUP, 0};
         if (link.is_lost() || is_unwatched_[i] || ::poll(&polled, 1, 0) <= 0) continue;
-        const Link::Farewell farewell = link.examine();
-        if (farewell.has_contributed) {
+        const Link::LastMessage last_message = link.examine();
+        if (last_message.has_contributed) {
             is_unwatched_[i] = true;  // the step that comes next can do without it
             continue;
         }
-        const bool has_reason = farewell.news == News::failure;
-        link.lose(farewell.news == News::shutdown);
-        remember("", has_reason ? farewell.failure : link.departure(before));
-        tell_others(failure_->failure);
+        const bool has_reason = last_message.news == News::failure;
+        link.lose(last_message.news == News::shutdown);
+        remember("", has_reason ? last_message.failure : link.departure(before));
+        send_failure_to_others(failure_->failure);
         return;
     }
 }
 
-// The kernel asks nobody for a sign of life while it still repeats what we sent last, and does that for a quarter
-// of an hour. So we count ourselves, as long as keepalive would have taken.
-void Communicator::give_up_the_silent() {
+// The kernel sends no keepalive probes while it still retransmits what we sent last, which takes up to a quarter
+// of an hour. So we time this ourselves, for as long as keepalive would have taken.
+void Communicator::drop_unresponsive_links() {
     const Clock::time_point now = Clock::now();
     for (std::size_t i = 0; i < exchange_.links().size(); ++i) {
         Link& link = *exchange_.links()[i];
@@ -150,7 +150,7 @@ void Communicator::give_up_the_silent() {
         if (link.examine().has_contributed) continue;
         link.give_up();
         remember("", link.departure(before));
-        tell_others(failure_->failure);
+        send_failure_to_others(failure_->failure);
         return;
     }
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "tcp/words.hpp"
+#include "tcp/texts.hpp"
 
 namespace cobre::tcp {
 
@@ -38,7 +38,7 @@ std::optional<Framed> frame_at(std::span<const std::byte> bytes, const Header& h
     return Framed{header, bytes.subspan(header_bytes, header.payload_bytes())};
 }
 
-// What a stranger's first bytes look like, for the log.
+// The first bytes of another program, for the log.
 std::string impression_of(std::span<const std::byte> bytes) {
     std::string shown;
     for (const std::byte byte : bytes.first(std::min<std::size_t>(bytes.size(), 16))) {
@@ -108,7 +108,7 @@ std::string Doorkeeper::proceed(const Examiner& examine) {
             state_ = State::withdrawn;
             break;
         }
-        // Judged by its first five bytes: no other client speaks like this, so nobody is read any further.
+        // Decided by the first five bytes: no other client sends these, so no more is read from one.
         if (header->tag != (is_proof ? Tag::proof : Tag::handshake) || header->length != bytes + 1) {
             state_ = State::refused;
             reason_ = "it does not speak this protocol: it said " + impression_of(vestibule_.unread());
@@ -214,9 +214,9 @@ std::string Applicant::take(const Header& header, std::span<const std::byte> pay
 
 std::string goodbye_frame() { return frame(Tag::shutdown); }
 
-std::string ack_frame(std::uint32_t size, std::uint32_t neighbours) {
+std::string ack_frame(std::uint32_t size, std::uint32_t local_ranks) {
     std::array<std::byte, 8> bytes;
-    put(put(bytes.data(), size), neighbours);
+    put(put(bytes.data(), size), local_ranks);
     return frame(Tag::ack, text_of(bytes));
 }
 

@@ -5,7 +5,7 @@
 //                                           <-  Proof(nonce1, HMAC("worker", nonce0, nonce1))
 //     Proof(HMAC("rank 0", nonce1, nonce0)) ->
 //                                           <-  Handshake(rank, size, …), in one of its connections only
-//     Ack(size, neighbours), once all are there, or Refusal(code, text) at any point
+//     Ack(size, local_ranks), once all are there, or Refusal(code, text) at any point
 #pragma once
 
 #include <array>
@@ -118,9 +118,9 @@ public:
     // Whether the other side has proved that it is our rank 0, whatever it said afterwards.
     bool is_with_rank_0() const noexcept { return is_with_rank_0_; }
     // Refused: rank 0's words. Misled: why it cannot be our rank 0.
-    const Failure& failure() const noexcept { return failure_; }
+    const comm::Failure& failure() const noexcept { return failure_; }
     // How many ranks run on this machine, this one included.
-    std::uint32_t neighbours() const noexcept { return neighbours_; }
+    std::uint32_t local_ranks() const noexcept { return neighbours_; }
 
 private:
     std::string mislead(std::string text);
@@ -134,7 +134,7 @@ private:
     Vestibule<header_bytes + longest_control_payload> vestibule_;
     State state_ = State::waiting;
     bool is_with_rank_0_ = false;
-    Failure failure_;
+    comm::Failure failure_;
     std::uint32_t neighbours_ = 1;
 };
 
@@ -143,6 +143,6 @@ constexpr const char* secret_fix = "give every rank the same COBRE_TCP_SECRET (o
 
 // Shutdown: the sender leaves of its own accord.
 std::string goodbye_frame();
-std::string ack_frame(std::uint32_t size, std::uint32_t neighbours);
+std::string ack_frame(std::uint32_t size, std::uint32_t local_ranks);
 
 }  // namespace cobre::tcp

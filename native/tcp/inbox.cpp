@@ -92,7 +92,7 @@ News Inbox::take_frame() {
             is_met_ = true;
             break;
         case Tag::call:
-            if (const std::optional<Call> call = Call::decode(payload); call && phase_ == Phase::call) {
+            if (const std::optional<WireCall> call = WireCall::decode(payload); call && phase_ == Phase::call) {
                 call_ = *call;
                 phase_ = Phase::payload;
                 is_met_ = true;

@@ -9,9 +9,9 @@
 #include <span>
 #include <string>
 
-#include "tcp/call.hpp"
 #include "tcp/flow.hpp"
 #include "tcp/wire.hpp"
+#include "tcp/wire_call.hpp"
 
 namespace cobre::tcp {
 
@@ -46,8 +46,8 @@ public:
     bool is_met() const noexcept { return is_met_; }
     // The next step's call is here already: nothing more can be taken now.
     bool is_ahead() const noexcept { return is_ahead_; }
-    const Call& call() const noexcept { return call_; }
-    const Failure& failure() const noexcept { return failure_; }
+    const WireCall& call() const noexcept { return call_; }
+    const comm::Failure& failure() const noexcept { return failure_; }
     std::span<const std::byte> unread() const noexcept {
         return std::span(buffer_).subspan(begin_, end_ - begin_);
     }
@@ -62,8 +62,8 @@ private:
     bool place_buffered() noexcept;
 
     Inflow flow_;
-    Call call_;
-    Failure failure_;
+    WireCall call_;
+    comm::Failure failure_;
     Phase phase_ = Phase::done;
     Tag tag_ = Tag::barrier_go;
     bool is_first_frame_ = true;

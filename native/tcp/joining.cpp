@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "comm/deadline.hpp"
+#include "comm/machine.hpp"
+
 namespace cobre::tcp {
 
 namespace {
@@ -19,20 +22,20 @@ constexpr milliseconds first_pause_after_refusal{100}, longest_pause_after_refus
 constexpr milliseconds longest_lookup_pause{1000};
 // How long a worker that was refused at one address of a name gives the others, where nobody listens: its own rank
 // 0 may have been started with it, and be about to.
-constexpr milliseconds patience{500};
+constexpr milliseconds policy{500};
 // How long a worker that has met rank 0 waits beyond its deadline for rank 0 to say who is missing: rank 0 may
 // have begun later, and may have to wait for a processor.
 constexpr milliseconds verdict_time{4000};
 
 }  // namespace
 
-Joining::Joining(const MeetingConfig& config, Caller& caller) : config_(config), caller_(caller) {
+Joining::Joining(const MeetingConfig& config, comm::Caller& caller) : config_(config), caller_(caller) {
     introduction_.rank = static_cast<std::uint32_t>(config.group.rank);
     introduction_.size = static_cast<std::uint32_t>(config.group.size);
-    introduction_.host = host_identity();
+    introduction_.host = comm::boot_id();
 }
 
-Met Joining::run() {
+MeetingResult Joining::run() {
     for (;;) {
         const Clock::time_point now = Clock::now();
         if (now >= end()) fail_at_the_deadline();
@@ -42,13 +45,13 @@ Met Joining::run() {
             judge(now);
         }
         sleep();
-        if (caller_.is_interrupted()) throw Interrupted{};
+        if (caller_.is_interrupted()) throw comm::Interrupted{};
         for (std::size_t place = 0; place < addresses_.size(); ++place) serve(place);
         if (!chosen_) continue;
         Address& address = addresses_[*chosen_];
         if (address.attempt->state() != State::joined) continue;
-        Met met;
-        met.neighbours = static_cast<int>(address.attempt->neighbours());
+        MeetingResult met;
+        met.local_ranks = static_cast<int>(address.attempt->local_ranks());
         met.links.push_back(std::make_unique<Link>(address.attempt->release(), 0, address.text));
         return met;
     }
@@ -111,7 +114,7 @@ void Joining::sleep() {
     polled_.assign({{lookup_ ? lookup_->fd() : -1, POLLIN, 0}});
     for (const Address& address : addresses_)
         polled_.push_back(address.attempt ? address.attempt->wanted() : pollfd{-1, 0, 0});
-    ::poll(polled_.data(), polled_.size(), poll_ms_until(next_event()));
+    ::poll(polled_.data(), polled_.size(), comm::poll_ms_until(next_event()));
 }
 
 // When to look again though nothing has come.
@@ -176,14 +179,14 @@ void Joining::judge(Clock::time_point now) {
     for (const Address& address : addresses_) {
         if (!address.is_listed) continue;
         ++listed;
-        vacant += address.ended_as(State::vacant) && refused_since_ && address.ended - *refused_since_ >= patience;
+        vacant += address.ended_as(State::vacant) && refused_since_ && address.ended - *refused_since_ >= policy;
         foreign += address.ended_as(State::foreign);
         refused += address.ended_as(State::refused);
     }
     if (listed > 0 && vacant + foreign + refused == listed) fail_everywhere();
     if (refused == 0) refused_since_.reset();
     else if (!refused_since_) refused_since_ = now;
-    else if (now - *refused_since_ >= patience) warn_of_refusal();
+    else if (now - *refused_since_ >= policy) warn_of_refusal();
 }
 
 }  // namespace cobre::tcp

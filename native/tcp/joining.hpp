@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/caller.hpp"
 #include "tcp/attempt.hpp"
-#include "tcp/caller.hpp"
 #include "tcp/meeting_config.hpp"
 #include "tcp/resolver.hpp"
 
@@ -17,10 +17,10 @@ namespace cobre::tcp {
 class Joining {
 public:
     // `config` and `caller` outlive it.
-    Joining(const MeetingConfig& config, Caller& caller);
+    Joining(const MeetingConfig& config, comm::Caller& caller);
 
     // Returns when the group is complete. Throws comm::Error of class initialization_failed, or `Interrupted`.
-    Met run();
+    MeetingResult run();
 
 private:
     using Clock = MeetingConfig::Clock;
@@ -38,7 +38,7 @@ private:
         std::chrono::milliseconds pause{0};
         Clock::time_point ended;       // when the last one did
         std::optional<State> outcome;  // how
-        Failure failure;               // of that one
+        comm::Failure failure;         // of that one
 
         bool ended_as(State state) const noexcept { return outcome == state; }
     };
@@ -62,7 +62,7 @@ private:
     std::string reasons() const;
 
     const MeetingConfig& config_;
-    Caller& caller_;
+    comm::Caller& caller_;
     Introduction introduction_;
     std::optional<Lookup> lookup_;  // under way
     Clock::time_point next_lookup_;

@@ -3,8 +3,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "comm/deadline.hpp"
 #include "tcp/joining.hpp"
-#include "tcp/words.hpp"
+#include "tcp/texts.hpp"
 
 namespace cobre::tcp {
 
@@ -12,7 +13,7 @@ namespace {
 
 constexpr const char* silent = "it accepted the connection but did not answer";
 // An attempt that the deadline has cut off after a shorter time says less than the one before.
-constexpr std::chrono::milliseconds telling_time{1000};
+constexpr std::chrono::milliseconds sending_time{1000};
 constexpr std::size_t most_named = 32;
 
 }  // namespace
@@ -34,7 +35,7 @@ void Joining::fail_everywhere() const {
 }
 
 void Joining::fail_at_the_deadline() {
-    const std::string within = " within " + seconds_text(config_.timeout_s);
+    const std::string within = " within " + comm::seconds_text(config_.timeout_s);
     const char* keeps = "see what keeps rank 0, or whether another program listens there";
     if (chosen_)
         config_.fail("rank 0 at " + addresses_[*chosen_].text + " did not complete the group" + within, keeps);
@@ -54,7 +55,7 @@ void Joining::note_unfinished() {
     if (lookup_ && addresses_.empty()) lookup_trouble_ = "the resolver does not answer";
     const Clock::time_point now = Clock::now();
     for (Address& address : addresses_) {
-        if (!address.attempt || (address.outcome && now - address.since < telling_time)) continue;
+        if (!address.attempt || (address.outcome && now - address.since < sending_time)) continue;
         const bool is_connecting = address.attempt->state() == State::connecting;
         address.outcome = State::failed;
         address.failure = {is_connecting ? std::strerror(ETIMEDOUT) : silent, {}};
@@ -65,9 +66,10 @@ void Joining::note_unfinished() {
 void Joining::warn_of_refusal() {
     if (has_warned_) return;
     has_warned_ = true;
-    caller_.log(Level::warning, "rank " + std::to_string(config_.group.rank) + " was refused at an address of " +
-                                    config_.place.host + " and still tries the others: " + reasons() +
-                                    "; if there is no other rank 0, " + secret_fix);
+    caller_.log(comm::Level::warning, "rank " + std::to_string(config_.group.rank) +
+                                          " was refused at an address of " + config_.place.host +
+                                          " and still tries the others: " + reasons() +
+                                          "; if there is no other rank 0, " + secret_fix);
 }
 
 std::string Joining::reasons() const {

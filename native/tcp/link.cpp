@@ -38,10 +38,10 @@ ssize_t send_vectors(int fd, std::span<iovec> vectors) noexcept {
     return ::sendmsg(fd, &message, flags);
 }
 
-// How much the other side's machine has promised to take, whether or not anybody reads it. 0: this kernel says
-// nothing.
-std::size_t promised_by(int fd) noexcept {
-    // The C library's tcp_info ends before this field, which Linux has since 5.4.
+// The send window: how many bytes the other machine takes now, read or not. 0 if this kernel does not tell.
+std::size_t send_window(int fd) noexcept {
+    // tcpi_snd_wnd of Linux 5.4 and later, by its offset in the kernel's stable ABI: tcp_info of <netinet/tcp.h>
+    // ends before it, and <linux/tcp.h> cannot be included beside that and is older where wheels are built.
     constexpr std::size_t offset = 228;
     std::uint32_t window = 0;
     std::array<std::byte, offset + sizeof window> info;
@@ -61,7 +61,7 @@ ssize_t receive_vectors(int fd, std::span<iovec> vectors) noexcept {
 
 }  // namespace
 
-void Link::begin(const Call& call, Tag out, Tag in) {
+void Link::begin(const WireCall& call, Tag out, Tag in) {
     inbox_.expect(in);
     outflow_.clear();
     tag_ = out;
@@ -71,8 +71,8 @@ void Link::begin(const Call& call, Tag out, Tag in) {
     is_invited_ = false;
     most_ahead_ = always_fits;
     head_begin_ = 0;
-    head_end_ = header_bytes + Call::wire_bytes;
-    call.encode(put_header(head_.data(), Tag::call, Call::wire_bytes));
+    head_end_ = header_bytes + WireCall::wire_bytes;
+    call.encode(put_header(head_.data(), Tag::call, WireCall::wire_bytes));
 }
 
 // Bytes of payload in the frame that comes next. None of some: not yet.
@@ -86,7 +86,7 @@ void Link::start_frame(std::size_t piece) noexcept {
     // What goes before and behind the payload must fit, too.
     if (is_held_back_ && is_first_frame_ && outflow_.remaining() > always_fits)
         most_ahead_ =
-            std::max(promised_by(socket_.get()), always_fits + longest_control_payload) - longest_control_payload;
+            std::max(send_window(socket_.get()), always_fits + longest_control_payload) - longest_control_payload;
     const std::size_t bytes = next_frame(piece);
     if (!is_first_frame_) head_begin_ = head_end_ = 0;  // else the call is there and the header goes behind it
     const std::size_t prefix = is_first_frame_ && tag_ == Tag::allreduce_send ? 1 : 0;
@@ -201,7 +201,7 @@ void Link::give_up() noexcept {
     lose(false);
 }
 
-Failure Link::departure(const std::string& where) const {
+comm::Failure Link::departure(const std::string& where) const {
     const std::string rank = "rank " + std::to_string(rank_);
     const std::string who = rank + " (" + address_ + ")";
     if (has_said_goodbye_)
@@ -234,7 +234,7 @@ void Link::leave() noexcept {
     is_lost_ = true;
 }
 
-Link::Farewell Link::examine() {
+Link::LastMessage Link::examine() {
     std::vector<std::byte> bytes(inbox_.unread().begin(), inbox_.unread().end());
     const std::size_t buffered = bytes.size();
     // The stream has ended, so the kernel holds all that is left of it: no more than its buffer.
@@ -245,11 +245,11 @@ Link::Farewell Link::examine() {
         ::recv(socket_.get(), bytes.data() + buffered, bytes.size() - buffered, MSG_PEEK | MSG_DONTWAIT);
     if (count < 0) static_cast<void>(stopped());
     bytes.resize(buffered + (count > 0 ? static_cast<std::size_t>(count) : 0));
-    return farewell_in(bytes, rank_);
+    return last_message_in(bytes, rank_);
 }
 
-Link::Farewell Link::farewell_in(std::span<const std::byte> rest, int rank) {
-    Farewell farewell;
+Link::LastMessage Link::last_message_in(std::span<const std::byte> rest, int rank) {
+    LastMessage last_message;
     std::uint64_t due = 0;
     bool has_called = false;
     bool has_begun = false;
@@ -258,18 +258,18 @@ Link::Farewell Link::farewell_in(std::span<const std::byte> rest, int rank) {
         const std::span<const std::byte> payload = rest.subspan(header_bytes, header->payload_bytes());
         rest = rest.subspan(header_bytes + payload.size());
         if (header->tag == Tag::shutdown) {
-            farewell.news = News::shutdown;
+            last_message.news = News::shutdown;
             break;
         }
         if (header->tag == Tag::failure) {
-            farewell.news = News::failure;
-            farewell.failure = failure_from(payload);
+            last_message.news = News::failure;
+            last_message.failure = failure_from(payload);
             break;
         }
         if (header->tag == Tag::overdue) continue;
         if (header->tag == Tag::call) {
             if (has_begun && due == 0) break;  // what follows is about later steps
-            const std::optional<Call> call = Call::decode(payload);
+            const std::optional<WireCall> call = WireCall::decode(payload);
             has_called = call.has_value();
             due = call ? call->contribution_bytes(rank) : 0;
             continue;
@@ -278,8 +278,8 @@ Link::Farewell Link::farewell_in(std::span<const std::byte> rest, int rank) {
         const std::size_t prefix = header->tag == Tag::allreduce_send && !payload.empty() ? 1 : 0;
         due -= std::min<std::uint64_t>(due, payload.size() - prefix);
     }
-    farewell.has_contributed = farewell.news != News::failure && has_called && has_begun && due == 0;
-    return farewell;
+    last_message.has_contributed = last_message.news != News::failure && has_called && has_begun && due == 0;
+    return last_message;
 }
 
 }  // namespace cobre::tcp

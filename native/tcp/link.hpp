@@ -6,23 +6,23 @@
 #include <cstdint>
 #include <string>
 
-#include "tcp/descriptor.hpp"
+#include "comm/descriptor.hpp"
 #include "tcp/inbox.hpp"
 
 namespace cobre::tcp {
 
 class Link {
 public:
-    Link(Descriptor socket, int rank, std::string address)
+    Link(comm::Descriptor socket, int rank, std::string address)
         : rank_(rank), address_(std::move(address)), socket_(std::move(socket)) {}
 
     // From now on sends no more of a step than the other side's machine takes by itself before the other side has
-    // come to that step, too. So the end of our stream gets through, and our last words, whenever that is.
+    // come to that step, too. So our last message and the end of our stream get through, whenever that is.
     void hold_back() noexcept { is_held_back_ = true; }
 
     // Starts the step `call`: what we send goes under `out`, what we get comes under `in`. Fill `inflow()` and
     // `outflow()` next.
-    void begin(const Call& call, Tag out, Tag in);
+    void begin(const WireCall& call, Tag out, Tag in);
     Inflow& inflow() noexcept { return inbox_.flow(); }
     Outflow& outflow() noexcept { return outflow_; }
     const Outflow& outflow() const noexcept { return outflow_; }
@@ -43,7 +43,7 @@ public:
     void invite();
     bool has_posted() const noexcept { return !posted_.empty(); }
 
-    // Nothing more will be sent; what `outflow()` still has nobody took.
+    // Nothing more will be sent; what `outflow()` still holds was not taken.
     bool is_sent() const noexcept {
         return is_lost_ || (is_over_ && frame_left_ == 0 && head_begin_ == head_end_);
     }
@@ -58,12 +58,12 @@ public:
         is_lost_ = true;
         has_said_goodbye_ = has_said_goodbye;
     }
-    // The kernel repeats what we sent, and nobody answers: a machine that vanished, if that goes on for long.
+    // The kernel repeats what we sent, without an answer: if that lasts, the machine is gone.
     bool is_unanswered() const noexcept;
     void give_up() noexcept;
     bool is_lost() const noexcept { return is_lost_; }
     // That it is lost, how, and what to do; `where` is the place of that in the caller's life.
-    Failure departure(const std::string& where) const;
+    comm::Failure departure(const std::string& where) const;
 
     // Non-waiting goodbye: says Shutdown if a frame may begin here, closes our half, takes what is unread so that
     // the kernel does not answer it with a reset, and gives the descriptor back.
@@ -72,20 +72,20 @@ public:
     void end_sending() noexcept;
 
     // What the other side has left in the stream that it has ended, without taking it.
-    struct Farewell {
+    struct LastMessage {
         bool has_contributed = false;  // to the step that comes next, all that it needs
         News news = News::none;        // shutdown, failure, or none if it just stopped
-        Failure failure;
+        comm::Failure failure;
     };
-    Farewell examine();
+    LastMessage examine();
     // The same of `bytes` that `rank` sent last.
-    static Farewell farewell_in(std::span<const std::byte> bytes, int rank);
+    static LastMessage last_message_in(std::span<const std::byte> bytes, int rank);
 
     int fd() const noexcept { return socket_.get(); }
     int rank() const noexcept { return rank_; }
     const std::string& address() const noexcept { return address_; }
 
-    // Hints: whether trying may succeed. Cleared by a try that did not, set again by whoever waits.
+    // Hints: whether trying may succeed. Cleared by a try that did not, set again by the wait.
     bool may_read = true;
     bool may_write = true;
 
@@ -114,7 +114,7 @@ private:
     Outflow outflow_;
     std::string posted_;
     std::string address_;
-    Descriptor socket_;
+    comm::Descriptor socket_;
     Inbox inbox_;
 };
 

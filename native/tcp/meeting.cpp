@@ -11,11 +11,13 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "comm/deadline.hpp"
 #include "comm/error.hpp"
-#include "tcp/crowd.hpp"
+#include "comm/machine.hpp"
+#include "tcp/admission.hpp"
 #include "tcp/resolver.hpp"
 #include "tcp/socket.hpp"
-#include "tcp/words.hpp"
+#include "tcp/texts.hpp"
 
 namespace cobre::tcp {
 
@@ -84,7 +86,7 @@ bool Meeting::open_listeners(std::vector<Endpoint> endpoints, bool may_choose_ag
 
 std::vector<std::string> Meeting::listening_at() const {
     std::vector<std::string> addresses;
-    for (const Descriptor& listener : listeners_) addresses.push_back(local_endpoint(listener).text());
+    for (const comm::Descriptor& listener : listeners_) addresses.push_back(local_endpoint(listener).text());
     return addresses;
 }
 
@@ -92,18 +94,18 @@ bool Meeting::is_complete() const {
     return std::all_of(seats_.begin() + 1, seats_.end(), [](const Seat& seat) { return bool(seat.socket); });
 }
 
-Met Meeting::gather() {
+MeetingResult Meeting::gather() {
     std::vector<pollfd> polled;
     while (!is_complete()) {
         polled.clear();
-        for (const Descriptor& listener : listeners_) polled.push_back({listener.get(), POLLIN, 0});
+        for (const comm::Descriptor& listener : listeners_) polled.push_back({listener.get(), POLLIN, 0});
         Clock::time_point until = config_.deadline;
         for (const Candidate& candidate : candidates_) {
             polled.push_back({candidate.socket.get(), POLLIN, 0});
             until = std::min(until, candidate.deadline);
         }
         for (const Seat& seat : seats_) polled.push_back({seat.socket.get(), POLLRDHUP, 0});
-        if (::poll(polled.data(), polled.size(), poll_ms_until(until)) > 0) {
+        if (::poll(polled.data(), polled.size(), comm::poll_ms_until(until)) > 0) {
             // Back to front, because a candidate that is served leaves the list.
             for (std::size_t i = candidates_.size(); i-- > 0;)
                 if (polled[listeners_.size() + i].revents != 0 && hear(candidates_[i]))
@@ -115,7 +117,7 @@ Met Meeting::gather() {
         dismiss_overdue();
         if (caller_.is_interrupted()) {
             send_to_seated(failure_frame({"rank 0 was interrupted by a signal", "start all ranks again"}));
-            throw Interrupted{};
+            throw comm::Interrupted{};
         }
         if (Clock::now() >= config_.deadline && !is_complete()) fail_incomplete();
     }
@@ -124,8 +126,8 @@ Met Meeting::gather() {
 
 void Meeting::fail_incomplete() {
     dropped_.tell_rest();
-    const Failure failure{
-        "rank 0 waited " + seconds_text(config_.timeout_s) + " for " + absent() + " in vain" +
+    const comm::Failure failure{
+        "rank 0 waited " + comm::seconds_text(config_.timeout_s) + " for " + absent() + " in vain" +
             (has_lacked_descriptors_ ? ", and had to turn connections away for want of open files" : "") +
             dropped_.turned_away(),
         has_lacked_descriptors_
@@ -136,14 +138,14 @@ void Meeting::fail_incomplete() {
     config_.fail(failure.text, failure.fix);
 }
 
-void Meeting::admit_newcomers(const Descriptor& listener) {
+void Meeting::admit_newcomers(const comm::Descriptor& listener) {
     for (int i = 0; i < 64; ++i) {
         Endpoint peer;
-        Descriptor socket = accept_from(listener, peer, config_.keepalive_s);
+        comm::Descriptor socket = accept_from(listener, peer, config_.keepalive_s);
         if (!socket) {
             if (errno != EMFILE && errno != ENFILE) return;
             has_lacked_descriptors_ = true;
-            // Out of descriptors: strangers hold them.
+            // Out of descriptors: connections without proof hold them.
             if (candidates_.empty()) return void(::poll(nullptr, 0, 10));
             make_room("no descriptors were left");
             continue;
@@ -157,10 +159,10 @@ void Meeting::admit_newcomers(const Descriptor& listener) {
 }
 
 void Meeting::make_room(const std::string& reason) {
-    std::vector<Waiting> waiting;
+    std::vector<Connection> waiting;
     for (const Candidate& candidate : candidates_)
         waiting.push_back({candidate.source, candidate.door.state() == Doorkeeper::State::introducing});
-    Candidate& dismissed = candidates_[whom_to_dismiss(waiting, chance_)];
+    Candidate& dismissed = candidates_[choose_eviction(waiting, chance_)];
     dropped_.turn_away(dismissed.address, reason);
     std::swap(dismissed, candidates_.back());
     candidates_.pop_back();
@@ -194,7 +196,7 @@ bool Meeting::hear(Candidate& candidate) {
     }
     const Introduction& who = candidate.door.introduction();
     seats_[who.rank] = {std::move(candidate.socket), candidate.address, who.host};
-    caller_.log(Level::info, "rank " + std::to_string(who.rank) + " has joined from " + candidate.address);
+    caller_.log(comm::Level::info, "rank " + std::to_string(who.rank) + " has joined from " + candidate.address);
     return true;
 }
 
@@ -215,7 +217,7 @@ void Meeting::dismiss_overdue() {
     std::erase_if(candidates_, [&](const Candidate& candidate) {
         if (now < candidate.deadline) return false;
         dropped_.turn_away(candidate.address,
-                           "it proved nothing in " + seconds_text(duration<double>(handshake_time).count()));
+                           "it proved nothing in " + comm::seconds_text(duration<double>(handshake_time).count()));
         return true;
     });
 }
@@ -234,23 +236,23 @@ void Meeting::vacate_if_left(std::size_t rank) {
     seat.has_left = true;
 }
 
-Met Meeting::welcome() {
+MeetingResult Meeting::welcome() {
     listeners_.clear();
     for (const Candidate& candidate : candidates_) dropped_.lose(candidate.address, "the group is complete");
     dropped_.tell_rest();
     candidates_.clear();
-    seats_[0].host = host_identity();
-    Met met;
+    seats_[0].host = comm::boot_id();
+    MeetingResult met;
     for (std::size_t rank = 0; rank < seats_.size(); ++rank) {
         Seat& seat = seats_[rank];
-        const auto neighbours = std::count_if(seats_.begin(), seats_.end(),
-                                              [&](const Seat& other) { return other.host == seat.host; });
+        const auto local_ranks = std::count_if(seats_.begin(), seats_.end(),
+                                               [&](const Seat& other) { return other.host == seat.host; });
         if (rank == 0) {
-            met.neighbours = static_cast<int>(neighbours);
+            met.local_ranks = static_cast<int>(local_ranks);
             continue;
         }
         send_small(seat.socket, ack_frame(static_cast<std::uint32_t>(config_.group.size),
-                                          static_cast<std::uint32_t>(neighbours)));
+                                          static_cast<std::uint32_t>(local_ranks)));
         met.links.push_back(std::make_unique<Link>(std::move(seat.socket), static_cast<int>(rank), seat.address));
     }
     return met;

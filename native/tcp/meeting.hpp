@@ -1,4 +1,4 @@
-// How rank 0 waits for the others, and how strangers are kept out while it does.
+// How rank 0 waits for the other ranks, and refuses other programs meanwhile.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tcp/caller.hpp"
+#include "comm/caller.hpp"
 #include "tcp/dropped.hpp"
 #include "tcp/meeting_config.hpp"
 #include "tcp/socket.hpp"
@@ -15,13 +15,13 @@ namespace cobre::tcp {
 
 class Meeting {
 public:
-    Meeting(MeetingConfig config, Caller& caller)
+    Meeting(MeetingConfig config, comm::Caller& caller)
         : config_(std::move(config)), caller_(caller), dropped_(caller) {}
 
     // First: listens. Returns the port, which is the kernel's choice if 0 was asked for.
     int listen();
     // Returns when all are there. Throws comm::Error of class initialization_failed, or `Interrupted`.
-    Met gather();
+    MeetingResult gather();
 
     // Until all are there: its addresses, "127.0.0.1:29500".
     std::vector<std::string> listening_at() const;
@@ -30,21 +30,21 @@ private:
     using Clock = MeetingConfig::Clock;
 
     struct Candidate {
-        Descriptor socket;
+        comm::Descriptor socket;
         std::string address;
         std::uint64_t source;
         Clock::time_point deadline;
         Doorkeeper door;
     };
     struct Seat {
-        Descriptor socket;
+        comm::Descriptor socket;
         std::string address;
         std::uint64_t host = 0;
         bool has_left = false;  // who sat here last
     };
 
     bool open_listeners(std::vector<Endpoint> endpoints, bool may_choose_again);
-    void admit_newcomers(const Descriptor& listener);
+    void admit_newcomers(const comm::Descriptor& listener);
     void make_room(const std::string& reason);
     bool hear(Candidate& candidate);
     std::optional<std::string> objection_to(const Introduction& who);
@@ -53,14 +53,14 @@ private:
     void vacate_if_left(std::size_t rank);
     bool is_complete() const;
     [[noreturn]] void fail_incomplete();
-    Met welcome();
+    MeetingResult welcome();
     void send_to_seated(const std::string& bytes) noexcept;
     std::string absent() const;
 
     MeetingConfig config_;
-    Caller& caller_;
+    comm::Caller& caller_;
     Dropped dropped_;
-    std::vector<Descriptor> listeners_;
+    std::vector<comm::Descriptor> listeners_;
     std::vector<Candidate> candidates_;
     std::minstd_rand chance_{std::random_device{}()};
     std::vector<Seat> seats_;  // by rank

@@ -32,9 +32,9 @@ struct MeetingConfig {
     Clock::time_point deadline;
 };
 
-struct Met {
-    Links links;         // in rank order: all others on rank 0, only rank 0 on the others
-    int neighbours = 1;  // ranks on this machine, this one included
+struct MeetingResult {
+    Links links;          // in rank order: all others on rank 0, only rank 0 on the others
+    int local_ranks = 1;  // ranks on this machine, this one included
 };
 
 }  // namespace cobre::tcp

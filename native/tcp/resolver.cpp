@@ -14,11 +14,14 @@
 #include <stdexcept>
 #include <thread>
 
+#include "comm/deadline.hpp"
+#include "tcp/wake_event.hpp"
+
 namespace cobre::tcp {
 
 namespace {
 
-// Throws std::runtime_error with the resolver's words. Nothing if only an address was allowed and it is none.
+// Throws std::runtime_error with the resolver's message. Nothing if only an address was allowed and it is none.
 std::vector<Endpoint> ask(const char* host, int port, int flags) {
     addrinfo hints = {};
     hints.ai_family = AF_UNSPEC;
@@ -45,7 +48,7 @@ std::vector<Endpoint> ask(const char* host, int port, int flags) {
 // Shared by who asks and the thread that waits for the answer, so that either may go first.
 struct Lookup::Question {
     mutable std::mutex guard;
-    Bell answered;
+    WakeEvent answered;
     bool is_answered = false;
     std::vector<Endpoint> endpoints;
     std::exception_ptr trouble;
@@ -62,7 +65,7 @@ struct Lookup::Question {
         endpoints = std::move(found);
         trouble = error;
         is_answered = true;
-        answered.ring();
+        answered.signal();
     }
 };
 
@@ -118,13 +121,13 @@ std::vector<Endpoint> Lookup::take() {
 }
 
 std::vector<Endpoint> look_up(const std::string& host, int port, bool to_listen,
-                              std::chrono::steady_clock::time_point until, Caller& caller) {
+                              std::chrono::steady_clock::time_point until, comm::Caller& caller) {
     Lookup lookup(host, port, to_listen);
     while (!lookup.is_answered()) {
         if (std::chrono::steady_clock::now() >= until) throw std::runtime_error("the resolver does not answer");
         pollfd polled{lookup.fd(), POLLIN, 0};
-        ::poll(&polled, 1, poll_ms_until(until));
-        if (caller.is_interrupted()) throw Interrupted{};
+        ::poll(&polled, 1, comm::poll_ms_until(until));
+        if (caller.is_interrupted()) throw comm::Interrupted{};
     }
     return lookup.take();
 }

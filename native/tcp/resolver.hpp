@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tcp/caller.hpp"
+#include "comm/caller.hpp"
 #include "tcp/socket.hpp"
 
 namespace cobre::tcp {
@@ -22,7 +22,7 @@ public:
     bool is_answered() const;
     // Becomes readable when the answer is there.
     int fd() const noexcept;
-    // The answer, once. Throws std::runtime_error with the resolver's words if it has none.
+    // The answer, once. Throws std::runtime_error with the resolver's message if it has none.
     std::vector<Endpoint> take();
 
 private:
@@ -32,6 +32,6 @@ private:
 
 // Waits for the answer. Throws std::runtime_error, also when there is none until `until`, and `Interrupted`.
 std::vector<Endpoint> look_up(const std::string& host, int port, bool to_listen,
-                              std::chrono::steady_clock::time_point until, Caller& caller);
+                              std::chrono::steady_clock::time_point until, comm::Caller& caller);
 
 }  // namespace cobre::tcp

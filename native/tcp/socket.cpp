@@ -20,12 +20,12 @@ constexpr int buffer_bytes = 4 * 1024 * 1024;
 
 constexpr int keepalive_count = 5;
 
-void set_option(const Descriptor& socket, int level, int name, int value) noexcept {
+void set_option(const comm::Descriptor& socket, int level, int name, int value) noexcept {
     // Refused options cost speed or promptness, never correctness.
     static_cast<void>(::setsockopt(socket.get(), level, name, &value, sizeof value));
 }
 
-void prepare(const Descriptor& socket, int keepalive_s) noexcept {
+void prepare(const comm::Descriptor& socket, int keepalive_s) noexcept {
     set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
     set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
     set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, keepalive_s);
@@ -34,7 +34,7 @@ void prepare(const Descriptor& socket, int keepalive_s) noexcept {
 }
 
 // Before connecting or listening: the window scale is agreed on in the first packet.
-void enlarge_buffers(const Descriptor& socket) noexcept {
+void enlarge_buffers(const comm::Descriptor& socket) noexcept {
     set_option(socket, SOL_SOCKET, SO_SNDBUF, buffer_bytes);
     set_option(socket, SOL_SOCKET, SO_RCVBUF, buffer_bytes);
 }
@@ -52,15 +52,15 @@ bool have_same_address(const Endpoint& a, const Endpoint& b) noexcept {
 
 // Within a machine nothing is lost and nothing is to be shared fairly, but a default like BBR, which measures and
 // paces, takes up to twice as long there. Between machines the choice is the administrator's.
-void hurry_within_machine(const Descriptor& socket, const Endpoint& peer) noexcept {
+void hurry_within_machine(const comm::Descriptor& socket, const Endpoint& peer) noexcept {
     constexpr std::string_view plainest = "reno";  // every kernel has it and lets everybody choose it
     if (have_same_address(local_endpoint(socket), peer))
         static_cast<void>(
             ::setsockopt(socket.get(), IPPROTO_TCP, TCP_CONGESTION, plainest.data(), plainest.size()));
 }
 
-Descriptor make_socket(int family) {
-    Descriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+comm::Descriptor make_socket(int family) {
+    comm::Descriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket) throw std::system_error(errno, std::generic_category(), "socket");
     enlarge_buffers(socket);
     return socket;
@@ -108,8 +108,8 @@ bool Endpoint::operator==(const Endpoint& other) const noexcept {
     return length == other.length && std::memcmp(&address, &other.address, length) == 0;
 }
 
-Descriptor listen_at(const Endpoint& endpoint, bool one_family) {
-    Descriptor socket = make_socket(endpoint.address.ss_family);
+comm::Descriptor listen_at(const Endpoint& endpoint, bool one_family) {
+    comm::Descriptor socket = make_socket(endpoint.address.ss_family);
     set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);  // a restart must not wait for old connections to expire
     if (endpoint.address.ss_family == AF_INET6 && one_family) set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY, 1);
     if (::bind(socket.get(), endpoint.get(), endpoint.length) != 0)
@@ -118,8 +118,8 @@ Descriptor listen_at(const Endpoint& endpoint, bool one_family) {
     return socket;
 }
 
-Descriptor begin_connecting(const Endpoint& endpoint, int keepalive_s) {
-    Descriptor socket = make_socket(endpoint.address.ss_family);
+comm::Descriptor begin_connecting(const Endpoint& endpoint, int keepalive_s) {
+    comm::Descriptor socket = make_socket(endpoint.address.ss_family);
     prepare(socket, keepalive_s);
     if (::connect(socket.get(), endpoint.get(), endpoint.length) != 0 && errno != EINPROGRESS)
         throw std::system_error(errno, std::generic_category(), "connect");
@@ -127,23 +127,23 @@ Descriptor begin_connecting(const Endpoint& endpoint, int keepalive_s) {
     return socket;
 }
 
-Descriptor accept_from(const Descriptor& listener, Endpoint& peer, int keepalive_s) noexcept {
+comm::Descriptor accept_from(const comm::Descriptor& listener, Endpoint& peer, int keepalive_s) noexcept {
     peer.length = sizeof peer.address;
     const int fd = ::accept4(listener.get(), reinterpret_cast<sockaddr*>(&peer.address), &peer.length,
                              SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return {};
-    Descriptor socket(fd);
+    comm::Descriptor socket(fd);
     prepare(socket, keepalive_s);
     hurry_within_machine(socket, peer);
     return socket;
 }
 
-void send_small(const Descriptor& socket, const std::string& bytes) noexcept {
+void send_small(const comm::Descriptor& socket, const std::string& bytes) noexcept {
     if (!bytes.empty())
         static_cast<void>(!::send(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-void close_without_reset(Descriptor& socket) noexcept {
+void close_without_reset(comm::Descriptor& socket) noexcept {
     ::shutdown(socket.get(), SHUT_WR);
     std::array<std::byte, 4096> unread;
     for (int i = 0; i < 64 && ::recv(socket.get(), unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) {
@@ -151,14 +151,14 @@ void close_without_reset(Descriptor& socket) noexcept {
     socket.reset();
 }
 
-int connect_error(const Descriptor& socket) noexcept {
+int connect_error(const comm::Descriptor& socket) noexcept {
     int error = 0;
     socklen_t length = sizeof error;
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) return errno;
     return error;
 }
 
-Endpoint local_endpoint(const Descriptor& socket) {
+Endpoint local_endpoint(const comm::Descriptor& socket) {
     Endpoint endpoint;
     endpoint.length = sizeof endpoint.address;
     static_cast<void>(
@@ -166,7 +166,7 @@ Endpoint local_endpoint(const Descriptor& socket) {
     return endpoint;
 }
 
-Endpoint peer_endpoint(const Descriptor& socket) {
+Endpoint peer_endpoint(const comm::Descriptor& socket) {
     Endpoint endpoint;
     endpoint.length = sizeof endpoint.address;
     static_cast<void>(
@@ -174,7 +174,7 @@ Endpoint peer_endpoint(const Descriptor& socket) {
     return endpoint;
 }
 
-bool is_connected_to_itself(const Descriptor& socket) noexcept {
+bool is_connected_to_itself(const comm::Descriptor& socket) noexcept {
     return local_endpoint(socket) == peer_endpoint(socket);
 }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tcp/descriptor.hpp"
+#include "comm/descriptor.hpp"
 
 namespace cobre::tcp {
 
@@ -27,32 +27,27 @@ struct Endpoint {
 };
 
 // Throws std::system_error when the kernel refuses. `one_family`: at `::` take no IPv4 connections.
-Descriptor listen_at(const Endpoint& endpoint, bool one_family);
+comm::Descriptor listen_at(const Endpoint& endpoint, bool one_family);
 // A connection under way: writable once it stands or has failed. Throws std::system_error when it fails at once.
 // After `keepalive_s` seconds of silence the kernel begins to ask whether the other machine is still there, and
 // gives it up after as many more without an answer (5 at least).
-Descriptor begin_connecting(const Endpoint& endpoint, int keepalive_s);
-// The next connection that waits at the door, and whose; empty with errno set when there is none.
-Descriptor accept_from(const Descriptor& listener, Endpoint& peer, int keepalive_s) noexcept;
+comm::Descriptor begin_connecting(const Endpoint& endpoint, int keepalive_s);
+// The next connection to accept, and its address; empty with errno set when there is none.
+comm::Descriptor accept_from(const comm::Descriptor& listener, Endpoint& peer, int keepalive_s) noexcept;
 
 // For a fresh connection, which takes a few hundred bytes at once; one that does not is gone or hostile.
-void send_small(const Descriptor& socket, const std::string& bytes) noexcept;
+void send_small(const comm::Descriptor& socket, const std::string& bytes) noexcept;
 
 // Ends the stream, takes what is unread so that the kernel does not answer it with a reset, which would destroy
 // what we sent last, and closes.
-void close_without_reset(Descriptor& socket) noexcept;
+void close_without_reset(comm::Descriptor& socket) noexcept;
 
 // 0, or why `begin_connecting` did not succeed.
-int connect_error(const Descriptor& socket) noexcept;
+int connect_error(const comm::Descriptor& socket) noexcept;
 // Whether the kernel connected this socket with itself, which happens with a port that nobody listens at.
-bool is_connected_to_itself(const Descriptor& socket) noexcept;
+bool is_connected_to_itself(const comm::Descriptor& socket) noexcept;
 
-Endpoint local_endpoint(const Descriptor& socket);
-Endpoint peer_endpoint(const Descriptor& socket);
-
-// Two ranks with the same number run under the same kernel.
-std::uint64_t host_identity();
-// Processors that this process may use: its affinity, and its control group's quota.
-int usable_processors();
+Endpoint local_endpoint(const comm::Descriptor& socket);
+Endpoint peer_endpoint(const comm::Descriptor& socket);
 
 }  // namespace cobre::tcp

@@ -4,16 +4,17 @@
 #include <chrono>
 #include <mutex>
 
+#include "comm/deadline.hpp"
 #include "comm/error.hpp"
 #include "tcp/communicator.hpp"
 
 namespace cobre::tcp {
 
-// The right to use the connections. Whoever has it when the communicator is closed also says goodbye.
+// The right to use the connections. Its holder at the time of close() also sends the shutdown frames.
 class Communicator::Turn {
 public:
     // Throws `Interrupted` if `caller` is asked to stop while another call is under way.
-    Turn(Communicator& comm, const char* operation, Caller* caller = nullptr)
+    Turn(Communicator& comm, const char* operation, comm::Caller* caller = nullptr)
         : comm_(comm), lock_(comm.calls_, std::defer_lock) {
         // In a forked child the lock may be the watcher's for ever.
         comm_.lifetime_.require_same_process(operation);
@@ -24,7 +25,7 @@ public:
         if (!lock_.try_lock()) wait(caller);
         comm_.owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
         {
-            const std::lock_guard guard(comm_.door_);
+            const std::lock_guard guard(comm_.state_mutex_);
             comm_.is_busy_ = true;
         }
         try {
@@ -40,14 +41,14 @@ public:
     Turn& operator=(const Turn&) = delete;
 
 private:
-    void wait(Caller* caller) {
+    void wait(comm::Caller* caller) {
         if (caller == nullptr) return lock_.lock();
         while (!has_come_soon())
-            if (caller->is_interrupted()) throw Interrupted{};
+            if (caller->is_interrupted()) throw comm::Interrupted{};
     }
 
     bool has_come_soon() {
-        constexpr std::chrono::milliseconds slice{longest_sleep_ms};
+        constexpr std::chrono::milliseconds slice{comm::longest_sleep_ms};
 #if defined(__SANITIZE_THREAD__)
         // It does not know pthread_mutex_clocklock, and would take the lock for one that nobody has.
         return lock_.try_lock_until(std::chrono::system_clock::now() + slice);
@@ -58,7 +59,7 @@ private:
 
     void end() noexcept {
         comm_.owner_.store({}, std::memory_order_relaxed);
-        const std::lock_guard guard(comm_.door_);
+        const std::lock_guard guard(comm_.state_mutex_);
         comm_.is_busy_ = false;
         if (comm_.is_leaving_) comm_.leave();
     }

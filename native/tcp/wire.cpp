@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tcp/words.hpp"
+#include "tcp/texts.hpp"
 
 namespace cobre::tcp {
 
@@ -12,11 +12,11 @@ std::string frame(Tag tag, std::string_view payload) {
     return bytes.append(payload);
 }
 
-std::string failure_frame(const Failure& failure) {
+std::string failure_frame(const comm::Failure& failure) {
     return frame(Tag::failure, printable(failure.text) + '\0' + printable(failure.fix));
 }
 
-Failure failure_from(std::span<const std::byte> payload) {
+comm::Failure failure_from(std::span<const std::byte> payload) {
     const std::string_view all(reinterpret_cast<const char*>(payload.data()), payload.size());
     const std::size_t end = std::min(all.find('\0'), all.size());
     return {printable(all.substr(0, end)), printable(all.substr(std::min(end + 1, all.size())))};

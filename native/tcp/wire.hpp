@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "comm/failure.hpp"
+
 namespace cobre::tcp {
 
 constexpr std::uint16_t protocol_version = 1;
@@ -35,7 +37,7 @@ enum class Tag : std::uint8_t {
 };
 
 constexpr std::size_t header_bytes = 5;
-// Everything but the payload of a collective fits; whoever announces more is no peer of ours.
+// Everything but the payload of a collective fits; a connection that announces more is not one of our ranks.
 constexpr std::size_t longest_control_payload = 4096;
 // So much payload a worker may send before rank 0 has come to the same step: it fits every receive buffer.
 constexpr std::size_t always_fits = 64 * 1024;
@@ -77,13 +79,8 @@ inline std::optional<Header> header_at(std::span<const std::byte> bytes) noexcep
 // A whole small frame.
 std::string frame(Tag tag, std::string_view payload = {});
 
-// What went wrong and what to do about it; on the wire two texts with a zero byte between.
-struct Failure {
-    std::string text;
-    std::string fix;
-};
-
-std::string failure_frame(const Failure& failure);
-Failure failure_from(std::span<const std::byte> payload);
+// On the wire a failure is two texts with a zero byte between.
+std::string failure_frame(const comm::Failure& failure);
+comm::Failure failure_from(std::span<const std::byte> payload);
 
 }  // namespace cobre::tcp

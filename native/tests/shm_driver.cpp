@@ -26,7 +26,7 @@ namespace {
 using namespace cobre;
 using Bytes = std::vector<std::byte>;
 
-class Quiet final : public shm::Caller {};
+class Quiet final : public comm::Caller {};
 
 [[noreturn]] void give_up(const char* what, int rank, int size, std::size_t count) {
     std::fprintf(stderr, "wrong result: %s on rank %d of %d, %zu elements\n", what, rank, size, count);
@@ -219,16 +219,16 @@ void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, c
     Quiet quiet;
     const shm::Layout layout(segment->data());
     shm::register_rank(layout, group);
-    shm::await_all(layout, "of the driver", group, shm::Deadline(60.0), quiet);
+    shm::await_all(layout, "of the driver", group, comm::Deadline(60.0), quiet);
     if (cores == Cores::plenty) {
         all_joined.arrive_and_wait();  // whoever still looked for others has found them
-        shm::RankRecord& record = layout.record(group.rank);
-        std::memset(static_cast<void*>(&record.cpus), 0xFF, sizeof record.cpus);
-        record.cgroup_cpus = shm::largest_group;
+        shm::RankEntry& entry = layout.entry(group.rank);
+        std::memset(static_cast<void*>(&entry.cpus), 0xFF, sizeof entry.cpus);
+        entry.cpu_quota = shm::largest_group;
         all_joined.arrive_and_wait();
     }
-    shm::Communicator communicator(segment, group, 60.0, shm::Call::attach(), shm::TimeLimit::of_call(60.0),
-                                   quiet);
+    shm::Communicator communicator(segment, group, 60.0, shm::PackedCall(comm::Call::of(comm::Verb::attach)),
+                                   shm::TimeLimit::of_call(60.0), quiet);
     Rank rank(communicator, static_cast<std::uint64_t>(group.size));
     const std::size_t chunk = limits.chunk_bytes;
     std::vector<std::size_t> lengths = {1, 2, 5, 6, 7, 97};

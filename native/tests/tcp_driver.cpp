@@ -15,8 +15,8 @@
 
 #include "comm/error.hpp"
 #include "report.hpp"
+#include "tcp/admission.hpp"
 #include "tcp/communicator.hpp"
-#include "tcp/crowd.hpp"
 #include "tcp/digest.hpp"
 #include "tcp/handshake.hpp"
 #include "tcp/joining.hpp"
@@ -26,13 +26,7 @@
 namespace {
 
 using namespace cobre::tcp;
-using cobre::comm::Buffer;
-using cobre::comm::DType;
-using cobre::comm::Error;
-using cobre::comm::ErrorClass;
-using cobre::comm::Group;
-using cobre::comm::Kind;
-using cobre::comm::ReduceOp;
+using namespace cobre::comm;
 using cobre::tests::Report;
 using Body = std::function<void(Communicator&, Caller&)>;
 
@@ -123,20 +117,20 @@ Introduced introduce(const std::string& hub_secret, const std::string& worker_se
 }
 
 // Which places are ever dismissed.
-std::set<std::size_t> dismissed_of(const std::vector<Waiting>& waiting) {
+std::set<std::size_t> evicted_of(const std::vector<Connection>& waiting) {
     std::minstd_rand chance(1);
     std::set<std::size_t> places;
-    for (int i = 0; i < 200; ++i) places.insert(whom_to_dismiss(waiting, chance));
+    for (int i = 0; i < 200; ++i) places.insert(choose_eviction(waiting, chance));
     return places;
 }
 
-void check_crowd(Report& report) {
+void check_admission(Report& report) {
     using Places = std::set<std::size_t>;
-    report.expect(dismissed_of({{7}, {9}, {5}, {9}}) == Places{1, 3}, "a crowd makes room itself, by chance");
-    report.expect(dismissed_of({{7}, {9}, {5}}) == Places{0, 1, 2}, "without a crowd it is anybody");
-    report.expect(dismissed_of({{7, true}, {7, true}, {7}, {5}}) == Places{2, 3},
-                  "whoever has proved itself stays");
-    report.expect(dismissed_of({{7, true}, {5, true}, {7, true}}) == Places{0, 2}, "unless there are no others");
+    report.expect(evicted_of({{7}, {9}, {5}, {9}}) == Places{1, 3},
+                  "evict from the source with most unauthenticated connections");
+    report.expect(evicted_of({{7}, {9}, {5}}) == Places{0, 1, 2}, "with equal sources, evict any");
+    report.expect(evicted_of({{7, true}, {7, true}, {7}, {5}}) == Places{2, 3}, "whoever has proved itself stays");
+    report.expect(evicted_of({{7, true}, {5, true}, {7, true}}) == Places{0, 2}, "unless there are no others");
 }
 
 void check_handshake(Report& report) {
@@ -154,17 +148,17 @@ void check_handshake(Report& report) {
 void check_calls(Report& report) {
     std::vector<double> three(3);
     const Buffer buffer{reinterpret_cast<std::byte*>(three.data()), 3, float64, false};
-    for (Call call :
+    for (WireCall call :
          {Call::of(Verb::barrier), Call::allreduce(buffer, ReduceOp::max), Call::broadcast(buffer, 2),
           Call::create_region(9, float64), Call::allgatherv(buffer, std::vector<std::int64_t>{3, 4})}) {
         call.sequence = 77;
-        std::array<std::byte, Call::wire_bytes> bytes;
+        std::array<std::byte, WireCall::wire_bytes> bytes;
         call.encode(bytes.data());
-        const auto copy = Call::decode(bytes);
+        const auto copy = WireCall::decode(bytes);
         report.expect(copy && copy->agrees_with(call) && copy->describe() == call.describe(),
                       "a call survives the wire");
     }
-    report.expect(!Call::allgatherv(buffer, std::vector<std::int64_t>{3, 4})
+    report.expect(!WireCall(Call::allgatherv(buffer, std::vector<std::int64_t>{3, 4}))
                        .agrees_with(Call::allgatherv(buffer, std::vector<std::int64_t>{4, 3})),
                   "lists of counts in another order disagree");
 }
@@ -332,7 +326,7 @@ int main() {
     Report report;
     check_digests(report);
     check_handshake(report);
-    check_crowd(report);
+    check_admission(report);
     check_calls(report);
     cobre::tests::check_joining(report);
     for (const int size : {1, 2, 3, 5}) {

@@ -1,6 +1,6 @@
 // Feeds the parsers of the tcp backend garbage, damaged and undamaged real traffic: tcp_fuzz [inputs] [seed].
 //
-// A crash, a sanitizer's complaint, an input that takes no end, and one that is misread are failures. Memory is
+// A crash, a sanitizer's notice, an input that takes no end, and one that is misread are failures. Memory is
 // bounded by construction: the parsers own fixed buffers.
 #include "tcp_fuzz.hpp"
 
@@ -19,9 +19,7 @@ namespace {
 
 using namespace cobre::tcp;
 using namespace cobre::tcp::fuzz;
-using cobre::comm::Buffer;
-using cobre::comm::Kind;
-using cobre::comm::ReduceOp;
+using namespace cobre::comm;
 
 constexpr std::size_t payload_bytes = 300;
 constexpr std::size_t ring_bytes = 64;
@@ -29,8 +27,8 @@ constexpr std::size_t ring_bytes = 64;
 constexpr int most_looks = 4000;
 constexpr int most_news_in_a_row = 1000;
 
-std::string call_frame(const Call& call) {
-    std::string payload(Call::wire_bytes, '\0');
+std::string call_frame(const WireCall& call) {
+    std::string payload(WireCall::wire_bytes, '\0');
     call.encode(reinterpret_cast<std::byte*>(payload.data()));
     return frame(Tag::call, payload);
 }
@@ -155,7 +153,7 @@ private:
     std::string emptied_;
 };
 
-Complaint feed_damaged(Random& random, Tag tag, std::string stream) {
+OverdueNotice feed_damaged(Random& random, Tag tag, std::string stream) {
     damage(random, stream);
     Reading reading(random, std::move(stream));
     for (int step = 0; step < 2; ++step) {
@@ -175,7 +173,8 @@ bool is_as_told(Reading& reading, const Ending& last) {
     return outcome == Outcome::told && reading.news() == last.news && has_text;
 }
 
-Complaint feed_honest(Random& random, Tag tag, const std::array<std::string, 2>& contents, std::string stream) {
+OverdueNotice feed_honest(Random& random, Tag tag, const std::array<std::string, 2>& contents,
+                          std::string stream) {
     const Ending last = ending(random);
     Reading reading(random, stream + last.words);
     for (const std::string& each : contents) {
@@ -186,7 +185,7 @@ Complaint feed_honest(Random& random, Tag tag, const std::array<std::string, 2>&
     return is_as_told(reading, last) ? nullptr : "what follows a step was misread";
 }
 
-Complaint feed_inbox(Random& random) {
+OverdueNotice feed_inbox(Random& random) {
     const Tag tag = below(random, 2) == 0 ? Tag::allreduce_send : Tag::allgatherv_recv;
     if (below(random, 4) == 0) return feed_damaged(random, tag, garbage(random));
     const std::array contents{random_bytes(random, payload_bytes), random_bytes(random, payload_bytes)};
@@ -196,7 +195,7 @@ Complaint feed_inbox(Random& random) {
 }
 
 // What a rank that went has left behind. Undamaged, it must be recognised for what it is.
-Complaint feed_farewell(Random& random) {
+OverdueNotice feed_farewell(Random& random) {
     const bool is_honest = below(random, 2) == 0;
     const Ending last = ending(random);
     std::string stream =
@@ -204,16 +203,16 @@ Complaint feed_farewell(Random& random) {
     if (!is_honest && below(random, 4) == 0) stream = garbage(random);
     if (!is_honest) damage(random, stream);
     const auto bytes = std::as_bytes(std::span(stream));
-    const Link::Farewell farewell = Link::farewell_in(bytes, 1);
+    const Link::LastMessage last_message = Link::last_message_in(bytes, 1);
     if (!is_honest) return nullptr;
     // A stream that ends within the step is no contribution, wherever it ends.
     const std::size_t torn = below(random, payload_bytes);
-    const bool is_right = farewell.has_contributed == (last.news != News::failure) &&
-                          !Link::farewell_in(bytes.first(torn), 1).has_contributed;
-    return is_right ? nullptr : "a farewell was misread";
+    const bool is_right = last_message.has_contributed == (last.news != News::failure) &&
+                          !Link::last_message_in(bytes.first(torn), 1).has_contributed;
+    return is_right ? nullptr : "a last_message was misread";
 }
 
-Complaint feed_any(Random& random) {
+OverdueNotice feed_any(Random& random) {
     switch (below(random, 9)) {
         case 0: return feed_doorkeeper(random);
         case 1: return feed_applicant(random);
@@ -228,11 +227,11 @@ int main(int argc, char** argv) {
     const long inputs = argc > 1 ? std::atol(argv[1]) : 100'000;
     Random random(argc > 2 ? static_cast<std::uint64_t>(std::atol(argv[2])) : 1);
     for (long input = 0; input < inputs; ++input) {
-        if (const Complaint complaint = feed_any(random)) {
-            std::printf("input %ld: %s\n", input, complaint);
+        if (const OverdueNotice notice = feed_any(random)) {
+            std::printf("input %ld: %s\n", input, notice);
             return 1;
         }
     }
-    std::printf("%ld inputs, no complaint\n", inputs);
+    std::printf("%ld inputs, no notice\n", inputs);
     return 0;
 }

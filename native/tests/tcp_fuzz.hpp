@@ -9,7 +9,7 @@ namespace cobre::tcp::fuzz {
 
 using Random = std::mt19937_64;
 // What is wrong with what came of an input; nullptr if nothing is.
-using Complaint = const char*;
+using OverdueNotice = const char*;
 
 inline std::size_t below(Random& random, std::size_t limit) { return static_cast<std::size_t>(random() % limit); }
 
@@ -34,7 +34,7 @@ inline void damage(Random& random, std::string& stream) {
 }
 
 // Rank 0's side of a handshake, and a worker's.
-Complaint feed_doorkeeper(Random& random);
-Complaint feed_applicant(Random& random);
+OverdueNotice feed_doorkeeper(Random& random);
+OverdueNotice feed_applicant(Random& random);
 
 }  // namespace cobre::tcp::fuzz

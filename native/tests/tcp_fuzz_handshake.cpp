@@ -75,11 +75,11 @@ Verdict verdict(Random& random) {
 
 bool has_understood(const Applicant& applicant, const Verdict& verdict, const Talk& talk) {
     return applicant.state() == verdict.state && applicant.failure().text == verdict.text &&
-           applicant.neighbours() == (verdict.state == Applicant::State::joined ? 7u : 1u) && talk.unread == work;
+           applicant.local_ranks() == (verdict.state == Applicant::State::joined ? 7u : 1u) && talk.unread == work;
 }
 
 // A worker that has found rank 0 elsewhere says so before or behind its proof.
-Complaint feed_withdrawal(Random& random, Doorkeeper& door, const std::string& proof) {
+OverdueNotice feed_withdrawal(Random& random, Doorkeeper& door, const std::string& proof) {
     const std::string words = (below(random, 2) == 0 ? proof : std::string()) + goodbye_frame();
     const Talk talk = tell(random, door, words, refuse_all_but_rank_1);
     return door.state() == Doorkeeper::State::withdrawn && talk.unread.empty() ? nullptr
@@ -88,7 +88,7 @@ Complaint feed_withdrawal(Random& random, Doorkeeper& door, const std::string& p
 
 }  // namespace
 
-Complaint feed_doorkeeper(Random& random) {
+OverdueNotice feed_doorkeeper(Random& random) {
     Doorkeeper door(secret());
     const auto rank = static_cast<std::uint32_t>(below(random, 3));
     const Introduction introduction{rank, 2};
@@ -114,7 +114,7 @@ Complaint feed_doorkeeper(Random& random) {
     return talk.unread == work ? nullptr : "rank 0 read what follows a Handshake";
 }
 
-Complaint feed_applicant(Random& random) {
+OverdueNotice feed_applicant(Random& random) {
     Applicant applicant(secret(), {1, 2});
     Nonce nonce;
     std::memcpy(nonce.data(), random_bytes(random, nonce.size()).data(), nonce.size());

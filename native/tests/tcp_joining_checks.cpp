@@ -21,11 +21,11 @@ using namespace cobre::tcp;
 
 constexpr double long_s = 30.0;
 
-class Listener final : public Caller {
+class Listener final : public cobre::comm::Caller {
 public:
-    void log(Level level, const std::string& text) override {
+    void log(cobre::comm::Level level, const std::string& text) override {
         const std::lock_guard lock(guard_);
-        if (level == Level::warning) warnings_.push_back(text);
+        if (level == cobre::comm::Level::warning) warnings_.push_back(text);
     }
     std::vector<std::string> warnings() const {
         const std::lock_guard lock(guard_);
@@ -47,7 +47,7 @@ std::string join(int port, const std::string& secret = "secret") {
     Listener caller;
     const MeetingConfig config = config_of(1, "localhost", port, secret);
     try {
-        const Met met = Joining(config, caller).run();
+        const MeetingResult met = Joining(config, caller).run();
         return met.links.size() == 1 ? "" : "no link";
     } catch (const comm::Error& error) {
         return error.message();
@@ -85,13 +85,13 @@ private:
     Listener caller_;
     Meeting meeting_;
     int port_;
-    std::optional<Met> met_;
+    std::optional<MeetingResult> met_;
     std::string error_;
     std::thread thread_;
 };
 
 // At the other loopback address, and says nothing; none where the machine has only one.
-Descriptor silent_listener(int port) {
+cobre::comm::Descriptor silent_listener(int port) {
     Endpoint other;
     auto* v6 = reinterpret_cast<sockaddr_in6*>(&other.address);
     v6->sin6_family = AF_INET6;
@@ -113,11 +113,11 @@ void check_both_addresses(Report& report) {
 
 void check_silent_address(Report& report) {
     Hub hub("127.0.0.1");
-    const Descriptor silent = silent_listener(hub.port());
+    const cobre::comm::Descriptor silent = silent_listener(hub.port());
     report.expect(join(hub.port()).empty(), "a worker joins at one address while the other is silent");
     report.expect(hub.end().empty(), "and the group is complete");
     Endpoint peer;
-    const Descriptor tried = silent ? accept_from(silent, peer, 10) : Descriptor();
+    const cobre::comm::Descriptor tried = silent ? accept_from(silent, peer, 10) : cobre::comm::Descriptor();
     if (!tried) return;
     std::array<char, 64> words;
     const ssize_t count = ::recv(tried.get(), words.data(), words.size(), 0);

@@ -1,7 +1,8 @@
-"""Names of a package that are imported when first used, so that importing the package costs next to nothing."""
+"""A quick start: names of a package that are imported when first used, and imports without garbage collection."""
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 
 TYPE_CHECKING = (
@@ -9,6 +10,7 @@ TYPE_CHECKING = (
 )
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import TracebackType
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
@@ -26,3 +28,17 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object
         return value
 
     return resolve
+
+
+class collecting_garbage_later:  # noqa: N801 - a context manager, and contextlib would cost an import
+    """No garbage collection in the ``with`` block: what imports and readers build by the thousand is no garbage."""
+
+    def __enter__(self) -> None:
+        self._was_enabled = gc.isenabled()
+        gc.disable()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._was_enabled:
+            gc.enable()

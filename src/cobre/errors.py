@@ -16,7 +16,7 @@
     │   └── InitializationFailed     CommunicationFailed      4
     ├── WorkerError                  WorkerFailed             4, or that of ``inner``
     ├── SolverError                  SolverFailure            3
-    ├── IOError                      MissingFile              2
+    ├── IOError                      MissingFile, or another  2
     └── ValidationError              one of VALIDATION_KINDS  1
 
 Each carries ``kind`` (a stable word a program may branch on), ``message`` (what happened, with the
@@ -70,7 +70,17 @@ VALIDATION_KINDS = (
 )
 """What can be wrong inside a case directory."""
 
-KINDS = (*VALIDATION_KINDS, "CommunicationFailed", "WorkerFailed", "SolverFailure", "CheckpointFailed")
+KINDS = (
+    *VALIDATION_KINDS,
+    "CommunicationFailed",
+    "WorkerFailed",
+    "SolverFailure",
+    "CheckpointFailed",
+    "UnfinishedRun",
+    "IncompatibleRuns",
+    "NotAllowed",
+    "LimitExceeded",
+)
 """Every value ``CobreError.kind`` can have."""
 
 
@@ -365,14 +375,17 @@ class SolverError(CobreError):
         self.solver_status = solver_status
 
 
-class IOError(CobreError):  # the name the seeds give it; `cobre.IOError`, never the builtin
+class IOError(CobreError):  # the name in the upstream specification; `cobre.IOError`, never the builtin
     """A folder is absent, may not be read or written, or the disk is full."""
 
     kind = "MissingFile"
     exit_status = 2
 
-    def __init__(self, path: str, message: str = "", *, suggestion: str = "") -> None:
-        super().__init__(message or f"cannot use {path}", context={"path": path}, suggestion=suggestion)
+    def __init__(
+        self, path: str, message: str = "", *, suggestion: str = "", kind: str | None = None
+    ) -> None:
+        message = message or f"cannot use {path}"
+        super().__init__(message, kind=kind, context={"path": path}, suggestion=suggestion)
         self.path = path
 
 

@@ -19,6 +19,9 @@ import pytest
 
 import warm
 
+CLOSE = "\nif 'comm' in globals(): comm.close()\n"
+"""At the end of a program: a rank of mpi that ends without it aborts the job."""
+
 
 @pytest.fixture
 def environ(sockets_path):
@@ -50,7 +53,7 @@ def program(tmp_path):
 
     def write(code, name="program.py"):
         path = tmp_path / name
-        path.write_text("import os, signal, sys, time\n" + textwrap.dedent(code))
+        path.write_text("import os, signal, sys, time\n" + textwrap.dedent(code) + CLOSE)
         return path
 
     return write
@@ -59,16 +62,17 @@ def program(tmp_path):
 class Terminal:
     """``cobre ARGUMENTS`` with a terminal of its own, as its controlling one."""
 
-    def __init__(self, arguments, environ, columns=80, errors=None, cwd=None):
+    def __init__(self, arguments, environ, columns=80, errors=None, cwd=None, code=None, pass_fds=()):
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "cobre", *map(str, arguments)],
+            [sys.executable, *(("-c", code) if code else ("-m", "cobre", *map(str, arguments)))],
             stdin=slave,
             stdout=slave,
             stderr=slave if errors is None else errors,
             env=environ,
             cwd=cwd,
+            pass_fds=pass_fds,
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
@@ -119,8 +123,8 @@ class Terminal:
 def terminal(environ):
     opened = []
 
-    def start(*arguments, columns=80, errors=None, cwd=None, **variables):
-        opened.append(Terminal(arguments, {**environ, **variables}, columns, errors, cwd))
+    def start(*arguments, columns=80, errors=None, cwd=None, code=None, pass_fds=(), **variables):
+        opened.append(Terminal(arguments, {**environ, **variables}, columns, errors, cwd, code, pass_fds))
         return opened[-1]
 
     yield start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from case_folders import full_case
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 from cobre.io.loading import validate
 
 DOCUMENT_KEYS = "$schema command success exit_code cobre_version errors warnings data summary".split()
@@ -109,6 +110,7 @@ def test_validate_answers_in_json(cobre, good, bad):
         "remedy": "use one of 0, 1, 2",
         "entity": "thermal 1 (COAL)",
         "field": "bus_id",
+        "rule": "thermals.bus_id.MissingReference",
         "value": 77,
     }
     assert document["warnings"][0]["field"] == "training.cut_formulation"
@@ -139,8 +141,8 @@ def test_usage_errors_are_exit_status_4(cobre, tmp_path):
 
 def test_schema_export_writes_a_schema_per_file(cobre, tmp_path):
     done = cobre("schema", "export", tmp_path / "schemas", check=0)
-    assert done.stdout == f"wrote 42 schemas to {tmp_path / 'schemas'}\n"
-    assert len(list((tmp_path / "schemas").glob("*.schema.json"))) == 42
+    assert done.stdout == f"wrote 45 schemas to {tmp_path / 'schemas'}\n"
+    assert len(list((tmp_path / "schemas").glob("*.schema.json"))) == 45
 
 
 # Root reads everything, so root becomes somebody else, once all modules are loaded.
@@ -182,3 +184,14 @@ def test_what_may_not_be_read_is_exit_status_2(environ, what):
         for path in (bad, bad / "system", bad / "scenarios"):
             path.chmod(0o755)
         shutil.rmtree(folder)
+
+
+def test_names_of_a_case_do_not_steer_the_terminal(cobre, tmp_path):
+    folder = full_case(tmp_path / "case")
+    hydro = folder.documents["system/hydros.json"]["hydros"][0]
+    hydro["name"], hydro["bus_id"] = "\x1b[31mred\x07\u202egnp 👩‍🔬", 99
+    folder.write()
+    for done in (cobre("validate", tmp_path / "case", check=1), cobre("run", tmp_path / "case", check=1)):
+        shown = done.stdout + done.stderr
+        assert "?[31mred??gnp 👩‍🔬" in shown
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e]", shown)

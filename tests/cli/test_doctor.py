@@ -18,12 +18,12 @@ import pytest
 import mpi_ranks
 from cobre.comm import doctor
 from cobre.comm.backend import Finding
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 from shm_ranks import Ranks, wait_for
 from system_calls import AT_SYSTEM_CALL
 
 MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
-SEGMENT = Path("/dev/shm/cobre_comm_doctor_test")
+SEGMENT = Path(f"/dev/shm/cobre_comm_doctor_test_{os.getpid()}")
 
 # Rank 0 of a group that never completes: its segment keeps the name.
 WAITING_CREATOR = f"""
@@ -323,7 +323,8 @@ def test_a_run_on_workers_passes_over_a_backend_that_cannot_be_asked(cobre, tmp_
     write_example(tmp_path / "case")
     config = tmp_path / "case/config.json"
     rules = [{"type": "iteration_limit", "limit": 1}]
-    config.write_text(json.dumps({"training": {"forward_passes": 2, "stopping_rules": rules}}))
+    selection = {"method": "sampled", "forward_passes": 2}
+    config.write_text(json.dumps({"training": {"selection": selection, "stopping_rules": rules}}))
     done = cobre("run", tmp_path / "case", "-n", 2, PYTHONPATH=path, check=0)
     assert (
         done.stderr == "the backend 'ring' cannot be asked and is passed over: OSError: the ring is broken\n"

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 from launches import MEET, SOCKETS
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import mpi_ranks
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 from cobre.study import RunPlan, idle_workers, load_case
 from launches import start
 from matrices import every_value_once
@@ -145,8 +145,8 @@ def short(case):
     """One iteration of two trajectories."""
     config = json.loads((case / "config.json").read_text())
     config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 1}]
-    config["training"]["forward_passes"] = 2
-    config["simulation"]["num_scenarios"] = 2
+    config["training"]["selection"]["forward_passes"] = 2
+    config["simulation"]["selection"]["num_scenarios"] = 2
     (case / "config.json").write_text(json.dumps(config))
     return case
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 
 # Found by every interpreter that starts with this folder on its path: SIGINT comes while the named module is imported.
 SITECUSTOMIZE = """
@@ -79,7 +79,9 @@ def workers_of(parent):
     try:
         children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
         return [
-            child for child in children if b"cobre.comm.worker" in Path(f"/proc/{child}/cmdline").read_bytes()
+            child
+            for child in children
+            if b"cobre.comm.rank_main" in Path(f"/proc/{child}/cmdline").read_bytes()
         ]
     except OSError:
         return []

@@ -80,7 +80,8 @@ def test_ranks_of_mpi_end_with_their_launcher(mpi_python, program):
     [
         ("os.kill(os.getpid(), signal.SIGKILL)", 137, "signal 9"),
         ("os.kill(os.getpid(), signal.SIGSEGV)", 139, "signal 11"),
-        ("sys.exit(3)", 3, "exit status 3"),
+        ("sys.exit(3)", 1, "exit status 1"),
+        ("with comm: sys.exit(3)", 3, "exit status 3"),
         ("os._exit(4)", 4, "exit status 4"),
     ],
 )
@@ -99,7 +100,7 @@ def test_a_rank_killed_after_another_has_finished_is_the_culprit(mpi_python, pro
     """The one that ended first ended well, and is not blamed for what comes after."""
     path = program(
         MEET
-        + "if comm.rank == 2: sys.exit(0)\n"
+        + "if comm.rank == 2: comm.close(); sys.exit(0)\n"
         + "time.sleep(0.5)\n"
         + "if comm.rank == 1: os.kill(os.getpid(), signal.SIGKILL)\n"
         + "time.sleep(30)"

@@ -13,7 +13,7 @@ import pytest
 
 import mpi_ranks
 import warm
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 
 pytestmark = pytest.mark.skipif(find_spec("mpi4py") is not None, reason="needs a Python without mpi4py")
 

@@ -99,10 +99,10 @@ def test_fresh_starts_again(killed, tmp_path):
 def test_a_changed_study_is_refused_with_the_difference(killed, tmp_path, capsys):
     case = copied(killed, tmp_path)
     config = json.loads((case / "config.json").read_text())
-    config["training"]["forward_passes"] += 1
+    config["training"]["selection"]["forward_passes"] += 1
     (case / "config.json").write_text(json.dumps(config))
     assert main(["run", str(case), "--resume", "--quiet"]) == 1
-    n = config["training"]["forward_passes"]
+    n = config["training"]["selection"]["forward_passes"]
     assert f"training.forward_passes was {n - 1}, now {n}" in " ".join(capsys.readouterr().err.split())
 
 

@@ -10,14 +10,14 @@ import pytest
 
 from cobre.cli.figures import percent
 from cobre.cli.outcome import show_record
-from cobre.cli.progress import open_progress
-from cobre.cli.remaining import RemainingTime
+from cobre.cli.progress import LineProgress, LiveProgress, Pace, open_progress
 from cobre.cli.wrapping import reflow, wrap_lines
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 from cobre.sddp.events import ProgressEvent
 from cobre.sddp.gap import GapEstimate
+from cobre.study.remaining import RemainingTime
 
-COMMANDS = ["init", "run", "simulate", "validate", "summary", "report", "schema"]
+COMMANDS = ["init", "convert", "run", "simulate", "validate", "summary", "report", "schema", "tui", "mcp"]
 
 
 def estimate(status, half_width=0.0, trajectories=1, **gaps):
@@ -135,6 +135,85 @@ def test_iterations_that_become_shorter_never_promise_less_than_nothing():
     assert remaining.until(1000) > 0.0
 
 
+def training(iteration, milliseconds=100.0, limit=None, seconds=None):
+    """An event after an iteration; all of them took as long."""
+    return ProgressEvent(
+        "training", iteration, 1.0, 2.0, 0.5, iteration * milliseconds, milliseconds, 0, 0, 0,
+        iteration_limit=limit, time_limit_s=seconds,
+    )  # fmt: skip
+
+
+def simulation(complete, total=100, milliseconds=1000.0):
+    return ProgressEvent("simulation", None, None, None, None, milliseconds, None, complete, total, 0)
+
+
+def test_the_time_left_is_that_of_the_nearest_limit_and_none_without_one():
+    pace = Pace()
+    event = training(1, limit=11, seconds=60.0)
+    pace.learn(event)
+    assert pace.left_s(event) == pytest.approx(1.0)
+    assert pace.left_s(training(1, limit=11, seconds=0.3)) == pytest.approx(0.2)
+    assert pace.left_s(training(1)) is None
+    assert pace.rate(event) == "10.0/s"
+
+
+def test_a_continued_run_counts_only_what_is_left():
+    pace = Pace()
+    for iteration in (91, 92):
+        pace.learn(training(iteration, limit=100))
+    assert pace.left_s(training(92, limit=100)) == pytest.approx(0.8)
+
+
+def test_slow_iterations_have_seconds_instead_of_a_rate():
+    pace = Pace()
+    pace.learn(training(1, 90_000.0))
+    assert pace.rate(training(1, 90_000.0)) == "1 min 30 s each"
+
+
+def test_a_simulation_has_a_rate_and_time_left():
+    pace, event = Pace(), simulation(25)
+    pace.learn(event)
+    assert (pace.rate(event), pace.left_s(event)) == ("25.0/s", pytest.approx(3.0))
+    assert pace.left_s(simulation(0)) is None
+
+
+def test_a_log_has_a_line_now_and_then_and_always_the_last(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("cobre.cli.progress.time.monotonic", lambda: now[0])
+    stream = io.StringIO()
+    lines = LineProgress(stream)
+    for iteration in range(1, 101):
+        now[0] += 0.25
+        lines.advance(training(iteration, 250.0, limit=200))
+    for complete in (10, 50, 100):
+        lines.advance(simulation(complete))
+    lines.close()
+    numbers = [line.split()[0] for line in stream.getvalue().splitlines()]
+    assert numbers == ["iteration", "1", "21", "41", "61", "81", "100", "simulated", "simulated"]
+    assert "up to 25 s left, 4.0/s" in stream.getvalue()
+    assert stream.getvalue().splitlines()[-1] == "simulated 100 of 100 scenarios  1.0 s"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_a_bar_is_drawn_with_what_the_terminal_has(encoding, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    live = LiveProgress(io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+    live.advance(training(5, 100.0, limit=10))
+    line = live.__rich__().plain
+    bar = "#####-----" if encoding == "ascii" else "━━━━━─────"
+    assert line.startswith(f"iteration 5/10 {bar}  0.5 s, up to 1 s left  10.0/s  lower 1")
+    live.advance(simulation(50))
+    assert live.__rich__().plain.startswith(
+        f"simulated 50 of 100 scenarios {bar}  1.0 s, about 1 s left  50.0/s"
+    )
+
+
+def test_nothing_moves_without_progress(cobre, trained):
+    ran = cobre("run", trained, "--no-progress", "--skip-simulation", check=0)
+    assert "iteration  " not in ran.stdout
+    assert "lower bound" in ran.stdout
+
+
 @pytest.fixture
 def trained(cobre, tmp_path):
     folder = tmp_path / "case"
@@ -142,8 +221,8 @@ def trained(cobre, tmp_path):
     path = folder / "config.json"
     config = json.loads(path.read_text())
     config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 3}]
-    config["training"]["cut_formulation"] = "multi"  # for a warning
-    config["simulation"]["num_scenarios"] = 5
+    config.setdefault("exports", {})["states"] = True  # for a warning
+    config["simulation"]["selection"]["num_scenarios"] = 5
     path.write_text(json.dumps(config))
     return folder
 

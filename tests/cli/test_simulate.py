@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from cobre.cli import main
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 from cobre.sddp.policy import Policy
 from cobre.study import load_results
 
@@ -20,8 +20,9 @@ def case(tmp_path):
     write_example(folder)
     path = folder / "config.json"
     config = json.loads(path.read_text())
-    config["training"].update(forward_passes=1, stopping_rules=[{"type": "iteration_limit", "limit": 1}])
-    config["simulation"] = {"enabled": True, "num_scenarios": 3}
+    config["training"]["selection"]["forward_passes"] = 1
+    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 1}]
+    config["simulation"] = {"enabled": True, "selection": {"method": "sampled", "num_scenarios": 3}}
     path.write_text(json.dumps(config))
     return folder
 

@@ -35,7 +35,7 @@ def test_make_run_ends_with_three_commands_that_work_as_typed(tmp_path, cobre):
     path = tmp_path / "build/example/config.json"
     config = json.loads(path.read_text())
     config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 2}]
-    config["simulation"]["num_scenarios"] = 5
+    config["simulation"]["selection"]["num_scenarios"] = 5
     path.write_text(json.dumps(config))
     cobre("run", "build/example", "--quiet", cwd=tmp_path, check=0)
     commands = re.findall(r"^  \.venv/bin/cobre (.*?)  ", closing_words(), re.MULTILINE)

@@ -154,6 +154,11 @@ class Ranks:
     def wait_for(self, rank, word):
         self._wait_until(lambda: word in self.said(rank), rank, f"said {word!r}")
 
+    def wait_for_all(self, word):
+        """Until every rank that was started has said it."""
+        for rank in self.processes:
+            self.wait_for(rank, word)
+
     def wait_until_logged(self, rank, words):
         self._wait_until(lambda: words in self.logged(rank), rank, f"logged {words!r}")
 

@@ -95,7 +95,7 @@ def test_a_memory_map_is_a_buffer():
         assert mapping[:] == bytes(range(64))
 
 
-def test_a_buffer_is_let_go_of_after_the_call():
+def test_a_buffer_is_released_after_the_call():
     growing = bytearray(8)
     check_broadcast(growing, 0, 0, 1)
     with pytest.raises(TypeError):

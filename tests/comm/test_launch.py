@@ -8,17 +8,18 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
+from cobre._machine import usable_cpus
 from cobre.comm.backend import Backend, Detection, RankCommand
 from cobre.comm.launch import first_failure, group, run_ranks
-from cobre.comm.launch.threads import VARIABLES, cpu_quota, thread_settings, usable_cpus
-from cobre.comm.launch.verdict import RankResult
+from cobre.comm.launch.blame import RankResult
+from cobre.comm.launch.threads import VARIABLES, thread_settings
 from cobre.comm.report import Failure
 from cobre.errors import InitializationFailed, WorkerError
+from launches import is_alive, wait_for
 
 
 def separate_commands(argv, size):
@@ -47,23 +48,6 @@ def run_code(size, code, *arguments, backend=PLAIN, **options):
     code = f"import os, sys, time\nrank = int(os.environ.get('RANK', -1))\n{code}"
     options = {"echo": False, "timeout": 30.0, **options}
     return run_ranks(backend, size, [sys.executable, "-c", code, *arguments], **options)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
-
-
-def wait_for(condition, seconds: float = 10.0) -> bool:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def test_results_come_in_rank_order_with_their_exit_codes():
@@ -234,7 +218,7 @@ def test_a_module_runs_with_this_interpreter():
     assert result.output.startswith("Linux")
 
 
-def test_env_is_added_and_the_backend_has_the_last_word():
+def test_env_is_added_and_the_backend_s_variables_win():
     wanted = {"RANK": "9", "COBRE_COMM_BACKEND": "other", "EXTRA": "yes"}
     [result] = run_code(1, "print(rank, os.environ['COBRE_COMM_BACKEND'], os.environ['EXTRA'])", env=wanted)
     assert result.output == "0 plain yes\n"
@@ -357,22 +341,3 @@ def test_threads_are_shared_out_unless_the_user_says_otherwise():
     followed = thread_settings(1, {"OMP_NUM_THREADS": "7", "MKL_NUM_THREADS": "3"})
     assert followed["OPENBLAS_NUM_THREADS"] == "7"
     assert not {"OMP_NUM_THREADS", "MKL_NUM_THREADS"} & set(followed)
-
-
-@pytest.mark.parametrize(
-    ("files", "quota"),
-    [
-        ({"cpu.max": "150000 100000"}, 1.5),
-        ({"cpu.max": "max 100000"}, None),
-        ({"cpu/cpu.cfs_quota_us": "50000", "cpu/cpu.cfs_period_us": "100000"}, 0.5),
-        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
-        ({}, None),
-    ],
-)
-def test_a_cpu_quota_is_read_from_either_kind_of_control_group(tmp_path, files, quota):
-    for name, text in files.items():
-        path = tmp_path / "sys/fs/cgroup" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    assert cpu_quota(tmp_path) == quota
-    assert usable_cpus(tmp_path) <= len(os.sched_getaffinity(0))

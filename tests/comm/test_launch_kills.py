@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from cobre.comm import WorkerError, run
+from cobre.comm.launch.blame import RankResult
+from cobre.comm.launch.connected import ConnectedRank, ConnectedRanks
 from cobre.comm.launch.kills import SignalWatch, signal_name
-from cobre.comm.launch.verdict import RankResult
-from cobre.comm.launch.visitors import Visitor, Visitors
+from cobre.comm.selection import get_backend
 
 MOUNTS = (
     (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"),
@@ -121,12 +122,25 @@ def test_an_mpiexec_that_crashes_after_a_rank_was_killed_is_not_the_culprit():
     """Open MPI's mpiexec was seen to end with SIGSEGV while it removed the ranks beside a killed one."""
     told = "prterun noticed that process rank 1 with PID 6149 on node vm exited on\nsignal 9 (Killed).\n"
     crashed = RankResult(None, -signal.SIGSEGV, told, 2.0, command="mpiexec")
-    visitors = Visitors(3, ["PMIX_RANK"], is_split=True, keep_lines=None)
+    connected = ConnectedRanks(get_backend("mpi"), 3, is_split=True, keep_lines=None)
     try:
-        visitors.ranks = {rank: Visitor(rank, None) for rank in range(3)}
-        culprit = visitors.culprit(crashed, 0.0)
-        silent = visitors.culprit(replace(crashed, output="no word about a rank"), 0.0)
+        connected.ranks = {rank: ConnectedRank(rank, None) for rank in range(3)}
+        culprit = connected.culprit(crashed, 0.0)
+        silent = connected.culprit(replace(crashed, output="no word about a rank"), 0.0)
     finally:
-        visitors.close()
+        connected.close()
     assert (culprit.who, culprit.exit_code) == ("rank 1", -signal.SIGKILL)
     assert (silent.who, silent.exit_code) == ("mpiexec", -signal.SIGSEGV)
+
+
+def test_a_rank_that_mpiexec_ended_is_not_blamed_for_the_one_that_aborted_the_job():
+    """On a busy machine the launcher may see the ranks that mpiexec ended go before the one that aborted."""
+    connected = ConnectedRanks(get_backend("mpi"), 3, is_split=True, keep_lines=None)
+    try:
+        connected.ranks = {rank: ConnectedRank(rank, None) for rank in range(3)}
+        for rank, code, gone_at in ((0, -signal.SIGTERM, 1.1), (1, -signal.SIGTERM, 1.0), (2, 3, 1.2)):
+            connected.ranks[rank].exit_code, connected.ranks[rank].gone_at = code, gone_at
+        culprit = connected.culprit(RankResult(None, 3, "", 2.0, command="mpiexec"), 0.0)
+    finally:
+        connected.close()
+    assert (culprit.who, culprit.status) == ("rank 2", 3)

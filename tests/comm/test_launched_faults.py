@@ -68,7 +68,7 @@ def meetings():
 
 @pytest.mark.waits
 @pytest.mark.parametrize(("backend", "call", "misfortune"), sorted(meetings()))
-def test_whoever_is_left_names_the_rank_and_the_launcher_ends(tmp_path, backend, call, misfortune):
+def test_the_remaining_ranks_name_the_lost_one_and_the_launcher_ends(tmp_path, backend, call, misfortune):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.replace("MISFORTUNE", MISFORTUNES[misfortune]).replace("CALL", CALLS[call]))
     timeout = SHORT_S if misfortune == "SIGSTOP" else TIMEOUT_S

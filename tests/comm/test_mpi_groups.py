@@ -69,7 +69,8 @@ def test_where_the_library_has_no_room_for_another_group_the_contract_says_so(tm
             say(error.message[:46])
         for group in groups:
             group.Free()
-        create_communicator().barrier()
+        with create_communicator() as comm:
+            comm.barrier()
         """,
     )
     done = launch("mpich", 2, program)

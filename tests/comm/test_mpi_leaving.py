@@ -11,19 +11,26 @@ from mpi_ranks import LIBRARIES, launch, with_libraries, write_program
 def ranks(request, tmp_path):
     """Runs code in two ranks and returns status and output."""
 
-    def start(code: str) -> tuple[int, str]:
-        done = launch(request.param, 2, write_program(tmp_path, code))
+    def start(code: str, *, ends_open: bool = False) -> tuple[int, str]:
+        done = launch(request.param, 2, write_program(tmp_path, code, ends_open=ends_open))
         return done.returncode, done.stdout
 
     return start
 
 
-@pytest.mark.parametrize(
-    ("ranks", "leave"),
-    with_libraries(["raise SystemExit(3)", "exit(3)", "builtin_exit(3)", "asyncio.run(leave())"]),
-    indirect=["ranks"],
-)
-def test_however_a_rank_exits_with_a_status_it_ends_the_job_with_it(ranks, leave):
+WITHOUT_CLOSE = [
+    "raise SystemExit(3)",
+    "exit(3)",
+    "builtin_exit(3)",
+    "asyncio.run(leave())",
+    "exit()",
+    "pass",
+]
+
+
+@pytest.mark.parametrize(("ranks", "leave"), with_libraries(WITHOUT_CLOSE), indirect=["ranks"])
+def test_however_a_rank_ends_without_close_it_ends_the_job(ranks, leave):
+    """The other rank waits for it, and would do so for ever."""
     status, output = ranks(
         f"""
         import asyncio
@@ -35,55 +42,92 @@ def test_however_a_rank_exits_with_a_status_it_ends_the_job_with_it(ranks, leave
         comm.barrier()
         if comm.rank == 1:
             {leave}
-        comm.barrier()
+        else:
+            comm.barrier()
+        """,
+        ends_open=True,
+    )
+    assert status == 1, output
+    assert "cobre: rank 1 of 2 ended without close(): aborting the job" in output
+
+
+def test_the_status_that_leaves_a_with_block_is_that_of_the_job(ranks):
+    status, output = ranks(
+        """
+        with create_communicator() as comm:
+            comm.barrier()
+            if comm.rank == 1:
+                sys.exit(3)
+            comm.barrier()
         """
     )
     assert status == 3, output
-    assert "cobre: rank 1 of 2 exited with status 3" in output
+    assert "cobre: rank 1 of 2 exited with status 3: aborting the job" in output
+
+
+def test_a_rank_that_caught_its_exception_still_has_to_close(ranks):
+    status, output = ranks(
+        """
+        comm = create_communicator()
+        comm.barrier()
+        try:
+            with comm:
+                if comm.rank == 1:
+                    raise ValueError("the reservoir is empty")
+                comm.barrier()
+        except ValueError:
+            pass
+        """,
+        ends_open=True,
+    )
+    assert status == 1, output
+    assert "cobre: rank 1 of 2 raised ValueError: aborting the job" in output
 
 
 SURVIVED = {
-    "caught": """
-        try:
-            sys.exit(2)
-        except SystemExit:
-            pass
-        """,
-    "caught and kept": """
+    "caught, then closed": """
         try:
             with comm:
                 raise SystemExit(2)
-        except SystemExit as caught:
-            kept = caught
+        except SystemExit:
+            pass
+        comm.close()
         """,
     "of a thread": """
         import threading
         thread = threading.Thread(target=sys.exit, args=(2,))
         thread.start()
         thread.join()
+        comm.close()
         """,
-    "status 0": """
-        raise SystemExit(0)
+    "status 0 in a with block": """
+        with comm:
+            raise SystemExit(0)
+        """,
+    "closed before": """
+        comm.close()
+        sys.exit()
         """,
 }
 
 
 @pytest.mark.parametrize(("ranks", "how"), with_libraries(SURVIVED), indirect=["ranks"])
-def test_an_exit_that_is_none_harms_nobody(ranks, how):
+def test_a_rank_that_has_left_in_good_order_harms_nobody(ranks, how):
     status, output = ranks(
         f"""
         comm = create_communicator()
         comm.barrier()
         say("working")
         {SURVIVED[how]}
-        """
+        """,
+        ends_open=True,
     )
     assert status == 0, output
     assert output.count("working") == 2
     assert "aborting" not in output
 
 
-def test_a_rank_that_raises_ends_the_job_whoever_shows_the_exception(ranks):
+def test_a_rank_that_raises_ends_the_job_with_any_excepthook(ranks):
     status, output = ranks(
         """
         comm = create_communicator()
@@ -95,7 +139,7 @@ def test_a_rank_that_raises_ends_the_job_whoever_shows_the_exception(ranks):
     )
     assert status == 1, output
     assert "shown by another: the reservoir is empty" in output
-    assert "cobre: rank 1 of 2 raised ValueError: aborting the job" in output
+    assert "cobre: rank 1 of 2 ended without close(): aborting the job" in output
 
 
 def test_what_cobre_starts_it_finalises_even_if_mpi4py_was_told_not_to_start_it(ranks):
@@ -151,6 +195,7 @@ def test_a_daemon_thread_finishes_the_call_that_it_is_in(ranks):
             time.sleep(0.5)
             comm.barrier()
             say("met")
+        comm.close()
         """
     )
     assert status == 0, output

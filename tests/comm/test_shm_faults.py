@@ -201,8 +201,8 @@ DISAGREEMENTS = {
     "reduction": (
         "comm.allreduce(np.ones(4), np.empty(4), 'sum')",
         "comm.allreduce(np.ones(4), np.empty(4), 'max')",
-        "allreduce(sum",
-        "allreduce(max",
+        "allreduce(4 x float64, sum)",
+        "allreduce(4 x float64, max)",
     ),
     "region": ("comm.create_shared_region(10)", "comm.create_shared_region(11)", "10 x", "11 x"),
     "fence": ("region.fence()", "other.fence()", "fence(region 1)", "fence(region 2)"),

@@ -99,7 +99,7 @@ else:
 
 
 @pytest.mark.parametrize(("end", "timeout_s"), [("timeout", 2.0), ("signal", 60.0)])
-def test_who_reads_the_memory_of_a_rank_that_gave_up_is_told(end, timeout_s):
+def test_reading_the_memory_of_a_rank_that_gave_up_fails(end, timeout_s):
     body = HELD_WHILE_IT_READS.replace("TIMEOUT", str(timeout_s)).replace("DIRECT", str(DIRECT))
     with Ranks(2, HOLD_SYSTEM_CALL + body) as ranks:
         root, reader = ranks.ranks

@@ -36,7 +36,7 @@ def assert_no_growth(before, megabytes):
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_small_collectives_stay_right(size):
-    rounds = 250_000 if IS_LONG else 10_000  # four collectives each
+    rounds = 250_000 if IS_LONG else 2_000  # four collectives each
     body = (
         FOOTPRINT
         + f"""

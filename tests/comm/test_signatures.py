@@ -38,7 +38,7 @@ def check(communicator):
 
 
 @pytest.mark.parametrize("communicator", [LocalCommunicator, ShmCommunicator, TcpCommunicator])
-def test_every_method_of_a_communicator_has_a_signature_and_the_contract_s_words(communicator):
+def test_every_method_of_a_communicator_has_a_signature_and_the_contract_s_docstring(communicator):
     check(communicator)
 
 
@@ -61,7 +61,7 @@ def test_a_bound_method_shows_what_to_pass():
 
 
 @pytest.mark.parametrize("region", [HeapRegion, ShmRegion])
-def test_every_member_of_a_region_has_words_of_its_own_or_the_contract_s(region):
+def test_every_member_of_a_region_has_a_docstring(region):
     for name in REGION:
         assert inspect.getdoc(getattr(region, name)), name
         assert getattr(SharedRegion, name).__doc__

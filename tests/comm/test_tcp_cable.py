@@ -77,8 +77,7 @@ failure_of(comm.barrier)
 """
     with ranks(program, timeout_s=2) as group:
         group.start()
-        for rank in range(3):
-            group.wait_for(rank, "ready")
+        group.wait_for_all("ready")
         getattr(cable, cut)()
         go.touch()
         said = group.wait()
@@ -127,8 +126,7 @@ say("right")
 """
     with ranks(program) as group:
         group.start()
-        for rank in range(3):
-            group.wait_for(rank, "ready")
+        group.wait_for_all("ready")
         getattr(cable, cut)()
         go.touch()
         time.sleep(1.5)
@@ -150,8 +148,7 @@ failure_of(comm.barrier)
 """
     with ranks(program, timeout_s=100, keepalive_s=1) as group:
         group.start()
-        for rank in range(3):
-            group.wait_for(rank, "ready")
+        group.wait_for_all("ready")
         time.sleep(settled_s)
         getattr(cable, cut)()
         group.wait(2)
@@ -173,8 +170,7 @@ failure_of(comm.barrier)
 """
     with ranks(program, size=2, timeout_s=100, keepalive_s=1) as group:
         group.start()
-        for rank in range(2):
-            group.wait_for(rank, "ready")
+        group.wait_for_all("ready")
         group.wait_until_asleep(1)
         time.sleep(0.5)  # what rank 1 has called has got to rank 0's machine
         getattr(cable, cut)()
@@ -259,8 +255,7 @@ say("closed")
 """
     with ranks(program) as group:
         group.start()
-        for rank in range(3):
-            group.wait_for(rank, "ready")
+        group.wait_for_all("ready")
         getattr(cable, cut)()
         go.touch()
         said = group.wait()

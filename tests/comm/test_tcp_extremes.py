@@ -23,7 +23,7 @@ def test_a_meeting_may_last_for_ever(seconds):
 
 
 @pytest.mark.parametrize("seconds", FOR_EVER)
-def test_whoever_waits_for_ever_sleeps_meanwhile(seconds):
+def test_a_rank_that_waits_for_ever_sleeps_meanwhile(seconds):
     comms = open_all(group_of(2, timeout=seconds))
     thread = threading.Thread(target=comms[0].barrier)
     thread.start()

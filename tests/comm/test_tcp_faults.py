@@ -27,8 +27,7 @@ failure_of(comm.barrier)
 """
     with ranks(tmp_path, program) as group:
         group.start()
-        for rank in range(SIZE):
-            group.wait_for(rank, "ready")
+        group.wait_for_all("ready")
         group.signal(victim, signal.SIGKILL)
         said = group.wait()
         for rank in {0, 1, 2} - {victim}:
@@ -46,8 +45,7 @@ failure_of(comm.barrier)
 """
     with ranks(tmp_path, program) as group:
         group.start()
-        for rank in range(SIZE):
-            group.wait_for(rank, "ready")
+        group.wait_for_all("ready")
         group.signal(victim, signal.SIGKILL)
         waiting = 3 - victim
         group.wait(waiting)
@@ -69,8 +67,7 @@ failure_of({CALLS[call]})
 """
     with ranks(tmp_path, program, timeout_s=2) as group:
         group.start()
-        for rank in range(SIZE):
-            group.wait_for(rank, "ready")
+        group.wait_for_all("ready")
         group.stop(victim)
         group.give_word()
         others = sorted({0, 1, 2} - {victim})
@@ -173,8 +170,7 @@ else:
 """
     with ranks(tmp_path, program) as group:
         group.start()
-        for rank in range(SIZE):
-            group.wait_for(rank, "ready")
+        group.wait_for_all("ready")
         group.wait_until_asleep(1)
         group.signal(1, signal.SIGUSR1)
         group.wait_for(1, "told")
@@ -195,8 +191,7 @@ failure_of(comm.barrier)
 """
     with ranks(tmp_path, program, 2) as group:
         group.start()
-        for rank in range(2):
-            group.wait_for(rank, "ready")
+        group.wait_for_all("ready")
         group.wait_until_asleep(victim)
         group.signal(victim, signal.SIGINT)
         group.wait(victim)

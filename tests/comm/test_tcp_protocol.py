@@ -139,7 +139,7 @@ def test_neighbours_are_those_with_the_same_identity():
     finish(real, second)
 
 
-def test_a_disagreement_reaches_the_second_implementation_as_words():
+def test_a_disagreement_reaches_the_second_implementation_as_text():
     real, second = groups(3, 1)
 
     def fails(comm):
@@ -157,7 +157,7 @@ def test_a_disagreement_reaches_the_second_implementation_as_words():
     finish(real, second)
 
 
-def test_its_words_reach_all_others():
+def test_its_message_reaches_all_others():
     real, second = groups(3, 1)
     second.fail("rank 1 has had enough", "ask it why")
     for comm in real.values():

@@ -203,7 +203,7 @@ def test_another_program_behind_the_port_is_recognised():
             TcpCommunicator.connect(config)
 
 
-def test_whoever_listens_and_says_nothing_holds_a_worker_no_longer_than_its_deadline():
+def test_a_silent_listener_holds_a_worker_no_longer_than_its_deadline():
     with socket.create_server(("127.0.0.1", 0)) as server:
         config = TcpConfig("127.0.0.1", 1, 2, port=server.getsockname()[1], connect_timeout=0.5)
         with pytest.raises(InitializationFailed, match=r"did not answer within 0\.5 s"):

@@ -102,7 +102,7 @@ else:
 
 @pytest.mark.waits
 @pytest.mark.parametrize("backend", ["tcp", "shm"])
-def test_who_watches_need_not_wait_for_the_call_under_way(tmp_path, backend):
+def test_stats_need_not_wait_for_the_call_under_way(tmp_path, backend):
     program = """
 if rank == 0:
     wait_for_word()

@@ -89,7 +89,25 @@ def test_every_rank_has_a_track_with_all_its_collectives(backend, launch):
         assert [event["args"]["sequence"] for event in mine] == list(range(8))
         assert [event["args"]["bytes"] for event in mine] == [8000] * 6 + [24000, 0]
         assert all(before["ts"] + before["dur"] <= after["ts"] for before, after in itertools.pairwise(mine))
-    assert "3 ranks, 24 collectives; the others waited longest for rank 1" in said
+    assert f"3 ranks, 24 collectives; the others waited longest for rank {awaited_longest(slices)}" in said
+
+
+def last_by_sequence(slices: list[dict]) -> dict[int, dict]:
+    """The slice of the rank that came last, for each collective."""
+    last: dict[int, dict] = {}
+    for each in slices:
+        sequence = each["args"]["sequence"]
+        last[sequence] = max(last.get(sequence, each), each, key=lambda s: s["ts"])
+    return last
+
+
+def awaited_longest(slices: list[dict]) -> int:
+    """The rank for which the others waited longest; on a busy machine it need not be the one that sleeps."""
+    waited: Counter[int] = Counter()
+    for sequence, last in last_by_sequence(slices).items():
+        waits = [s["args"]["wait_us"] for s in slices if s["args"]["sequence"] == sequence and s is not last]
+        waited[last["args"]["rank"]] += sum(waits)
+    return waited.most_common(1)[0][0]
 
 
 def test_arrows_lead_from_who_waited_to_who_came_last(backend, launch):
@@ -107,11 +125,14 @@ def test_arrows_lead_from_who_waited_to_who_came_last(backend, launch):
         waiter, last = beginning_at(start), beginning_at(end)
         assert waiter["args"]["sequence"] == last["args"]["sequence"]
         assert waiter["ts"] <= last["ts"]
-    # Rank 1 comes 20 ms late to the five reductions, and the others wait for it.
-    late = [beginning_at(end) for end in ends]
-    assert {s["args"]["rank"] for s in late if s["name"] == "allreduce"} == {1}
-    waits = [s["args"]["wait_us"] for s in slices if s["name"] == "allreduce" and s["args"]["rank"] != 1]
-    assert min(waits) > 5_000
+    lasts = last_by_sequence(slices)
+    assert [beginning_at(end) for end in ends] == [
+        lasts[beginning_at(end)["args"]["sequence"]] for end in ends
+    ]
+    for each in slices:  # who came at least 10 ms before the last one waited for it
+        early_us = lasts[each["args"]["sequence"]]["ts"] - each["ts"]
+        if each["name"] == "allreduce" and early_us > 10_000:
+            assert each["args"]["wait_us"] > early_us / 2
 
 
 def test_the_file_is_one_that_perfetto_imports_without_complaint(backend, launch):

@@ -7,7 +7,7 @@ import pytest
 import cobre
 from cobre.core.config import BoundStalling, Config, CutSelection, ScenarioSource, TrainingConfig
 from cobre.core.entities import Bus, System
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 
 LIMIT = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 2}]}}
 SHORT = 200

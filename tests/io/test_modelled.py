@@ -55,17 +55,9 @@ def history(case):
 
 
 OBSERVATION = [{"hydro_id": 0, "start_date": "2025-12-20", "end_date": "2026-01-01", "value_m3s": 250.0}]
-FILLING = {"start_stage_id": 2, "filling_inflow_m3s": 3.0}
 
 REFUSED = [
-    (put(STAGES, "policy_graph", "type", "cyclic"), STAGES, "policy_graph.type", "cyclic"),
-    (put(STAGES, "stages", 2, "block_mode", "chronological"), STAGES, "block_mode", "chronological"),
     (put(THERMALS, "thermals", 0, "gnl_config", {"lag_stages": 2}), THERMALS, "gnl_config.lag_stages", 2),
-    (put(HYDROS, "hydros", 0, "entry_stage_id", 3), HYDROS, "entry_stage_id", 3),
-    (put(HYDROS, "hydros", 0, "exit_stage_id", 11), HYDROS, "exit_stage_id", 11),
-    (put(HYDROS, "hydros", 0, "filling", FILLING), HYDROS, "filling", 2),
-    (table("constraints/thermal_bounds.parquet", block_id=[None, 1]), "constraints/thermal_bounds.parquet",
-     "block_id", 1),
 ]  # fmt: skip
 
 WARNED = [
@@ -73,7 +65,6 @@ WARNED = [
     (put(CONFIG, "training", "forward_pass", {"type": "default"}), CONFIG, "training.forward_pass.type", "default"),
     (put(CONFIG, "training", "cut_selection", {"basis_activity_window": 9}), CONFIG,
      "training.cut_selection.basis_activity_window", 9),
-    (put(CONFIG, "upper_bound_evaluation", {"enabled": True}), CONFIG, "upper_bound_evaluation", "{'enabled': True}"),
     (put(CONFIG, "exports", {"states": True}), CONFIG, "exports.states", True),
     (put(CONFIG, "policy", {"path": "elsewhere"}), CONFIG, "policy.path", "elsewhere"),
     (put(CONFIG, "policy", {"checkpointing": {"enabled": True, "store_basis": False}}), CONFIG,
@@ -142,10 +133,6 @@ def test_no_refusal_advises_what_would_be_another_study(case, change, file, fiel
             put(STAGES, "stages", 4, "end_date", "2026-06-02"),
             "correct the date that is wrong, if one is; only weeks may reach into a longer stage after them",
         ),
-        (
-            table("constraints/thermal_bounds.parquet", block_id=[None, 1]),
-            "write the limit as a generic constraint on thermal_generation(1) with a bound in that block",
-        ),
     ],
 )
 def test_a_refusal_names_the_way_that_keeps_the_study(case, change, remedy):
@@ -175,7 +162,7 @@ def test_chronological_blocks_cannot_matter_where_there_is_one(case):
         )
     report = validate(case.write())
     assert report.valid
-    assert [warning.field for warning in report.warnings] == ["block_mode"]
+    assert report.warnings == ()
 
 
 def test_a_given_tree_makes_every_sampling_method_good(case):

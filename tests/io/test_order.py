@@ -10,22 +10,7 @@ import pytest
 from case_folders import full_case
 from cobre.core.digest import digest
 from cobre.io.loading import load, validate
-
-ORDERED = {"deficit_segments", "matrix", "entities", "values_m3s", "coefficients_mm", "reference_volumes_hm3"}
-"""Lists whose order means something."""
-
-
-def shuffled(value, chance, key=""):
-    if isinstance(value, dict):
-        pairs = [(name, shuffled(inner, chance, name)) for name, inner in value.items()]
-        chance.shuffle(pairs)
-        return dict(pairs)
-    if isinstance(value, list):
-        items = [shuffled(item, chance, key) for item in value]
-        if key not in ORDERED:
-            chance.shuffle(items)
-        return items
-    return value
+from shuffling import shuffled
 
 
 @pytest.mark.parametrize("seed", range(5))

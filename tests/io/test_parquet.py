@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 
 COUNT_THREADS = """
 import os, sys

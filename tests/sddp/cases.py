@@ -285,9 +285,7 @@ def _system(buses, lines, thermals, hydros, sources, pumps, contracts, constrain
         ),
         contracts=tuple(EnergyContract(i, f"C{i}", x.bus, x.is_import) for i, x in enumerate(contracts)),
         generic_constraints=tuple(
-            GenericConstraint(
-                i, f"G{i}", tuple(ConstraintTerm(*term) for term in x.terms), x.sense, x.penalty
-            )
+            GenericConstraint(i, f"G{i}", tuple(ConstraintTerm(*term) for term in x.terms), x.penalty)
             for i, x in enumerate(constraints)
         ),
     )
@@ -389,11 +387,16 @@ def _constraint_tables(constraints: Sequence[ConstraintSpec], horizon: Horizon) 
             (t, k, x.bound) for t, stage in enumerate(horizon.stages) for k in range(stage.n_blocks)
         ]
         rows += [(index, *bound) for bound in sorted(everywhere if x.bounds is None else x.bounds)]
+
+    def _sense(row: tuple[int, int, int, float]) -> str:
+        return constraints[row[0]].sense
+
     return ConstraintTables(
         constraint=np.array([row[0] for row in rows], dtype=np.int64),
         stage=np.array([row[1] for row in rows], dtype=np.int64),
         block=np.array([row[2] for row in rows], dtype=np.int64),
-        bound=np.array([row[3] for row in rows], dtype=np.float64),
+        lower=np.array([-INFINITE if _sense(row) == "<=" else row[3] for row in rows], dtype=np.float64),
+        upper=np.array([INFINITE if _sense(row) == ">=" else row[3] for row in rows], dtype=np.float64),
     )
 
 

@@ -30,10 +30,11 @@ class Rows:
 
 class Tree:
     def __init__(self, case, problems, values, state, advance, probabilities=None, boundary=None):
-        """``values[stage][opening]`` are the parameters after the state; ``state`` is where the study starts.
+        """``values[node][opening]`` are the parameters after the state; ``state`` is where the study starts.
 
         ``advance(stage, lags, inflow)`` gives the lags of the next stage, which no decision can change.
-        ``probabilities[stage]`` are those of its openings; they are equal in stages that it does not have.
+        ``probabilities[node]`` are those of its openings; they are equal in nodes that it does not have. The nodes of a
+        chain are its stages.
         ``boundary`` are cuts, rows of intercept and coefficients, of what follows the last stage.
         """
         self.boundary = boundary
@@ -44,10 +45,11 @@ class Tree:
         self.lower: list[float] = []
         self.upper: list[float] = []
         self.rows = Rows()
+        self.graph = case.horizon.policy_graph
         self.truncates = case.config.inflow_non_negativity.startswith("truncation")
 
     def optimum(self) -> float:
-        root = self._risk_of_children(0, None, np.asarray(self.state))
+        root = self._risk_of_children(None, None, np.asarray(self.state))
         return self._solve(root)
 
     def _column(self, lower: float = -np.inf, upper: float = np.inf) -> int:
@@ -55,12 +57,18 @@ class Tree:
         self.upper.append(upper)
         return len(self.lower) - 1
 
-    def _risk_of_children(self, stage: int, parent: list[int] | None, lags: np.ndarray) -> int:
-        """Column that holds the risk of all openings of ``stage``, as seen from the stage before."""
-        measure = self.case.horizon.stages[max(stage - 1, 0)].risk
-        n = len(self.values[stage])
-        children = [self._node(stage, opening, parent, lags) for opening in range(n)]
-        shares = np.asarray(self.probabilities.get(stage, np.full(n, 1.0 / n)))
+    def _risk_of_children(self, node: int | None, parent: list[int] | None, lags: np.ndarray) -> int:
+        """Column that holds the risk of all openings of all children of ``node``; without one, of the root's."""
+        here = None if node is None else self.graph.nodes[node]
+        measure = self.case.horizon.stages[0 if here is None else here.stage].risk
+        edges = [(0, 1.0)] if here is None else zip(here.children, here.probabilities, strict=True)
+        children, parts = [], []
+        for child, probability in edges:
+            n = len(self.values[child])
+            children += [self._node(child, opening, parent, lags) for opening in range(n)]
+            own = self.probabilities.get(child)
+            parts.append(probability * (np.full(n, 1.0 / n) if own is None else np.asarray(own)))
+        shares = np.concatenate(parts)
         risk = self._column()
         if measure.is_expectation:
             self.rows.add(0.0, 0.0, {risk: 1.0, **dict(zip(children, -shares, strict=True))})
@@ -76,10 +84,11 @@ class Tree:
         self.rows.add(0.0, 0.0, {risk: 1.0, threshold: -weight, **in_tail, **everywhere})
         return risk
 
-    def _node(self, stage: int, opening: int, parent: list[int] | None, state: np.ndarray) -> int:
+    def _node(self, node: int, opening: int, parent: list[int] | None, state: np.ndarray) -> int:
+        stage = self.graph.nodes[node].stage
         problem = self.problems[stage]
         template, layout = problem.template, problem.parameters
-        parameters = np.concatenate([state, self.values[stage][opening]])
+        parameters = np.concatenate([state, self.values[node][opening]])
         inflow = self._inflow(problem, parameters)
         lower = {
             name: getattr(template, name).copy()
@@ -120,10 +129,10 @@ class Tree:
         for column, price in enumerate(template.column_cost):
             if price and column != theta:
                 terms[columns[column]] = -float(price)
-        if stage + 1 < len(self.problems):
+        if self.graph.nodes[node].children:
             outgoing = [columns[c] for c in template.cut_columns]
             following = self._shifted(stage, layout, state, inflow)
-            future = self._risk_of_children(stage + 1, outgoing, following)
+            future = self._risk_of_children(node, outgoing, following)
             terms[future] = -float(template.column_cost[theta])
         elif self.boundary is not None:
             terms[columns[theta]] = -float(template.column_cost[theta])
@@ -168,7 +177,8 @@ class Tree:
         part = slice(
             layout.inflow.start - layout.state_dimension, layout.inflow.stop - layout.state_dimension
         )
-        return np.ptp(self.values[problem.stage][:, part], axis=0)
+        values = np.concatenate([self.values[node] for node in self.graph.of_stage[problem.stage]])
+        return np.ptp(values[:, part], axis=0)
 
     def _shifted(self, stage: int, layout, state: np.ndarray, inflow: np.ndarray) -> np.ndarray:
         """Where the lags of the next stage stand; storages are left to the LP."""

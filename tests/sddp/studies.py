@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 
 import numpy as np
 
+from cobre.core.case import DatedValue
 from cobre.core.config import BoundStalling, CutSelection, IterationLimit, ScenarioSource
+from cobre.core.entities import LeadTime
 from cobre.core.horizon import RiskMeasure
 from cobre.core.scenarios import InflowRecords
 from cobre.sddp.training import train
@@ -71,6 +74,28 @@ def historical(n_passes, openings=3, **source):
     return replace(case, scenarios=replace(case.scenarios, history=history(2, 2001, 2009)))
 
 
+def linked(n_passes):
+    """Chronological blocks in two stages, water that takes time, and a thermal of each kind that is decided ahead."""
+    case = study(hydro={"costs": {"spillage": 0.01}}, load_std=4.0, training=settings(9, n_passes))
+    (above, below), (cheap, dear) = case.system.hydros, case.system.thermals
+    start, end = case.horizon.stages[0].start_date, case.horizon.stages[0].end_date
+    of_stages = [replace(stage, is_chronological=t in (1, 2)) for t, stage in enumerate(case.horizon.stages)]
+    return replace(
+        case,
+        system=replace(
+            case.system,
+            hydros=(replace(above, travel_time_hours=130.0), below),
+            thermals=(replace(cheap, lead=LeadTime(stages=1)), replace(dear, lead=LeadTime(hours=500.0))),
+        ),
+        horizon=replace(case.horizon, stages=tuple(of_stages)),
+        initial=replace(
+            case.initial,
+            defluences=(DatedValue(0, start - dt.timedelta(days=6), start, 11.0),),
+            commitments=tuple(DatedValue(t, start, end, 3.0 + t) for t in (0, 1)),
+        ),
+    )
+
+
 def history(n_hydros, first_year, last_year):
     """A record of every month and hydro."""
     months = np.arange(f"{first_year}-01", f"{last_year + 1}-02", dtype="datetime64[M]")
@@ -98,6 +123,7 @@ def split_cases():
     return {
         "sampled": sampled(7),
         "historical": historical(7),
+        "linked": linked(7),
         "level1": study(
             of_stages,
             hydro=lags,
@@ -121,6 +147,6 @@ def split_cases():
     }
 
 
-def digests(comm):
+def digests(comm, threads=1):
     """Of all of them, trained on this group."""
-    return {name: digest(train(comm, case)) for name, case in split_cases().items()}
+    return {name: digest(train(comm, case, threads=threads)) for name, case in split_cases().items()}

@@ -91,7 +91,8 @@ def longer_array(body):
     """An array that claims to be larger than the file."""
     length = struct.unpack_from("<I", body, 12)[0]
     header = json.loads(body[PREFIX.size : PREFIX.size + length])
-    header["arrays"][0]["shape"] = [10**6, 10**6]
+    longest = max(header["arrays"], key=lambda array: len(str(array["shape"])))
+    longest["shape"] = [int("9" * (len(str(longest["shape"])) - 2))]
     text = json.dumps(header, sort_keys=True).encode()
     assert len(text) <= length
     body[PREFIX.size : PREFIX.size + length] = text + b" " * (length - len(text))

@@ -39,6 +39,12 @@ def test_a_merged_policy_is_the_higher_of_both_everywhere(inactive):
     assert len(mine.merge(other).cuts(0)["intercepts"]) == 3
 
 
+@pytest.mark.parametrize("verb", ["merge", "compare"])
+def test_only_a_policy_is_merged_or_compared(verb):
+    with pytest.raises(TypeError, match="'output/policy' is a str, not a policy\n  fix: read it with"):
+        getattr(policy_of(LOW), verb)("output/policy")
+
+
 def test_a_merged_policy_keeps_a_start_basis_only_where_its_cuts_are_as_they_were():
     mine = policy_of(LOW, STEEP, basis=b"12", inactive=(LOW,))
     assert mine.merge(policy_of(STEEP)) == mine

@@ -179,12 +179,23 @@ def test_what_is_not_understood_is_refused_by_name(whole, tmp_path, options, rea
         Policy.load(tmp_path)
 
 
-def test_a_state_that_we_do_not_model_is_refused_by_name_where_cuts_depend_on_it(whole, tmp_path):
+def renamed(policy, name):
+    """The names of the state with another one for a component on which all cuts depend."""
+    return [name if each == "inflow_lag1:0" else each for each in policy.state_names]
+
+
+def test_a_state_that_the_case_lacks_is_refused_by_name_where_cuts_depend_on_it(whole, tmp_path):
     case, result = whole
-    names = [*result.policy.state_names[:-1], "commitment:7"]
-    write_new(tmp_path, result.policy, names=names)
-    with pytest.raises(ValidationError, match="the case has no commitment0:7"):
+    write_new(tmp_path, result.policy, names=renamed(result.policy, "inflow_lag1:7"))
+    with pytest.raises(ValidationError, match="the case has no inflow_lag1:7"):
         matched(Policy.load(tmp_path), case)
+
+
+def test_a_commitment_that_the_case_lacks_is_left_out_and_that_is_said(whole, tmp_path):
+    case, result = whole
+    write_new(tmp_path, result.policy, names=renamed(result.policy, "commitment:7"))
+    (note,) = [note for note in matched(Policy.load(tmp_path), case).notes if "commitment" in note]
+    assert "7" in note
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from cobre.core.config import CutSelection, IterationLimit, SimulationStopping
 from cobre.core.horizon import RiskMeasure
 from cobre.sddp.checkpointing import CheckpointPlan, newest_checkpoint
-from sddp.studies import historical, sampled, stages, study
+from sddp.studies import historical, linked, sampled, stages, study
 from sddp.test_given_cuts import boundary_of, cut_to, matched
 from sddp.trained import digest, settings, trained, with_training
 
@@ -46,6 +46,7 @@ CASES = {
     **{name: lambda name=name: with_selection(name) for name in SELECTIONS},
     "fresh noise": lambda: sampled(3),
     "years of a history": lambda: historical(3),
+    "water and generation under way": lambda: linked(3),
     "a rule that simulates": lambda: with_rule(study(training=settings(WHOLE, 3)), RULE),
     "CVaR": lambda: study(stages(risk=RiskMeasure(0.5, 0.4)), training=settings(WHOLE, 3)),
 }

@@ -30,6 +30,17 @@ def test_any_backend_and_number_of_ranks(backend, n_ranks, alone):
         assert found == alone
 
 
+@pytest.mark.parametrize("threads", [2, 5] if IS_SOAK else [3])
+def test_any_number_of_threads(threads, alone):
+    found = {name: digest(trained(case, threads=threads)) for name, case in split_cases().items()}
+    assert found == alone
+
+
+def test_ranks_with_threads(alone):
+    for found in run(digests, num_workers=2, backend="shm", kwargs={"threads": 2}):
+        assert found == alone
+
+
 def test_a_second_run(alone):
     assert {name: digest(trained(case)) for name, case in split_cases().items()} == alone
 

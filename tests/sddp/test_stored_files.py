@@ -34,6 +34,7 @@ def test_a_policy_of_every_version_is_read(version):
     assert policy.calendar == (tuple(enumerate(ends)) if version >= 3 else ())
     assert bool(policy.identity) == (version >= 3)
     assert policy.plants == ({0: "H0"} if version >= 4 else {})
+    assert policy.slots == ()
 
 
 def test_a_policy_of_an_older_version_is_saved_in_the_newest(tmp_path):

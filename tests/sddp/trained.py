@@ -13,6 +13,7 @@ from cobre.core.config import IterationLimit, TrainingConfig
 from cobre.sddp.forecast import open_forecast
 from cobre.sddp.given_cuts import Boundary
 from cobre.sddp.nature import Nature
+from cobre.sddp.realisations import realisations
 from cobre.sddp.result import TrainingResult
 from cobre.sddp.subproblem import build_stage_problems
 from cobre.sddp.training import train
@@ -37,11 +38,14 @@ def optimum(case: Case, boundary: Boundary | None = None) -> float:
     nature = Nature.of(case)
     with LocalCommunicator() as comm:
         openings, _, probabilities = open_forecast(comm, nature)
+    given = realisations(nature, case.horizon.policy_graph, openings, probabilities)
+    shares = {node: each for node, (_, each) in enumerate(given) if each is not None}
     state = np.concatenate([case.initial.storage_hm3, nature.initial_lags.ravel()])
     floor = None if boundary is None else boundary.floor
     problems = build_stage_problems(case, nature.inflow, nature.transition, end_cost_bound=floor)
     cuts = None if boundary is None else boundary.cuts.rows[boundary.cuts.active]
-    return Tree(case, problems, openings, state, nature.transition.advance, probabilities, cuts).optimum()
+    values = [rows for rows, _ in given]
+    return Tree(case, problems, values, state, nature.transition.advance, shares, cuts).optimum()
 
 
 def bounds(result: TrainingResult) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,11 @@ def assert_energy(case: Case, result: SimulationResult, relative: float) -> None
         supply[key] += power
         scale[key] = max(scale[key], abs(power))
 
-    by_id = {kind: {e.id: e for e in getattr(system, kind)} for kind in vars(system) if kind != "upstream_of"}
-    for row in rows(result, "hydros"):
-        add(row, by_id["hydros"][row["hydro_id"]].bus, row["generation_mw"])
+    kinds = [each.name for each in fields(system)]
+    by_id = {kind: {e.id: e for e in getattr(system, kind)} for kind in kinds}
+    position = {bus.id: index for index, bus in enumerate(system.buses)}
+    for row in rows(result, "hydro_bus_generation"):
+        add(row, position[row["bus_id"]], row["generation_mw"])
     for row in rows(result, "thermals"):
         add(row, by_id["thermals"][row["thermal_id"]].bus, row["generation_mw"])
     for row in rows(result, "non_controllables"):
@@ -65,7 +68,6 @@ def assert_energy(case: Case, result: SimulationResult, relative: float) -> None
         add(row, line.target_bus, arrives * row["direct_flow_mw"] - row["reverse_flow_mw"])
     buses = rows(result, "buses")
     assert buses
-    position = {bus.id: index for index, bus in enumerate(system.buses)}
     for row in buses:
         add(row, position[row["bus_id"]], row["deficit_mw"] - row["excess_mw"] - row["load_mw"])
     assert len(supply) == len(buses)

@@ -5,6 +5,21 @@ The files of `SIMULATION` are folders with one file per scenario, or one file fo
 
 from __future__ import annotations
 
+UNDER_WAY = {
+    "in_transit": """
+        scenario_id:i32 stage_id:i32 node_id:i32 hydro_id:i32 lag:i32 in_transit_volume_hm3:f64
+        delayed_arrival_hm3:f64
+    """,
+    "transit_seed": """
+        scenario_id:i32 hydro_id:i32 start_date:date end_date:date value_m3s:f64
+    """,
+    "anticipated_lanes": """
+        scenario_id:i32 stage_id:i32 node_id:i32 thermal_id:i32 delivery_date:i32 deposited_decision_mw:f64
+        carried_committed_mw:f64
+    """,
+}
+"""Tables of studies in which water or generation is under way from one stage to another."""
+
 SIMULATION = {
     "buses": """
         scenario_id:i32 stage_id:i32 node_id:i32 block_id:i32? bus_id:i32 load_mw:f64 load_mwh:f64

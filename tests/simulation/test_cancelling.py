@@ -8,7 +8,7 @@ import inspect
 import pytest
 
 import cobre
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 
 DEADLINE_S = 90
 ENDLESS = 1_000_000

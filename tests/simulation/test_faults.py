@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import cobre
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 from matrices import every_value_once
 from simulation.bits import hashes
 

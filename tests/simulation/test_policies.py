@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import cobre
-from cobre.io.example import write_example
+from cobre.io.examples import write_example
 from cobre.sddp.policy import Policy
 from cobre.sddp.policy_file import FILE_NAME
 from cobre.sddp.stage_cuts import StageCuts
@@ -114,14 +114,20 @@ def test_a_policy_of_another_case_is_refused_with_names(other, words):
     assert "trained on this case" in caught.value.suggestion
 
 
+def results_in(folder):
+    """All files but those in which a run tells of itself while it is at work."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path: path.read_bytes() for path in files if path.name not in ("run.json", "events.jsonl")}
+
+
 @pytest.mark.parametrize("num_workers", [1, 2])
 def test_a_policy_that_does_not_fit_leaves_earlier_results_alone(tmp_path, num_workers):
     case, other = river(), cobre.train(river(n_hydros=2)).policy
     cobre.simulate(case, cobre.train(case).policy, scenarios=2, output=tmp_path)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    before = results_in(tmp_path)
     with pytest.raises(cobre.CobreError, match=r"the case has no storage:1"):
         cobre.simulate(case, other, num_workers, scenarios=2, output=tmp_path)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert results_in(tmp_path) == before
     assert tmp_path / "simulation/_SUCCESS" in before
 
 
@@ -168,6 +174,16 @@ def test_a_folder_without_a_policy(folder, tmp_path):
         cobre.simulate(folder, tmp_path, scenarios=2)
     with pytest.raises(cobre.IOError, match="missing_case"):
         cobre.simulate(tmp_path / "missing_case", folder / "output" / "policy", scenarios=2)
+
+
+def test_the_output_folder_of_a_run_will_do_for_its_policy(folder, tmp_path):
+    output = folder / "output"
+    assert Policy.load(output) == Policy.load(output / "policy")
+    cobre.simulate(folder, output, scenarios=2, config_overrides=SHORT, output=tmp_path / "new")
+    for name in ("hydro_models.json", "model_provenance.json"):
+        assert (tmp_path / "new" / "training" / name).read_bytes() == (
+            output / "training" / name
+        ).read_bytes()
 
 
 def test_a_case_without_a_folder_needs_a_policy():

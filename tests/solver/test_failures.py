@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import cobre
-from cobre.solver import LpSolver, LpTemplate, Patches, Status, Target
+from cobre.solver import LpSolver, LpTemplate, Patches, Status, Target, ThreadPool
 from solver.programs import cuts, parameters, stage
 
 
@@ -156,10 +156,11 @@ def test_a_model_file_that_cannot_be_written_is_an_io_error(tmp_path):
         solver.write_model(tmp_path / "stage.txt")
 
 
-def test_ctrl_c_ends_a_long_batch_and_leaves_the_solver_usable():
+@pytest.mark.parametrize("threads", [1, 3])
+def test_ctrl_c_ends_a_long_batch_and_leaves_the_solver_usable(threads):
     rng = np.random.default_rng(1)
     template = stage(rng)
-    solver = LpSolver(template)
+    solver = LpSolver(template, pool=ThreadPool(threads))
     rows = np.tile(parameters(rng, template, 50), (4000, 1))
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
 

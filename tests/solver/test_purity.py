@@ -101,3 +101,21 @@ def test_a_retried_solve_leaves_no_trace():
     assert outcome.attempts == 2
     again = run(solver, rows, 3, None)
     assert bits(expected, 1, 3) == bits(again, 1, 3)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_start_basis_for_all_chains_is_the_same_as_one_for_each(seed):
+    """The inverse of a shared start is kept from chain to chain, until cuts or the start change."""
+    rng = np.random.default_rng(seed)
+    template = stage(rng, int(rng.integers(1, 6)), int(rng.integers(1, 5)), is_degenerate=seed % 4 != 3)
+    solver = LpSolver(template)
+    bases = run(solver, parameters(rng, template, 4), 1, None).bases
+    for turn in range(6):
+        if turn % 2:
+            disturb(rng, template, solver)
+        rows, start = parameters(rng, template, 5), bases[[turn % len(bases)]]
+        shared = run(solver, rows, 1, start)
+        separate = run(fresh(template, solver), rows, 1, np.repeat(start, 5, axis=0))
+        for chain in range(5):
+            assert bits(shared, chain, 1) == bits(separate, chain, 1)
+        bases = shared.bases

@@ -11,7 +11,7 @@ import os
 import sys
 from importlib import import_module
 
-from cobre._lazy import TYPE_CHECKING
+from cobre._lazy import TYPE_CHECKING, collecting_garbage_later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,9 +26,12 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("cobre.cli.run", "train and simulate a case, on one process or many"),
     "simulate": ("cobre.cli.simulate", "simulate a trained policy and write what every plant does"),
     "validate": ("cobre.cli.validate", "check a case and say everything that is wrong with it"),
+    "convert": ("cobre.cli.convert", "write a case of the older format in today's"),
     "fit": ("cobre.cli.fit", "fit the inflow model of a case to its history and judge it"),
     "summary": ("cobre.cli.summary", "show the outcome of a run again"),
-    "report": ("cobre.cli.report", "print everything a run recorded as JSON"),
+    "tui": ("cobre.cli.tui", "watch a run in the terminal, and steer it"),
+    "mcp": ("cobre.cli.mcp", "serve cases and results to agents (Model Context Protocol)"),
+    "report": ("cobre.cli.report", "show everything a run recorded: JSON, or a page with pictures"),
     "schema": ("cobre.cli.schema", "write JSON Schemas of the files of a case"),
     "launch": ("cobre.cli.launch", "start several ranks of a program"),
     "bench": ("cobre.cli.bench", "measure the collectives of the backends on this machine"),
@@ -76,12 +79,17 @@ def import_or_end(module: str) -> ModuleType:
     before = signal.getsignal(signal.SIGINT)
     is_main_thread = threading.current_thread() is threading.main_thread()
     if before is not signal.default_int_handler or not is_main_thread:
-        return import_module(module)
+        return _import(module)
     signal.signal(signal.SIGINT, _end_at_once)
     try:
-        return import_module(module)
+        return _import(module)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _import(module: str) -> ModuleType:
+    with collecting_garbage_later():
+        return import_module(module)
 
 
 def _end_at_once(number: int, frame: object) -> None:
@@ -111,9 +119,10 @@ def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> i
 
 def show_error(error: CobreError) -> None:
     """Print what went wrong and what to do, and tell a launcher that listens."""
+    from cobre.cli.wrapping import harmless
     from cobre.comm.report import report_error
 
-    sys.stderr.writelines(f"  {note}\n" for note in getattr(error, "__notes__", ()))
+    sys.stderr.writelines(f"  {harmless(note)}\n" for note in getattr(error, "__notes__", ()))
     _complain(f"cobre: {error}")
     report_error(error)
 

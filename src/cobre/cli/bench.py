@@ -10,13 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cobre._machine import usable_cpus
 from cobre.cli import import_or_end
 from cobre.cli.parser import Parser, positive_float, positive_int
 from cobre.cli.table import open_console, show
 from cobre.comm.backend import Backend
 from cobre.comm.bench import Peer, Plan, Report, Row, choose, measure
 from cobre.comm.bench.plan import DEFAULT_SIZES, OPERATIONS, UNITS, human_size
-from cobre.comm.launch.threads import usable_cpus
 from cobre.errors import CobreError
 
 if TYPE_CHECKING:

@@ -10,31 +10,48 @@ from pathlib import Path
 from cobre.cli.invocation import typed
 from cobre.cli.parser import Parser
 from cobre.cli.response import Response, add_output_format, answer
-from cobre.io.example import write_example
+from cobre.io.examples import TEMPLATES, write_example
 
 __all__ = ["main"]
 
 DESCRIPTION = """\
-Write a small but complete study into a new folder: three buses, two hydros on one river, three thermals and a wind
-farm, twelve monthly stages with three blocks, random inflows, loads and wind. It trains in seconds.
+Write a complete study into a new folder, in the format of the public Cobre 0.18. The template small, the default, has
+three buses, two hydros on one river, three thermals and a wind farm, twelve monthly stages with three blocks, random
+inflows, loads and wind. It trains in seconds. --list shows the others.
 """
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the example."""
+    """Write a template, or list them."""
     parser = Parser("cobre init", DESCRIPTION)
-    parser.add_argument("folder", metavar="DIR", help="the folder to make; it must not hold anything yet")
+    parser.add_argument(
+        "folder", metavar="DIR", nargs="?", help="the folder to make; it must not hold anything yet"
+    )
+    parser.add_argument(
+        "--template", choices=[*TEMPLATES], default="small", help="which case to write (default: small)"
+    )
+    parser.add_argument("--list", action="store_true", help="list the templates and write nothing")
     add_output_format(parser)
     options = parser.parse_args(arguments)
+    if options.folder is None and not options.list:
+        parser.error("the folder to make is missing")
 
     def work() -> Response:
-        files = write_example(Path(options.folder))
+        if options.list:
+            described = {name: template.description for name, template in TEMPLATES.items()}
+            return Response({"templates": described}, f"{len(TEMPLATES)} templates")
+        files = write_example(Path(options.folder), options.template)
         return Response(
-            {"case": options.folder, "files": files},
+            {"case": options.folder, "template": options.template, "files": files},
             f"wrote an example case of {len(files)} files to {options.folder}",
         )
 
     def show(response: Response) -> None:
+        if options.list:
+            width = max(map(len, TEMPLATES))
+            lines = (f"{name:<{width}}  {template.description}\n" for name, template in TEMPLATES.items())
+            sys.stdout.writelines(lines)
+            return
         sys.stdout.write(f"{response.summary}\n  next: {typed(f'run {shlex.quote(options.folder)}')}\n")
 
     return answer("init", options.output_format, work, show)

@@ -10,8 +10,8 @@ from cobre.cli import import_or_end
 from cobre.cli.launch_attempts import Attempts
 from cobre.cli.parser import Parser, positive_float, positive_int, whole_number
 from cobre.comm.backend import Nodes
-from cobre.comm.launch.launcher import Request
 from cobre.comm.launch.regroup import REJOIN_S
+from cobre.comm.launch.request import Request
 from cobre.comm.selection import DEFAULT_FOR_MANY
 
 __all__ = ["main"]

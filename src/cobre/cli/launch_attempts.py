@@ -9,11 +9,12 @@ from dataclasses import replace
 
 from cobre.cli.launch_ending import explain, say
 from cobre.comm.backend import MeetingPoint, Nodes
-from cobre.comm.launch.launcher import Ending, Request, launch
+from cobre.comm.launch.blame import RankResult
+from cobre.comm.launch.launcher import Ending
 from cobre.comm.launch.output import Console, LogFiles, Nowhere, Output, Several, is_coloured
 from cobre.comm.launch.regroup import Answer, Report, ask_first_machine, gather_machines
+from cobre.comm.launch.request import Request, launch_request
 from cobre.comm.launch.restarts import Restarts, could_not_start, outcome_of
-from cobre.comm.launch.verdict import RankResult
 from cobre.comm.selection import get_backend
 from cobre.comm.trace import VARIABLE as TRACE_VARIABLE
 from cobre.errors import InitializationFailed, WorkerError
@@ -43,7 +44,7 @@ class Attempts:
         while True:
             console = self._console()
             try:
-                ending = launch(self._request, self._output(console))
+                ending = launch_request(self._request, self._output(console))
             except WorkerError as error:
                 if self._options.quiet:
                     say("\n".join(error.__notes__))

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Sequence
 
 from cobre.cli.wrapping import terminal_width, wrap_lines
+from cobre.comm.launch.blame import RankResult
 from cobre.comm.launch.kills import signal_name
 from cobre.comm.launch.launcher import Ending
 from cobre.comm.launch.output import Console
 from cobre.comm.launch.restarts import could_not_start, outcome_of
-from cobre.comm.launch.verdict import RankResult
 
 __all__ = ["explain", "say"]
 

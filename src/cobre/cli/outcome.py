@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from cobre import study
 from cobre.cli.figures import duration, money
-from cobre.cli.gap import gap_sentence
-from cobre.cli.planner_page import show_simulation
 from cobre.cli.sparkline import sparkline
 from cobre.cli.wrapping import screen_width, wrap_lines
 from cobre.sddp.checkpointing import checkpoints_in
 from cobre.sddp.gap import GapEstimate
-from cobre.sddp.result import TrainingResult
-from cobre.study import RunResult, SimulationResult
+from cobre.sddp.stopping import REASONS
+from cobre.study.gap import gap_sentence
 from cobre.study.starting import CHECKPOINT_FOLDER
 
+if TYPE_CHECKING:
+    from cobre.sddp.result import TrainingResult
+    from cobre.study import RunResult, SimulationResult
+
 __all__ = [
-    "REASONS",
     "comparable_bound",
     "run_summary",
     "show_record",
@@ -29,13 +30,6 @@ __all__ = [
     "training_document",
 ]
 
-REASONS = {
-    "iteration_limit": "the iteration limit was reached",
-    "time_limit": "the time limit was reached",
-    "bound_stalling": "the lower bound stopped moving",
-    "simulation": "simulated costs agree with the bound",
-    "shutdown": "stopped on request; the policy can be used",
-}
 FIELDS = (
     "iterations",
     "final_lower_bound",
@@ -103,6 +97,8 @@ def show_run(stream: TextIO, result: RunResult, output: Path, *, is_plain: bool 
         stream.write("the simulation was stopped before its end: its tables are not complete\n")
         return
     bound = None if training is None else comparable_bound(study.metadata_of(training), simulation)
+    from cobre.cli.planner_page import show_simulation
+
     show_simulation(stream, simulation, bound, is_plain=is_plain)
 
 

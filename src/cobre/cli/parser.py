@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from cobre.cli import USAGE_STATUS
 from cobre.cli.wrapping import reflow, terminal_width, wrap_lines
 
-__all__ = ["Parser", "positive_float", "positive_int"]
+__all__ = ["AUTO", "Parser", "json_object", "positive_float", "positive_int", "positive_int_or_auto"]
+
+AUTO = "auto"
 
 
 class _Page(argparse.HelpFormatter):
@@ -47,11 +50,32 @@ def positive_int(text: str) -> int:
     return number
 
 
+def positive_int_or_auto(text: str) -> int | str:
+    """For ``type=``: a whole number of at least 1, or "auto"."""
+    if text == AUTO:
+        return AUTO
+    try:
+        return positive_int(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}, nor {AUTO}") from None
+
+
 def whole_number(text: str) -> int:
     """For ``type=``: a whole number of at least 0."""
     if not text.isascii() or not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
     return int(text)
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """For ``type=``: an object as JSON."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(f"this is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError('an object is needed, such as {"training": {...}}')
+    return found
 
 
 def positive_float(text: str) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from cobre.cli.figures import money
 from cobre.cli.sparkline import sparkline
 from cobre.cli.wrapping import screen_width, wrap_lines
-from cobre.study import SimulationResult
+
+if TYPE_CHECKING:
+    from cobre.study import SimulationResult
 
 __all__ = ["show_simulation"]
 

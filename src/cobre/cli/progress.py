@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from cobre.cli.figures import duration, money
-from cobre.cli.gap import gap_column
-from cobre.cli.remaining import RemainingTime
 from cobre.cli.wrapping import screen_width
 from cobre.sddp.events import ProgressEvent
+from cobre.study.gap import gap_column
+from cobre.study.remaining import RemainingTime
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 __all__ = ["Progress", "SilentProgress", "open_progress"]
 
 FULL_WIDTH = 78
 """Columns of a plain line; on a narrower terminal the mean cost is left out."""
-LINE_INTERVAL_S = 0.5
+LINE_INTERVAL_S = 5.0
 """Plain lines come no more often than this, beside the first: a log of a long run stays readable."""
+BAR_WIDTHS = (10, 24)
+"""Characters of a bar on a terminal of 80 columns, and on a wide one."""
+WIDE = 110
 
 
 class Progress(Protocol):
@@ -40,10 +47,12 @@ class LineProgress:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._is_narrow = (screen_width(stream) or FULL_WIDTH) < FULL_WIDTH
+        self._width = screen_width(stream)
+        self._is_narrow = (self._width or FULL_WIDTH) < FULL_WIDTH
         self._last_line_at = float("-inf")
         self._pending: ProgressEvent | None = None
         self._phase: str | None = None
+        self._pace = Pace()
 
     def advance(self, event: ProgressEvent) -> None:
         """Print a line, unless one was printed just now; then it waits for `close`."""
@@ -52,8 +61,9 @@ class LineProgress:
         if self._phase != event.phase:
             self.close()
             self._phase, self._last_line_at = event.phase, float("-inf")
-        if self._last_line_at == float("-inf") and event.phase == "training":
-            self._write("iteration", "lower bound", "mean cost", "gap", "time")
+            if event.phase == "training":
+                self._write("iteration", "lower bound", "mean cost", "gap", "time")
+        self._pace.learn(event)
         now = time.monotonic()
         if now - self._last_line_at < LINE_INTERVAL_S:
             self._pending = event
@@ -70,19 +80,79 @@ class LineProgress:
         self._pending = None
         elapsed = duration(event.wall_time_ms / 1000)
         if event.lower_bound is None or event.upper_bound is None:
-            self._stream.write(f"simulated {_scenarios(event)}  {elapsed}\n")
+            text = f"simulated {_scenarios(event)}  {elapsed}"
+            self._stream.write(text + self._hint(event, len(text)) + "\n")
         else:
             lower, mean = money(event.lower_bound), money(_mean_cost(event, event.upper_bound))
-            self._write(str(event.iteration), lower, mean, gap_column(event.gap_estimate), elapsed)
+            self._write(str(event.iteration), lower, mean, gap_column(event.gap_estimate), elapsed, event)
         self._stream.flush()
 
-    def _write(self, iteration: str, lower: str, mean: str, gap: str, elapsed: str) -> None:
+    def _write(
+        self,
+        iteration: str,
+        lower: str,
+        mean: str,
+        gap: str,
+        elapsed: str,
+        event: ProgressEvent | None = None,
+    ) -> None:
         middle = "" if self._is_narrow else f"{mean:>20}  "
-        self._stream.write(f"{iteration:>9}  {lower:>20}  {middle}{gap:>8}  {elapsed}\n")
+        text = f"{iteration:>9}  {lower:>20}  {middle}{gap:>8}  {elapsed}"
+        self._stream.write(text + ("" if event is None else self._hint(event, len(text))) + "\n")
+
+    def _hint(self, event: ProgressEvent, used: int) -> str:
+        """Time left and rate, if they are known and fit."""
+        left = self._pace.left_s(event)
+        if left is None or left <= 0.0:
+            return ""
+        text = f", {_left(event, left)}, {self._pace.rate(event)}"
+        return text if self._width is None or used + len(text) <= self._width else ""
+
+
+class Pace:
+    """How fast a run is, and how long it will take."""
+
+    def __init__(self) -> None:
+        self._remaining = RemainingTime()
+        self._durations: deque[float] = deque(maxlen=10)
+        self._n_learnt = 0
+
+    def learn(self, event: ProgressEvent) -> None:
+        """Note how long an iteration took."""
+        if event.iteration_time_ms is not None:
+            self._remaining.learn(event.iteration_time_ms / 1000)
+            self._durations.append(event.iteration_time_ms / 1000)
+            self._n_learnt += 1
+
+    def left_s(self, event: ProgressEvent) -> float | None:
+        """Seconds that are left at most; None where nothing limits them."""
+        if event.phase == "simulation":
+            if not event.scenarios_complete:
+                return None
+            return event.wall_time_ms / 1000 * (event.scenarios_total / event.scenarios_complete - 1.0)
+        if event.iteration is None or not self._n_learnt:
+            return None
+        found = (
+            [] if event.time_limit_s is None else [max(0.0, event.time_limit_s - event.wall_time_ms / 1000)]
+        )
+        if event.iteration_limit is not None:
+            earlier = event.iteration - self._n_learnt  # iterations of a run that is continued
+            found.append(self._remaining.until(event.iteration_limit - earlier))
+        return min(found, default=None)
+
+    def rate(self, event: ProgressEvent) -> str:
+        """Iterations, or scenarios, in a second; for slow ones the seconds of each."""
+        if event.phase == "simulation":
+            each = event.wall_time_ms / 1000 / max(1, event.scenarios_complete)
+        else:
+            each = sum(self._durations) / max(1, len(self._durations))
+        if each <= 0.0:
+            return "-"
+        return f"{1 / each:.1f}/s" if each < 1.0 else f"{duration(each)} each"
 
 
 class LiveProgress:
-    """One line that changes in place: iteration, bound, gap, time, what is left and cost, as many as fit."""
+    """One line that changes in place: count, bar, time, what is left, rate, bound, gap and cost, as many as fit."""
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console
@@ -91,44 +161,59 @@ class LiveProgress:
 
         self._text = Text
         self._console = Console(file=stream, highlight=False)
-        self._remaining = RemainingTime()
+        self._is_ascii = "utf" not in (self._console.encoding or "").lower()
+        self._pace = Pace()
+        self._event: ProgressEvent | None = None
+        self._event_at = 0.0
         self._live = Live(
-            Text("starting …", style="dim"),
+            self,
             console=self._console,
             refresh_per_second=8,
             transient=True,
         )
 
     def advance(self, event: ProgressEvent) -> None:
-        """Draw the newest state."""
+        """Draw the newest state at the next tick."""
         if event.worker_id != 0:
             return
-        if event.iteration_time_ms is not None:
-            self._remaining.learn(event.iteration_time_ms / 1000)
+        self._pace.learn(event)
+        self._event, self._event_at = event, time.monotonic()
+
+    def __rich__(self) -> Text:
+        """The line as it is now: time goes on between two iterations."""
+        if self._event is None:
+            return self._text("starting …" if not self._is_ascii else "starting ...", style="dim")
         line = self._text(no_wrap=True)
-        for part, style in self._parts(event):
+        for part, style in self._parts(self._event, time.monotonic() - self._event_at):
             if len(line) + len(part) <= self._console.width:
                 line.append(part, style=style)
-        self._live.update(line)
+        return line
 
-    def _parts(self, event: ProgressEvent) -> list[tuple[str, str]]:
+    def _parts(self, event: ProgressEvent, since_s: float) -> list[tuple[str, str]]:
         """What there is to say and its style, the most important first."""
-        elapsed = f"  {duration(event.wall_time_ms / 1000)}"
+        left = self._pace.left_s(event)
+        times = [(f"  {duration(event.wall_time_ms / 1000 + since_s)}", "")]
+        if left is not None:
+            times.append((f", {_left(event, max(0.0, left - since_s))}", ""))
+        times.append((f"  {self._pace.rate(event)}", "dim"))
         if event.iteration is None or event.lower_bound is None or event.upper_bound is None:
-            left = event.wall_time_ms * (event.scenarios_total / max(1, event.scenarios_complete) - 1.0)
-            to_go = f", about {duration(left / 1000)} to go"
-            return [(f"simulated {_scenarios(event)}", "bold"), (elapsed, ""), (to_go, "")]
-        limit, gap = _iteration_limit(event), gap_column(event.gap_estimate)
+            share = event.scenarios_complete / max(1, event.scenarios_total)
+            return [(f"simulated {_scenarios(event)}", "bold"), self._bar(share), *times]
+        limit, gap = event.iteration_limit, gap_column(event.gap_estimate)
         parts = [(f"iteration {event.iteration}" + (f"/{limit}" if limit else ""), "bold")]
-        parts.append((f"  lower {money(event.lower_bound)}", ""))
+        if limit:
+            parts.append(self._bar(event.iteration / limit))
+        parts += [*times, (f"  lower {event.lower_bound:,.0f}", "")]
         if gap != "-":
             parts.append((f"  gap {gap}", "cyan"))
-        parts.append((elapsed, ""))
-        if limit:
-            left = max(1, round(self._remaining.until(limit)))
-            parts.append((f", up to about {duration(left) if left >= 60 else f'{left} s'} to go", ""))
-        parts.append((f"  mean cost {money(_mean_cost(event, event.upper_bound))}", ""))
+        parts.append((f"  mean cost {_mean_cost(event, event.upper_bound):,.0f}", ""))
         return parts
+
+    def _bar(self, share: float) -> tuple[str, str]:
+        width = BAR_WIDTHS[self._console.width >= WIDE]
+        filled = round(min(1.0, share) * width)
+        full, empty = ("#", "-") if self._is_ascii else ("━", "─")
+        return f" {full * filled}{empty * (width - filled)}", "green"
 
     def __enter__(self) -> LiveProgress:
         self._live.start()
@@ -138,16 +223,15 @@ class LiveProgress:
         self._live.stop()
 
 
+def _left(event: ProgressEvent, seconds: float) -> str:
+    """Rules other than a limit may end training sooner; all scenarios of a simulation are run."""
+    text = duration(seconds) if seconds >= 60 else f"{max(1, round(seconds))} s"
+    return f"about {text} left" if event.phase == "simulation" else f"up to {text} left"
+
+
 def _mean_cost(event: ProgressEvent, of_iteration: float) -> float:
     """Of the trajectories that the gap is about; one iteration has too few, and their mean bounds nothing."""
     return of_iteration if event.gap_estimate is None else event.gap_estimate.mean_cost
-
-
-def _iteration_limit(event: ProgressEvent) -> int:
-    """How many iterations there will be at most; 0 if nobody knows."""
-    if event.iteration is None or not event.scenarios_complete:
-        return 0
-    return event.iteration * event.scenarios_total // event.scenarios_complete
 
 
 def _scenarios(event: ProgressEvent) -> str:

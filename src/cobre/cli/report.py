@@ -1,4 +1,4 @@
-"""``cobre report``: everything a run recorded, as JSON."""
+"""``cobre report``: everything a run recorded, as JSON or as a page with pictures."""
 
 from __future__ import annotations
 
@@ -14,17 +14,31 @@ __all__ = ["main"]
 
 DESCRIPTION = """\
 Print what a run recorded as one JSON document: metadata, timings, the policy's size, and the convergence history, one
-list per column. Give the folder of the results or that of the case.
+list per column. With --html write a page with pictures instead: convergence, costs, generation, prices, risk, storage,
+water values, every plant, and where the numbers come from. It is one file, needs no network, opens in any browser and
+prints. Give the folder of the results or that of the case.
 
   cobre report CASE | python -m json.tool
+  cobre report CASE --html report.html
+  cobre report CASE --html report.html --compare OTHER_CASE
 """
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Read and print."""
+    """Read, then print or write the page."""
     parser = Parser("cobre report", DESCRIPTION)
-    parser.add_argument("folder", metavar="DIR", help="folder of results, or of a case that was run")
+    parser.add_argument("folder", metavar="RUN", help="folder of results, or of a case that was run")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write a page for a browser into FILE")
+    parser.add_argument(
+        "--compare",
+        metavar="OTHER",
+        help="another run of a study with the same stages, to show beside this one",
+    )
     options = parser.parse_args(arguments)
+    if options.html is not None:
+        return _write_page(Path(options.folder), options.html, options.compare)
+    if options.compare is not None:
+        parser.error("--compare needs --html FILE")
     record = study.read_results(Path(options.folder))
     document = {
         "output_directory": str(record.folder),
@@ -34,4 +48,12 @@ def main(arguments: Sequence[str]) -> int:
         "convergence": record.convergence.to_pydict(),
     }
     sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    return 0
+
+
+def _write_page(folder: Path, file: Path, other: str | None) -> int:
+    from cobre.report import write_report  # only pages need it
+
+    path = write_report(folder, file, other)
+    sys.stdout.write(f"{path}: {path.stat().st_size / 1e6:.1f} MB, opens in any browser\n")
     return 0

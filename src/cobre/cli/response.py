@@ -1,4 +1,4 @@
-"""What ``--output-format json`` prints: one document, the same for every command."""
+"""What ``--output-format json`` and ``json-lines`` print: one document, the same for every command."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import cobre
+from cobre.cli.event_stream import EventStream
 from cobre.comm.report import report_error
 from cobre.errors import CobreError
 
 __all__ = ["Response", "add_output_format", "answer"]
 
 SCHEMA = "urn:cobre:response:v1"
-FORMATS = ("text", "json")
+FORMATS = ("human", "json", "json-lines")
+ALIASES = {"text": "human"}
 
 
 @dataclass
@@ -35,16 +37,25 @@ def add_output_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output-format",
         choices=FORMATS,
-        default="text",
-        help="text for people (default) or one JSON document",
+        type=lambda text: ALIASES.get(text, text),
+        default="human",
+        metavar="F",
+        help="human (default), json for one document, or json-lines for one event per line and the document last",
     )
 
 
 def answer(
-    command: str, output_format: str, work: Callable[[], Response], show: Callable[[Response], None]
+    command: str,
+    output_format: str,
+    work: Callable[[], Response],
+    show: Callable[[Response], None],
+    stream: EventStream | None = None,
 ) -> int:
-    """Do the work and show its response in the format asked for; the exit status."""
-    if output_format == "text":
+    """Do the work and show its response in the format asked for; the exit status.
+
+    ``stream`` is what the work prints its events with, if it has any.
+    """
+    if output_format == "human":
         response = work()
         show(response)
         return response.exit_code
@@ -64,5 +75,8 @@ def answer(
         "data": response.data,
         "summary": response.summary,
     }
-    sys.stdout.write(json.dumps(document, indent=2) + "\n")
+    if output_format == "json-lines":
+        (stream or EventStream()).print_result(document)
+    else:
+        sys.stdout.write(json.dumps(document, indent=2) + "\n")
     return response.exit_code

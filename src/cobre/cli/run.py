@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cobre.cli.parser import Parser
+from cobre.cli.run_in_ui import run_in_ui
 from cobre.cli.running import add_arguments, execute
 from cobre.study import RunPlan
 
@@ -15,9 +16,11 @@ Train the policy of a case, simulate it where config.json asks for that, and wri
 
   cobre run CASE                        in this process, or as one rank of mpiexec, srun or cobre launch
   cobre run CASE -n 4                   on four processes of this machine
-  cobre run CASE -n 4 --output results  the same bits, whatever the number of processes
+  cobre run CASE --threads auto         in this process, with a thread for every free processor
+  cobre run CASE -n 4 --output results  the same bits, whatever the number of processes and threads
   cobre run CASE --scenarios 500        train, then simulate 500 scenarios
   cobre run CASE --simulate-only        simulate the policy that is in the output folder
+  cobre run CASE --tui                  watch it in the terminal, and steer it (see cobre tui)
   cobre run CASE --resume               continue a run that was stopped or killed, to the same bits
 
 One Ctrl-C (or SIGTERM) ends training after the running iteration and keeps its policy; a second one ends it at once.
@@ -33,10 +36,15 @@ files in the output folder
   policy/                        what `cobre.Policy.load` reads
   training/convergence.parquet   bounds and times, one row per iteration
   training/metadata.json         how it ended        training/timings.json   where the time went
+  training/events.jsonl          what happened, one line of JSON each: cobre schema export describes them
+  training/run.json              which run it is, and where it listens: cobre tui DIR steers it
   training/dictionaries/         what the columns, codes and ids of all tables mean
   simulation/                    tables by scenario: costs, hydros, thermals, buses, exchanges, ...
-  _SUCCESS                       written last: everything above is there
+  _SUCCESS                       written last: all results are there; then events.jsonl tells the end
 """
+
+
+OF_THE_UI = ("--tui", "--ascii", "--no-color")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -63,12 +71,21 @@ def main(arguments: Sequence[str]) -> int:
         dest="resume",
         help="start again, even if the output folder holds a run that did not end",
     )
+    parser.add_argument(
+        "--tui", action="store_true", help="watch the run in the terminal UI; leaving it does not end the run"
+    )
+    parser.add_argument("--ascii", action="store_true", help="with --tui: draw with ASCII characters only")
+    parser.add_argument("--no-color", action="store_true", help="with --tui: use no colours")
     parser.set_defaults(policy=None, resume=None)
     options = parser.parse_args(arguments)
     if options.skip_simulation and options.scenarios is not None:
         parser.error("argument --scenarios: not allowed with argument --skip-simulation")
     if options.simulate_only and options.resume is not None:
         parser.error("--resume and --fresh are about training, and --simulate-only does not train")
+    if options.tui:
+        return run_in_ui(options, [word for word in arguments if word not in OF_THE_UI])
+    if options.ascii or options.no_color:
+        parser.error("--ascii and --no-color are about the terminal UI: add --tui")
     plan = RunPlan(
         trains=False if options.simulate_only else None,
         simulates=False if options.skip_simulation else None,

@@ -8,22 +8,26 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cobre import study
+from cobre._machine import usable_cpus
 from cobre.cli import show_error
+from cobre.cli.event_stream import EventStream
 from cobre.cli.outcome import run_summary, show_run, simulation_document, training_document
-from cobre.cli.parser import positive_int, whole_number
+from cobre.cli.parser import AUTO, json_object, positive_int, positive_int_or_auto, whole_number
 from cobre.cli.progress import Progress, SilentProgress, open_progress
 from cobre.cli.response import Response, add_output_format, answer
 from cobre.cli.wrapping import terminal_width, wrap_lines
 from cobre.comm import BackendKind, GroupMember, create_communicator
 from cobre.comm.launch.restarts import started_again_since
 from cobre.comm.report import report_error
-from cobre.core.case import Case
 from cobre.errors import CobreError, MissingConfiguration
-from cobre.io import ProblemReport
-from cobre.study import RunPlan, RunResult
+
+if TYPE_CHECKING:
+    from cobre.core.case import Case
+    from cobre.io import ProblemReport
+    from cobre.study import RunPlan, RunResult
 
 __all__ = ["add_arguments", "execute"]
 
@@ -36,9 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n",
         "--workers",
-        type=positive_int,
+        type=positive_int_or_auto,
         metavar="N",
-        help="start N processes (not inside a launched rank)",
+        help="start N processes (not inside a launched rank); auto: one per processor",
+    )
+    parser.add_argument(
+        "--threads",
+        type=positive_int_or_auto,
+        metavar="T",
+        help="solve with T threads in each process; auto: what is free (default COBRE_THREADS, or 1)",
     )
     parser.add_argument(
         "--backend",
@@ -57,13 +67,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="R",
         help="start up to R times again from the last checkpoint if a worker is killed (default 0)",
     )
+    parser.add_argument(
+        "--config-overrides",
+        type=json_object,
+        metavar="JSON",
+        help="settings laid over config.json: an object; objects in it merge, lists replace",
+    )
     parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
+    parser.add_argument("--no-progress", action="store_true", help="show the outcome, and nothing before it")
     add_output_format(parser)
 
 
 def execute(command: str, options: argparse.Namespace, plan: RunPlan) -> int:
     """Do what ``plan`` says and show it; the exit status. ``options`` are those of `add_arguments`, and ``policy``."""
     options.command, options.plan = command, plan
+    options.stream = EventStream() if options.output_format == "json-lines" else None
+    if options.workers == AUTO:
+        options.workers = usable_cpus()
     options.output = Path(options.output) if options.output else Path(options.case) / "output"
     if options.workers is None:
         if options.max_restarts:
@@ -127,7 +147,7 @@ def _answer(options: Any, comm: GroupMember | None) -> int:
             is_plain = comm is not None and comm.size > 1
             show_run(sys.stdout, results[0], options.output, is_plain=is_plain)
 
-    status = answer(options.command, options.output_format, work, show)
+    status = answer(options.command, options.output_format, work, show, options.stream)
     if comm is not None and any(not failure.is_shared for failure in failures):
         raise SystemExit(status)  # it is told as JSON, and the others may still wait for this rank
     return status
@@ -137,14 +157,15 @@ def _run(options: Any, comm: GroupMember | None) -> tuple[RunResult, Response]:
     warnings: list[ProblemReport] = []
 
     def load() -> Case:
-        case, report = study.load_with_report(options.case)
+        case, report = study.load_with_report(options.case, options.config_overrides)
         warnings.extend(report.warnings)
         ranks = options.workers or (comm.size if comm else 1)
         warnings.extend(study.idle_workers(case, options.plan, ranks))
         return case
 
     case = load() if comm is None else study.on_first_rank(comm, load)
-    if not options.quiet:
+    speaks = not options.quiet and options.stream is None
+    if speaks:
         width = terminal_width(sys.stderr)
         sys.stderr.writelines(wrap_lines(f"warning: {problem}", width) + "\n" for problem in warnings)
     with _progress(options, is_alone=comm is None or comm.size == 1) as progress:
@@ -158,8 +179,11 @@ def _run(options: Any, comm: GroupMember | None) -> tuple[RunResult, Response]:
             policy=options.policy,
             comm=comm,
             resume=options.resume,
-            on_note=None if options.quiet else _note,
+            on_note=_note if speaks else None,
             max_restarts=options.max_restarts,
+            on_event=None if options.stream is None or (comm and comm.rank) else options.stream.print,
+            warnings=[str(problem).partition("\n")[0] for problem in warnings],
+            threads=options.threads,
         )
     return result, _response(options, result, warnings)
 
@@ -169,10 +193,12 @@ def _note(text: str) -> None:
 
 
 def _progress(options: Any, is_alone: bool) -> AbstractContextManager[Progress]:
-    if options.quiet:
+    if options.quiet or options.no_progress or options.stream is not None:
         return nullcontext(SilentProgress())
     # A launcher may give its ranks a terminal of its own making while its output goes to a file: Open MPI does.
-    return open_progress(sys.stdout if options.output_format == "text" else sys.stderr, is_plain=not is_alone)
+    return open_progress(
+        sys.stdout if options.output_format == "human" else sys.stderr, is_plain=not is_alone
+    )
 
 
 def _response(options: Any, result: RunResult, warnings: Sequence[ProblemReport]) -> Response:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from cobre import study
 from cobre.cli.parser import Parser
 from cobre.cli.response import Response, add_output_format, answer
 from cobre.io.schemas import export_schemas
@@ -13,7 +14,8 @@ from cobre.io.schemas import export_schemas
 __all__ = ["main"]
 
 DESCRIPTION = """\
-Write one JSON Schema per file of the case format into a folder (default: schemas). Editors use them to check JSON files
+Write one JSON Schema per file of the case format into a folder (default: schemas), and event.schema.json for the
+lines of training/events.jsonl and of --output-format json-lines. Editors use them to check JSON files
 while they are written: put "$schema": "path/to/hydros.schema.json" first in the file. A Parquet file is described as
 a list of rows.
 """
@@ -30,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
 
     def work() -> Response:
-        written = export_schemas(Path(options.folder))
+        written = export_schemas(Path(options.folder), {"event": study.event_schema()})
         names = [str(path) for path in written]
         return Response({"files": names}, f"wrote {len(names)} schemas to {options.folder}")
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cobre import study
 from cobre.cli.parser import Parser
 from cobre.cli.response import Response, add_output_format, answer
-from cobre.cli.wrapping import terminal_width, wrap_lines
+from cobre.cli.wrapping import harmless, terminal_width, wrap_lines
 from cobre.io import ProblemReport, ValidationReport
 
 __all__ = ["main"]
@@ -63,7 +63,7 @@ def _show(case: str, report: ValidationReport, response: Response) -> None:
     else:
         for word, problem in rows:
             sys.stdout.write(wrap_lines(f"{word}: {problem}", terminal_width(sys.stdout)) + "\n")
-    sys.stdout.write(f"{case} is {response.summary}\n")
+    sys.stdout.write(harmless(f"{case} is {response.summary}\n"))
 
 
 def _show_table(rows: Sequence[tuple[str, ProblemReport]]) -> None:
@@ -78,8 +78,9 @@ def _show_table(rows: Sequence[tuple[str, ProblemReport]]) -> None:
     table.add_column(overflow="fold")
     styles = {"error": "bold red", "warning": "yellow"}
     for word, problem in rows:
-        text = Text(": ".join(part for part in (problem.file, problem.entity) if part), style="bold")
-        text.append(f"\n{problem.message}", style="not bold")
-        text.append(f"\n  fix: {problem.remedy}", style="not bold italic")
+        place = ": ".join(part for part in (problem.file, problem.entity) if part)
+        text = Text(harmless(place), style="bold")
+        text.append(harmless(f"\n{problem.message}"), style="not bold")
+        text.append(harmless(f"\n  fix: {problem.remedy}"), style="not bold italic")
         table.add_row(Text(word, style=styles[word]), text)
     Console(highlight=False, soft_wrap=False).print(table)

@@ -9,12 +9,14 @@ import textwrap
 from itertools import groupby
 from typing import TextIO
 
-__all__ = ["reflow", "screen_width", "terminal_width", "wrap_lines"]
+__all__ = ["harmless", "reflow", "screen_width", "terminal_width", "wrap_lines"]
 
 LISTING = range(4, 8)
 """Indentation of lines that are no sentences, such as commands to type."""
 CONTINUED = 4
 """How much further the rest of a line that is broken is indented where no column says it."""
+KEPT = "\n\t\u200c\u200d"
+"""Characters that do not print and are kept all the same; the last two join letters and emoji."""
 COLUMNS = re.compile(r"(?<=\S) {2,}(?=\S)")
 
 
@@ -34,16 +36,28 @@ def screen_width(stream: TextIO) -> int | None:
 def wrap_lines(text: str, width: int | None, hanging: int = 2) -> str:
     """``text`` with long lines broken between words; what follows is indented by ``hanging`` more than its line.
 
-    A word longer than the line, such as a path, stays whole.
+    A word longer than the line, such as a path, stays whole. Names are shown and never obeyed: see `harmless`.
 
     >>> print(wrap_lines("  fix: use one of several words", 16))
       fix: use one
         of several
         words
     """
+    text = harmless(text)
     if width is None:
         return text
     return "\n".join(_wrap(line, width, hanging) for line in text.split("\n"))
+
+
+def harmless(text: str) -> str:
+    """``text`` without characters that a terminal obeys, such as escape sequences and marks that reorder a line.
+
+    >>> harmless("hydro 0 (\x1b[31mred\x07): no bus")
+    'hydro 0 (?[31mred?): no bus'
+    """
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in KEPT else "?" for each in text)
 
 
 def reflow(text: str, width: int) -> str:

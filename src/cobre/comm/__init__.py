@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         SharedRegion,
     )
     from cobre.comm.regions import HeapRegion
+    from cobre.comm.run_on_ranks import run
     from cobre.comm.selection import BackendKind, available_backends, create_communicator
-    from cobre.comm.workers import run
     from cobre.errors import (
         AllocationFailed,
         BackendError,
@@ -56,41 +56,22 @@ if TYPE_CHECKING:
     CommBackend = MpiCommunicator | TcpCommunicator | ShmCommunicator | LocalCommunicator
 
 _HOME_OF = {
-    "cobre.comm.backends.local": ["LocalCommunicator"],
-    "cobre.comm.backends.mpi": ["MpiCommunicator"],
-    "cobre.comm.backends.shm": ["ShmCommunicator"],
-    "cobre.comm.backends.tcp": ["TcpCommunicator"],
-    "cobre.comm.config": ["ShmConfig", "TcpConfig"],
-    "cobre.comm.events": ["emit"],
-    "cobre.comm.partition": ["block_layout", "contiguous_block"],
-    "cobre.comm.protocol": [
-        "CommData",
-        "Communicator",
-        "GroupMember",
-        "ReduceOp",
-        "SharedMemoryProvider",
-        "SharedRegion",
-    ],
-    "cobre.comm.regions": ["HeapRegion"],
-    "cobre.comm.selection": ["BackendKind", "available_backends", "create_communicator"],
-    "cobre.comm.workers": ["run"],
-    "cobre.errors": [
-        "AllocationFailed",
-        "BackendError",
-        "BackendNotAvailable",
-        "CobreError",
-        "CollectiveFailed",
-        "CommError",
-        "InitializationFailed",
-        "InvalidBackend",
-        "InvalidBufferSize",
-        "InvalidCommunicator",
-        "InvalidRoot",
-        "MissingConfiguration",
-        "WorkerError",
-    ],
+    "cobre.comm.backends.local": "LocalCommunicator",
+    "cobre.comm.backends.mpi": "MpiCommunicator",
+    "cobre.comm.backends.shm": "ShmCommunicator",
+    "cobre.comm.backends.tcp": "TcpCommunicator",
+    "cobre.comm.config": "ShmConfig TcpConfig",
+    "cobre.comm.events": "emit",
+    "cobre.comm.partition": "block_layout contiguous_block",
+    "cobre.comm.protocol": "CommData Communicator GroupMember ReduceOp SharedMemoryProvider SharedRegion",
+    "cobre.comm.regions": "HeapRegion",
+    "cobre.comm.run_on_ranks": "run",
+    "cobre.comm.selection": "BackendKind available_backends create_communicator",
+    "cobre.errors": "AllocationFailed BackendError BackendNotAvailable CobreError CollectiveFailed "
+    "CommError InitializationFailed InvalidBackend InvalidBufferSize InvalidCommunicator "
+    "InvalidRoot MissingConfiguration WorkerError",
 }
-_MODULE_OF = {name: module for module, names in _HOME_OF.items() for name in names}
+_MODULE_OF = {name: module for module, names in _HOME_OF.items() for name in names.split()}
 
 __all__ = [
     "AllocationFailed",

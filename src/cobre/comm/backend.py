@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 from cobre.comm.launched import LaunchedGroup, LaunchVariables, read_launched_group
 from cobre.comm.partition import contiguous_block
 from cobre.comm.protocol import GroupMember
 from cobre.errors import BackendNotAvailable, InitializationFailed
+
+if TYPE_CHECKING:
+    import re
 
 __all__ = [
     "Backend",
@@ -28,6 +31,7 @@ __all__ = [
     "Nodes",
     "RankCommand",
     "Startable",
+    "StarterMessages",
     "Unavailable",
     "refuse",
 ]
@@ -64,7 +68,7 @@ class RankCommand(NamedTuple):
     """One process to start: its arguments, and what to add to its environment.
 
     ``rank`` is ``None`` when this one command starts all ranks itself, as ``mpiexec`` does. ``leaves`` are
-    files or directories that ranks which are killed may leave; whoever starts them removes them afterwards.
+    files or directories that ranks which are killed may leave; the launcher removes them afterwards.
     """
 
     argv: tuple[str, ...]
@@ -130,6 +134,17 @@ def _always_available() -> Unavailable | None:
     return None
 
 
+class StarterMessages(NamedTuple):
+    """What a starter such as ``mpiexec`` prints about ranks that failed, as patterns."""
+
+    failed_call: re.Pattern[bytes]
+    """A library call failed, and took the job with it: printed by the rank itself."""
+    killed_rank: re.Pattern[str]
+    """A rank, group 1, was ended by a signal, group 2."""
+    signal: re.Pattern[str]
+    """Some rank was ended by a signal, group 1."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
     """A backend's record; the fields with a default are optional."""
@@ -162,6 +177,9 @@ class Backend:
 
     option_commands: Callable[[Sequence[str], int, Sequence[str]], list[RankCommand]] | None = None
     """As ``rank_commands``, with options for the starter that it uses (``mpiexec``); ``None`` if it uses none."""
+
+    starter_messages: Callable[[], StarterMessages] | None = None
+    """What that starter prints about ranks that failed; ``None`` if nothing is known about it."""
 
     launch_variables: tuple[LaunchVariables, ...] = ()
     """Where its ranks find their number and how many they are; the first that is set counts. They announce the

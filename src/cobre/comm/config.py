@@ -94,7 +94,7 @@ def tcp_config_from(environ: Mapping[str, str]) -> TcpConfig:
     bind_addr = read.text("COBRE_TCP_BIND_ADDR", needed=False)
     secret = read.text("COBRE_TCP_SECRET", needed=False)
     if rank == 0 and bind_addr is None and secret is not None:
-        # All addresses, once strangers cannot get in.
+        # All addresses: with a secret, other programs cannot join.
         bind_addr = everywhere_for(unbracketed(host)) if isinstance(host, str) else None
     fields: dict[str, Any] = {
         "coordinator": host,

@@ -12,9 +12,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TypeVar
 
+from cobre._machine import cpu_quota, usable_cpus
 from cobre.comm.backend import Backend, Detection, Finding, Leftover, Unavailable
 from cobre.comm.config import DEFAULT_PORT
-from cobre.comm.launch.threads import cpu_quota, usable_cpus
 from cobre.comm.memory import NO_LIMIT, available_memory
 from cobre.comm.plugins import Trouble
 from cobre.comm.selection import (

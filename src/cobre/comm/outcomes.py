@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pickle
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from cobre.comm.launch.group import Group
 from cobre.comm.launch.kills import Explanation, signal_name
+from cobre.comm.launch.launcher import Ending
 from cobre.comm.launch.process import RankProcess
-from cobre.comm.launch.verdict import first_failure, result_of
 from cobre.comm.report import Tag
 from cobre.errors import WorkerError
 
@@ -46,9 +45,9 @@ def _load_exception(data: bytes) -> BaseException:
     return inner
 
 
-def raise_failure(group: Group, asked_to_end: Sequence[signal.Signals]) -> None:
+def raise_failure(ending: Ending) -> None:
     """Raise what the rank to blame ended with, if any failed."""
-    culprit = first_failure([result_of(rank, group.started_at) for rank in group.ranks])
+    culprit, asked_to_end = ending.culprit, ending.asked_to_end
     if culprit is None:
         return
     was_killed = len(asked_to_end) > 1 and culprit.exit_code == -signal.SIGKILL  # the user would not wait
@@ -56,16 +55,16 @@ def raise_failure(group: Group, asked_to_end: Sequence[signal.Signals]) -> None:
         # What it was asked to do is no failure of the rank.
         raise KeyboardInterrupt if asked_to_end[-1] == signal.SIGINT else SystemExit(128 + asked_to_end[-1])
     if culprit.was_ended or (culprit.failure is not None and culprit.failure.is_consequence):
-        for rank in group.ranks:  # what the others tell of may be one that left too early, and in good order
+        for rank in ending.ranks:  # what the others tell of may be one that left too early, and in good order
             if rank.exit_code == 0 and not rank.inbox.holds(Tag.RESULT):
                 raise _without_result(rank)
-    [rank] = [rank for rank in group.ranks if rank.rank == culprit.rank]
+    [rank] = [rank for rank in ending.ranks if rank.rank == culprit.rank]
     number = culprit.rank or 0
     inner: BaseException | None = None
     for data in rank.inbox.take(Tag.EXCEPTION):
         inner = _load_exception(data)
     if inner is None:
-        error = _without_exception(number, culprit.exit_code, group.signals.explain(culprit.exit_code))
+        error = _without_exception(number, culprit.exit_code, ending.explanation)
         for line in culprit.output.splitlines()[-KEPT_LINES:]:
             error.add_note(line)
         raise error

@@ -50,7 +50,18 @@ class ReduceOp(StrEnum):
 
 
 @runtime_checkable
-class Communicator(Protocol):
+class _ContextManager(Protocol):
+    """Closed at the end of a ``with`` block."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None, /
+    ) -> None: ...
+
+
+@runtime_checkable
+class Communicator(_ContextManager, Protocol):
     """A group of ranks ``0..size-1`` that call the same collectives in the same order.
 
     A buffer is anything C-contiguous with a fixed-size dtype (bool, ints, floats, complex, or a
@@ -105,19 +116,9 @@ class Communicator(Protocol):
     def close(self) -> None:
         """Leave the group. Local, idempotent, never waits."""
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None: ...
-
 
 @runtime_checkable
-class SharedRegion(Protocol):
+class SharedRegion(_ContextManager, Protocol):
     """``count`` zero-filled elements that the ranks of one node share (or each hold a copy of).
 
     Population that works on every backend: the leader writes `as_mut_slice`, or every rank of
@@ -147,16 +148,6 @@ class SharedRegion(Protocol):
 
     def close(self) -> None:
         """End new views and fences; the memory goes with the last view."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None: ...
 
 
 @runtime_checkable

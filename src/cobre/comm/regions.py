@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from operator import index
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cobre._native.comm import require_carried
+from cobre.comm.closing import ClosesAfterUse
 from cobre.comm.memory import available_memory
 from cobre.comm.protocol import SharedRegion, documented_by
 from cobre.errors import AllocationFailed, InvalidCommunicator
@@ -22,7 +22,7 @@ __all__ = ["HeapRegion", "checked_block", "checked_request", "closed_region", "r
 def checked_request(count: int, dtype: DTypeLike) -> tuple[int, np.dtype[Any], int]:
     """``(count, dtype, bytes)`` of a region that somebody asks for, arguments checked.
 
-    Every backend calls this, so that a wrong request is refused in the same words everywhere.
+    Every backend calls this, so that a wrong request gets the same message everywhere.
     """
     try:
         number = index(count)
@@ -72,11 +72,28 @@ def closed_region() -> InvalidCommunicator:
 
 
 @documented_by(SharedRegion)
-class HeapRegion:
+class RegionBase(ClosesAfterUse):
+    """A region's number of elements and their type."""
+
+    def __init__(self, count: int, dtype: np.dtype[Any]) -> None:
+        self._count, self._dtype = count, dtype
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+
+@documented_by(SharedRegion)
+class HeapRegion(RegionBase):
     """A region in this process's own memory. Every rank is leader, and `fence` never waits."""
 
     def __init__(self, count: int, dtype: DTypeLike = "float64") -> None:
-        self._count, self._dtype, requested = checked_request(count, dtype)
+        number, resolved, requested = checked_request(count, dtype)
+        super().__init__(number, resolved)
         require_memory(requested)
         try:
             self._array: NDArray[Any] | None = np.empty(self._count, dtype=self._dtype)
@@ -89,14 +106,6 @@ class HeapRegion:
         # Writing the zeros claims the pages now; untouched ones could still be refused in mid-computation.
         if requested:
             self._array.view(np.uint8).fill(0)
-
-    @property
-    def count(self) -> int:
-        return self._count
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._dtype
 
     def as_slice(self) -> NDArray[Any]:
         array = self._open()
@@ -121,15 +130,3 @@ class HeapRegion:
         if self._array is None:
             raise closed_region()
         return self._array
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        self.close()

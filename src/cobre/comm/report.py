@@ -1,4 +1,4 @@
-"""What a rank tells whoever started it, beside what it prints: results, events, and why it failed.
+"""What a rank tells its launcher, beside what it prints: results, events, and why it failed.
 
 A pipe that the rank inherits; the variable names its descriptor and inode, so that a grandchild in which
 that number means another file stays silent. Ranks that something else started have no such pipe, and nothing is told.
@@ -84,7 +84,7 @@ class Failure(NamedTuple):
 
 
 def failure_of(error: BaseException) -> Failure:
-    """How this exception is reported. Whoever handled one that tells of another rank is a witness, too."""
+    """How this exception is reported. One raised while handling another rank's failure is a consequence, too."""
     text = "".join(traceback.format_exception(error))
     return Failure(
         type(error).__name__,
@@ -153,7 +153,7 @@ class Inbox:
         return self.read_end
 
     def close_write_end(self) -> None:
-        """The rank has its own copy by now."""
+        """After the rank was started, which has its own copy."""
         os.close(self.write_end)
 
     def read(self) -> bool:
@@ -199,6 +199,7 @@ class Outbox:
         self._inode = os.fstat(descriptor).st_ino
         self._lock = threading.Lock()
         self._pid = os.getpid()
+        self.has_failed = False
         os.set_inheritable(descriptor, False)
 
     @classmethod
@@ -218,6 +219,7 @@ class Outbox:
         """
         if os.getpid() != self._pid:
             return
+        self.has_failed |= tag == Tag.FAILURE
         data = memoryview(HEADER.pack(tag, len(payload)) + payload)
         with self._lock, contextlib.suppress(OSError):
             while data and os.fstat(self._descriptor).st_ino == self._inode:
@@ -257,6 +259,10 @@ def report_leaves(find: Callable[[], Sequence[str]]) -> None:
 
 
 def report_exit(status: int) -> None:
-    """Tell the launcher, if it listens, that this rank is about to end the job with ``status``."""
+    """Tell the launcher, if it listens, that this rank is about to end the job with ``status``.
+
+    Not if it has told a failure before: that is the reason.
+    """
     for outbox in _outboxes:
-        outbox.send(Tag.FAILURE, Failure(f"SystemExit({status})", False, "").to_bytes())
+        if not outbox.has_failed:
+            outbox.send(Tag.FAILURE, Failure(f"SystemExit({status})", False, "").to_bytes())

@@ -150,7 +150,7 @@ def get_backend(name: str) -> Backend:
         raise InvalidBackend(str(name), names, suggestion=suggestion)
     try:
         return load_plugin(points[wanted])
-    except (Exception, SystemExit) as error:  # a stranger's import may raise anything; say whose it was
+    except (Exception, SystemExit) as error:  # a third party's import may raise anything; name its package
         trouble = _not_loadable(points[wanted], error)
         raise BackendNotAvailable(
             wanted, available_backends(), trouble.text, suggestion=trouble.remedy
@@ -196,7 +196,7 @@ def _builtin(name: str) -> Backend:
 
 
 def _asked(record: Backend, question: Callable[[], _T], otherwise: _T) -> _T:
-    """A record's answer; a stranger's that raises is passed over, one of ours is a bug to see."""
+    """A record's answer; a third party's that raises is skipped, one of ours is raised."""
     try:
         return question()
     except (Exception, SystemExit) as error:

@@ -23,6 +23,9 @@ ARROW_TYPES = {
     "date": pa.date32(),
 }
 
+PLAIN_NUMBERS = ("i8", "i32", "i64", "u32", "u64", "f64")
+"""Types whose values Arrow keeps as NumPy does."""
+
 
 def arrow_schema(schema: TableSchema) -> pa.Schema:
     """The schema of the file."""
@@ -32,12 +35,29 @@ def arrow_schema(schema: TableSchema) -> pa.Schema:
 def arrow_column(column: Column, values: NDArray[Any] | Sequence[Any]) -> pa.Array:
     """The values in the column's type; NaN is null where the column may be null."""
     arrow_type = ARROW_TYPES[column.type]
-    if column.is_nullable and isinstance(values, np.ndarray) and values.dtype.kind == "f":
+    if not isinstance(values, np.ndarray):
+        return pa.array(values, type=arrow_type)
+    is_null = None
+    if column.is_nullable and values.dtype.kind == "f":
         is_null = np.isnan(values)
         if arrow_type != pa.float64():
             values = np.where(is_null, 0, values).astype(arrow_type.to_pandas_dtype())
-        return pa.array(values, type=arrow_type, mask=is_null)
-    return pa.array(values, type=arrow_type)
+    if column.type == "date":
+        return _from_memory(values.astype(np.int32), arrow_type, is_null)  # days since 1970
+    if column.type in PLAIN_NUMBERS and values.dtype == arrow_type.to_pandas_dtype():
+        return _from_memory(values, arrow_type, is_null)
+    return pa.array(values, type=arrow_type, mask=is_null)
+
+
+def _from_memory(
+    values: NDArray[Any], arrow_type: pa.DataType, is_null: NDArray[np.bool_] | None
+) -> pa.Array:
+    """The same as `pyarrow.array` of numbers, which imports all of `numpy.ma`."""
+    bitmap = None
+    if is_null is not None and is_null.any():
+        bitmap = pa.py_buffer(np.packbits(~is_null, bitorder="little").tobytes())
+    memory = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(arrow_type, len(values), [bitmap, memory])
 
 
 def arrow_table(schema: TableSchema, columns: Mapping[str, NDArray[Any] | Sequence[Any]]) -> pa.Table:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.config import Config
+from cobre.core.digest import LATER
 from cobre.core.energy import EnergyConversion
 from cobre.core.entities import System
 from cobre.core.horizon import Horizon
@@ -16,6 +18,17 @@ from cobre.core.provenance import InflowProvenance, SetupSeconds
 from cobre.core.representation import counted
 from cobre.core.scenarios import InflowObservation, PastInflows, Scenarios
 from cobre.core.tables import Tables
+
+
+@dataclass(frozen=True, slots=True)
+class DatedValue:
+    """What a plant did, or is to do, on the days from the first until before the last: m3/s or MW."""
+
+    entity: int
+    """Index of the hydro or thermal."""
+    start_date: dt.date
+    end_date: dt.date
+    value: float
 
 
 @dataclass(frozen=True)
@@ -27,6 +40,28 @@ class InitialState:
     past_inflows: tuple[PastInflows, ...] = ()
     observations: tuple[InflowObservation, ...] = ()
     """Inflows of days before the study, in the season under way."""
+    defluences: tuple[DatedValue, ...] = field(default=(), metadata=LATER)
+    """Water that hydros released before the study and that takes time to the plant below, m3/s."""
+    commitments: tuple[DatedValue, ...] = field(default=(), metadata=LATER)
+    """Generation of thermals that was decided before the study, MW."""
+
+    def __repr__(self) -> str:
+        parts = {
+            "storages": len(self.storage_hm3),
+            "past inflows": len(self.past_inflows),
+            "observations": len(self.observations),
+        }
+        return f"<InitialState of {', '.join(f'{count} {name}' for name, count in parts.items() if count)}>"
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """What the same words mean in the generation of the format that a case is written in; these are of 0.5.1."""
+
+    diversion_is_outflow: bool = True
+    """Whether limits of the outflow count diverted water."""
+    withdrawal_is_limited: bool = False
+    """Whether a violation may at most undo the withdrawal; otherwise it has no limit."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +75,7 @@ class Case:
     scenarios: Scenarios
     initial: InitialState
     config: Config
+    conventions: Conventions = Conventions()
     production_fits: tuple[ProductionFit, ...] = ()
     """Production planes that were fitted to the data of plants; ``tables.hydro`` holds the planes, too."""
     evaporation_references: tuple[EvaporationReference, ...] = ()
@@ -58,3 +94,8 @@ class Case:
     def __repr__(self) -> str:
         stages = counted(self.horizon.n_stages, "stage")
         return f"<Case {self.name!r} of {stages}: {self.system.described()}>"
+
+    def _repr_html_(self) -> str:
+        from cobre.core.pictures import case_html
+
+        return case_html(self)

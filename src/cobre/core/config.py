@@ -48,7 +48,15 @@ class SimulationStopping:
     bound_tolerance: float
 
 
-StoppingRule = IterationLimit | TimeLimit | BoundStalling | SimulationStopping
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Stop when an exact upper bound is within an amount of money, or a percentage, of the lower bound."""
+
+    tolerance: float | None = None
+    relative_tolerance: float | None = None
+
+
+StoppingRule = IterationLimit | TimeLimit | BoundStalling | SimulationStopping | Gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +106,39 @@ class SolverRetries:
 
 
 @dataclass(frozen=True, slots=True)
+class UpperBoundEvaluation:
+    """When the inner bound is computed, and how steep the future cost may be."""
+
+    first_iteration: int = 10
+    interval_iterations: int = 10
+    fallback_value: float | None = None
+    """Slope of the future cost by a component of the state where the study itself does not limit it."""
+    scale_factor: float = 1.0
+    """Of all slopes; more than 1 is on the safe side, and loosens the bound."""
+    max_vertices: int = 200
+    """Visited states of a node that are used: the newest. More tighten the bound, and cost their square in time."""
+
+    __repr__ = changed_fields
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingConfig:
     """Settings of the training loop."""
 
     forward_passes: int = 1
+    """Trajectories of an iteration; where they are enumerated, all paths of the tree."""
+    is_enumerated: bool = False
+    """Whether each iteration takes every path of the tree once, in place of sampled ones."""
     stopping_rules: tuple[StoppingRule, ...] = (IterationLimit(100),)
     stop_when_all: bool = False
     """True: every rule must agree; False: the first one stops."""
+    iteration_limit_is_cap: bool = False
+    """Whether the largest iteration limit stops although the other rules do not agree."""
     tree_seed: int = 42
     scenario_source: ScenarioSource = field(default_factory=ScenarioSource)
     cut_selection: CutSelection = field(default_factory=CutSelection)
+    upper_bound: UpperBoundEvaluation | None = None
+    """None: no inner bound."""
     retries: SolverRetries = field(default_factory=SolverRetries)
 
     __repr__ = changed_fields
@@ -122,10 +153,12 @@ class SimulationConfig:
 
     is_enabled: bool = False
     n_scenarios: int = 2000
+    is_enumerated: bool = False
+    """Whether the scenarios are all paths of the tree, each with its probability."""
     scenario_source: ScenarioSource | None = None
     """None takes the one of training."""
-    max_waiting: int = 64
-    """Scenarios that may wait to be written."""
+    max_waiting: int | None = None
+    """Scenarios that may wait to be written; None: as many as are fastest and fit the memory."""
     layout: Layout = "by_scenario"
     """One file per table and scenario, or one file per table."""
 

@@ -6,10 +6,13 @@ import datetime as dt
 import hashlib
 import struct
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from typing import Any
 
 import numpy as np
+
+LATER = {"digest": "unless default"}
+"""Metadata of a field that counts only where it is not its default: digests of older studies stay what they were."""
 
 
 def digest(value: Any) -> str:
@@ -26,7 +29,7 @@ def _feed(value: Any, sink: Any) -> None:
     if is_dataclass(value) and not isinstance(value, type):
         _mark(sink, type(value).__name__)
         for field in fields(value):
-            if field.compare:
+            if field.compare and not _is_left_out(field, value):
                 _mark(sink, field.name)
                 _feed(getattr(value, field.name), sink)
     elif isinstance(value, np.ndarray):
@@ -47,6 +50,13 @@ def _feed(value: Any, sink: Any) -> None:
         _mark(sink, f"{type(value).__name__} {value}")
     else:
         raise TypeError(f"a study holds no {type(value).__name__}")
+
+
+def _is_left_out(field: Field[Any], value: Any) -> bool:
+    if field.metadata.get("digest") != LATER["digest"]:
+        return False
+    found, default = getattr(value, field.name), field.default
+    return found is default or (isinstance(found, bool | int | str | float | tuple) and found == default)
 
 
 def _mark(sink: Any, text: str) -> None:

@@ -1,15 +1,17 @@
 """The power system's plants, buses and lines: what does not change from stage to stage.
 
-Tuples of entities are sorted by id; an *index* is a position in such a tuple. Everything that may vary by
+Tuples of entities are sorted by id, hydros by the date on which they began to operate and then by id; an *index* is a
+position in such a tuple. Everything that may vary by
 stage (bounds, costs, productivities) is in :mod:`cobre.core.tables`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Literal, Protocol
 
+from cobre.core.digest import LATER
 from cobre.core.representation import counted
 
 ProductionModel = Literal["constant_productivity", "linearized_head", "fpha"]
@@ -57,12 +59,22 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class LeadTime:
+    """How long before its delivery generation is decided: in stages, or in hours before the end of the delivery."""
+
+    stages: int | None = None
+    hours: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Thermal:
     """A plant that burns fuel."""
 
     id: int
     name: str
     bus: int
+    lead: LeadTime | None = field(default=None, metadata=LATER)
+    """None where each stage decides for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +97,18 @@ class Hydro:
     has_evaporation: bool = False
     min_storage_hm3: float = 0.0
     """The plant's own; a stage may ask for another."""
+    more_buses: tuple[int, ...] = ()
+    """Indices of the other buses that units of the plant feed, ascending; ``bus`` is the first."""
+    travel_time_hours: float = field(default=0.0, metadata=LATER)
+    """How long turbined and spilled water takes to the plant below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The units of one hydro at one bus, both as indices."""
+
+    hydro: int
+    bus: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +118,8 @@ class NonControllableSource:
     id: int
     name: str
     bus: int
+    must_run: bool = False
+    """Whether all that nature gives has to be taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +153,10 @@ class ConstraintTerm:
     entity: int
     """Index in the tuple of entities that ``variable`` belongs to."""
     block: int | None = None
+    parameter: int | None = None
+    """Row of `ConstraintTables.parameters` that the coefficient is multiplied by."""
+    bus: int | None = None
+    """Index of the bus whose units of a hydro are meant; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +166,13 @@ class GenericConstraint:
     id: int
     name: str
     terms: tuple[ConstraintTerm, ...]
-    sense: Literal["<=", ">=", "=="]
     slack_penalty: float | None
     """Price of one unit of violation during one hour; None makes the constraint hard."""
 
 
 @dataclass(frozen=True)
 class System:
-    """All entities, each kind sorted by id."""
+    """All entities, each kind in order."""
 
     buses: tuple[Bus, ...]
     lines: tuple[Line, ...] = ()
@@ -159,10 +188,17 @@ class System:
 
     def described(self) -> str:
         """How many of each kind there are, those left out of which there are none."""
-        kinds = {field.name: getattr(self, field.name) for field in fields(self)}
+        kinds = {each.name: getattr(self, each.name) for each in fields(self)}
         nouns = {"buses": "bus", "non_controllables": "non-controllable source"}
         singular = {kind: nouns.get(kind, kind.removesuffix("s").replace("_", " ")) for kind in kinds}
         return ", ".join(counted(len(found), singular[kind]) for kind, found in kinds.items() if found)
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """The units of each hydro at each of its buses, in order of hydros and buses."""
+        return tuple(
+            Cell(h, bus) for h, plant in enumerate(self.hydros) for bus in (plant.bus, *plant.more_buses)
+        )
 
     @cached_property
     def upstream_of(self) -> tuple[tuple[int, ...], ...]:

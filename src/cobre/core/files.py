@@ -7,10 +7,21 @@ import ctypes
 import errno
 import os
 import tempfile
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cobre.errors import IOError
+
+SYNCING_THREADS = 8
+
+
+class _Unsynced(threading.local):
+    paths: list[Path] | None = None
+    """What `syncing_together` still has to bring to the disk; None outside of it."""
+
+
+_unsynced = _Unsynced()
 
 
 def write_atomically(
@@ -31,24 +42,69 @@ def write_atomically(
             for piece in [data] if isinstance(data, bytes) else data:
                 file.write(piece)
             file.flush()
-            if is_synced:
+            if is_synced and _unsynced.paths is None:
                 os.fsync(file.fileno())
             os.fchmod(file.fileno(), 0o666 & ~_umask())
         Path(name).replace(path)
+        if is_synced and _unsynced.paths is not None:
+            _unsynced.paths.append(path)
     except OSError as error:
         with contextlib.suppress(OSError):
             Path(name).unlink()
         raise unwritable(path, error) from error
 
 
+@contextlib.contextmanager
+def syncing_together() -> Iterator[None]:
+    """Files that this thread writes in the ``with`` block are on the disk at its end, not one after the other.
+
+    A disk takes about as long for twenty files as for one. Until then a crash of the machine may lose some of them:
+    what says that all are there is written after the block.
+    """
+    if _unsynced.paths is not None:
+        yield
+        return
+    _unsynced.paths = []
+    try:
+        yield
+        paths = _unsynced.paths
+    finally:
+        _unsynced.paths = None
+    _sync_each(paths)
+
+
+def _sync_each(paths: list[Path]) -> None:
+    left = iter(paths)
+    failures: list[tuple[Path, OSError]] = []
+
+    def work() -> None:
+        for path in left:  # a list's iterator gives each path to one thread
+            try:
+                _sync(path, os.O_RDONLY)
+            except OSError as error:
+                failures.append((path, error))
+
+    threads = [threading.Thread(target=work) for _ in range(min(SYNCING_THREADS, len(paths)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for path, error in failures:
+        raise unwritable(path, error) from error
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def sync_folder(folder: Path) -> None:
     """Return when the names in ``folder`` are on the disk: a renamed file is found again after a power failure."""
     try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # not every file system does that for folders
             raise unwritable(folder, error) from error

@@ -6,11 +6,13 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.digest import LATER
+from cobre.core.graph import PolicyGraph
 from cobre.core.representation import counted
 
 HM3_PER_M3S_HOUR = 0.0036
@@ -24,7 +26,7 @@ CycleType = Literal["monthly", "weekly", "custom"]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A share of a stage's hours with a load level of its own; blocks of a stage are parallel."""
+    """A share of a stage's hours with a load level of its own."""
 
     id: int
     name: str
@@ -92,6 +94,8 @@ class Stage:
     """Factor that brings the cost of the next stage to this one."""
     season_year: int | None = None
     """Year in which the stage's occurrence of its season begins; None: the year of ``start_date``."""
+    is_chronological: bool = field(default=False, metadata=LATER)
+    """Whether its blocks follow one another, with a storage between them; otherwise they are parallel."""
 
     @property
     def n_blocks(self) -> int:
@@ -111,6 +115,16 @@ class Stage:
         return (self.end_date - self.start_date).days
 
 
+@dataclass(frozen=True, slots=True)
+class PostStudyStage:
+    """A stage after the study, for water and commitments that are under way as it ends."""
+
+    start_date: dt.date
+    hours: float
+    discount: float = 1.0
+    """Factor that brings the cost of the next stage to this one."""
+
+
 @dataclass(frozen=True)
 class Horizon:
     """The stages in order, and how dates map to seasons."""
@@ -118,6 +132,9 @@ class Horizon:
     stages: tuple[Stage, ...]
     pre_study_stages: tuple[PreStudyStage, ...] = ()
     season_definitions: SeasonDefinitions | None = None
+    graph: PolicyGraph | None = field(default=None, metadata=LATER)
+    """None: the stages are a chain."""
+    post_study: tuple[PostStudyStage, ...] = field(default=(), metadata=LATER)
 
     def __repr__(self) -> str:
         if not self.stages:
@@ -128,6 +145,11 @@ class Horizon:
     @property
     def n_stages(self) -> int:
         return len(self.stages)
+
+    @cached_property
+    def policy_graph(self) -> PolicyGraph:
+        """The graph, also of a chain."""
+        return PolicyGraph.chain(self.n_stages) if self.graph is None else self.graph
 
     @cached_property
     def block_offsets(self) -> NDArray[np.int64]:
@@ -142,13 +164,19 @@ class Horizon:
         """Columns of stage index ``stage`` in arrays over (stage, block)."""
         return slice(int(self.block_offsets[stage]), int(self.block_offsets[stage + 1]))
 
+    def over_blocks(self, table: NDArray[Any]) -> NDArray[Any]:
+        """``[entity, stage-block]``: the value of each stage in all of its blocks; such a table as it is."""
+        if table.shape[1] != self.n_stages:
+            return table
+        return np.repeat(table, [stage.n_blocks for stage in self.stages], axis=1)
+
     @cached_property
     def index_of(self) -> dict[int, int]:
         """Stage id to stage index."""
         return {stage.id: index for index, stage in enumerate(self.stages)}
 
 
-def discount_factor(annual_rate: float, days: int) -> float:
+def discount_factor(annual_rate: float, days: float) -> float:
     """Value today of one unit after ``days`` days; exactly 1 at rate 0."""
     return 1.0 if annual_rate == 0.0 else (1.0 + annual_rate) ** (-days / 365.25)
 

@@ -23,7 +23,9 @@ class Column:
     description: str
     is_nullable: bool = False
     is_of_stage: bool = False
-    """Whether the rows of all blocks of a stage repeat one value."""
+    """Whether one row speaks for the stage: rows of parallel blocks repeat one value."""
+    is_at_end: bool = False
+    """Whether it is the row of the last block, not of the first: they differ where blocks are chronological."""
 
     @property
     def adds_up(self) -> bool:
@@ -52,10 +54,16 @@ def table(name: str, *parts: Iterable[Column]) -> TableSchema:
 
 
 def number(
-    name: str, unit: str, description: str, *, is_nullable: bool = False, is_of_stage: bool = False
+    name: str,
+    unit: str,
+    description: str,
+    *,
+    is_nullable: bool = False,
+    is_of_stage: bool = False,
+    is_at_end: bool = False,
 ) -> Column:
     """A column of floating-point numbers."""
-    return Column(name, "f64", unit, description, is_nullable, is_of_stage)
+    return Column(name, "f64", unit, description, is_nullable, is_of_stage or is_at_end, is_at_end)
 
 
 def identifier(name: str, description: str, *, is_nullable: bool = False) -> Column:

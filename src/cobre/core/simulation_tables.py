@@ -1,6 +1,7 @@
 """The tables of a simulation, one row per scenario, stage, entity and block.
 
-Where a value belongs to the whole stage it is repeated on the row of every block.
+Where a value belongs to the whole stage it is repeated on the row of every block. Storages, water values and
+evaporation belong to the stage where blocks are parallel, and to the block where they are chronological.
 """
 
 from __future__ import annotations
@@ -73,9 +74,8 @@ HYDROS = table(
         number(
             "evaporation_m3s",
             "m3/s",
-            "evaporation over the stage; null where it is not modelled",
+            "evaporation over the stage, or the block where blocks are chronological; null where not modelled",
             is_nullable=True,
-            is_of_stage=True,
         ),
         number(
             "diverted_inflow_m3s",
@@ -96,10 +96,22 @@ HYDROS = table(
             is_of_stage=True,
         ),
         number(
-            "inflow_m3s", "m3/s", "incremental inflow plus what plants above turbine and spill in the block"
+            "inflow_m3s",
+            "m3/s",
+            "incremental inflow plus what arrives in the block of water that plants above turbine and spill",
         ),
-        number("storage_initial_hm3", "hm3", "storage at the beginning of the stage", is_of_stage=True),
-        number("storage_final_hm3", "hm3", "storage at the end of the stage", is_of_stage=True),
+        number(
+            "storage_initial_hm3",
+            "hm3",
+            "storage at the beginning of the stage, or of the block where blocks are chronological",
+            is_of_stage=True,
+        ),
+        number(
+            "storage_final_hm3",
+            "hm3",
+            "storage at the end of the stage, or of the block where blocks are chronological",
+            is_at_end=True,
+        ),
         number("generation_mw", "MW", "mean power in the block"),
         number("generation_mwh", "MWh", "energy in the block"),
         number(
@@ -130,14 +142,14 @@ HYDROS = table(
             "stored_energy_final_mwh",
             "MWh",
             "energy of the storage above the minimum at the end, at the integrated accumulated productivity",
-            is_of_stage=True,
+            is_at_end=True,
         ),
         _money("spillage_cost", "charge on spilled water"),
         number(
             "water_value_per_hm3",
             "$/hm3",
-            "cost that one more hm3 arriving here saves: minus the dual of the water balance",
-            is_of_stage=True,
+            "cost that one more hm3 arriving here in the stage (in the block where blocks are chronological) saves: "
+            "minus the dual of the water balance",
         ),
         code("storage_binding_code", "which storage limit the final storage lies at: see storage_binding"),
         *STATE,
@@ -149,12 +161,8 @@ HYDROS = table(
         number(
             "filling_target_violation_hm3", "hm3", "volume missing from the filling target", is_of_stage=True
         ),
-        number(
-            "evaporation_violation_pos_m3s", "m3/s", "evaporated more than the formula says", is_of_stage=True
-        ),
-        number(
-            "evaporation_violation_neg_m3s", "m3/s", "evaporated less than the formula says", is_of_stage=True
-        ),
+        number("evaporation_violation_pos_m3s", "m3/s", "evaporated more than the formula says"),
+        number("evaporation_violation_neg_m3s", "m3/s", "evaporated less than the formula says"),
         number(
             "inflow_nonnegativity_slack_m3s",
             "m3/s",
@@ -190,7 +198,7 @@ HYDROS = table(
             "stored_energy_final_mw",
             "MW",
             "stored_energy_final_mwh over the hours of the stage",
-            is_of_stage=True,
+            is_at_end=True,
         ),
     ),
 )
@@ -327,6 +335,56 @@ HYDRO_BUS_GENERATION = table(
     ),
 )
 
+IN_TRANSIT = table(
+    "in_transit",
+    PLACE,
+    (
+        identifier("hydro_id", "id of the hydro plant that the water is on its way to"),
+        identifier("lag", "1 for water that arrives in the next stage, 2 for the one after that, and so on"),
+        number("in_transit_volume_hm3", "hm3", "water under way as the stage ends", is_of_stage=True),
+        number(
+            "delayed_arrival_hm3",
+            "hm3",
+            "water released before this stage that arrived in it, on the row of lag 1; 0 on the others",
+        ),
+    ),
+)
+
+TRANSIT_SEED = table(
+    "transit_seed",
+    PLACE[:1],
+    (
+        identifier("hydro_id", "id of the hydro plant that released the water"),
+        Column("start_date", "date", "", "first day of the release"),
+        Column("end_date", "date", "", "day after the last one of the release"),
+        number("value_m3s", "m3/s", "mean flow: an entry of past_defluences of a study that goes on"),
+    ),
+)
+
+ANTICIPATED_LANES = table(
+    "anticipated_lanes",
+    PLACE,
+    (
+        identifier("thermal_id", "id of the thermal plant"),
+        identifier("delivery_date", "first day of the delivery, as YYYYMMDD"),
+        number("deposited_decision_mw", "MW", "decided in this stage", is_of_stage=True),
+        number(
+            "carried_committed_mw", "MW", "decided before this stage and not yet delivered", is_of_stage=True
+        ),
+    ),
+)
+
+FIXED_DELIVERIES = table(
+    "fixed_deliveries",
+    (
+        identifier("thermal_id", "id of the thermal plant"),
+        Column("start_date", "date", "", "first day of the delivery"),
+        Column("end_date", "date", "", "day after the last one of the delivery"),
+        number("value_mw", "MW", "generation that was decided before the study for days after it"),
+    ),
+)
+"""Of ``anticipated/``."""
+
 SIMULATION_TABLES: tuple[TableSchema, ...] = (
     COSTS,
     HYDROS,
@@ -338,6 +396,9 @@ SIMULATION_TABLES: tuple[TableSchema, ...] = (
     CONTRACTS,
     NON_CONTROLLABLES,
     INFLOW_LAGS,
+    IN_TRANSIT,
+    TRANSIT_SEED,
+    ANTICIPATED_LANES,
     GENERIC_VIOLATIONS,
 )
 """Tables with one file per scenario."""

@@ -1,7 +1,9 @@
 """Numbers that may change from stage to stage, resolved: overrides are already applied.
 
-Every array has one row per entity (in id order) and one column per stage, or per (stage, block) where the
-name says so. They are plain float64, so that they can lie in memory that all ranks of a node share.
+Every array has one row per entity and one column per stage, or per (stage, block) where the text says so. A limit or
+price that a case gives by block has one column per (stage, block), otherwise one per stage:
+`cobre.core.horizon.Horizon.over_blocks` makes the first of both. They are plain float64, so that they can lie in memory
+that all ranks of a node share.
 """
 
 from __future__ import annotations
@@ -11,14 +13,28 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.digest import LATER
 from cobre.core.representation import named_parts
 
 FloatTable = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class CellTables:
+    """Limits of the units of a hydro at one bus, ``[cell, stage]`` or ``[cell, stage-block]``: `System.cells`."""
+
+    min_turbined_m3s: FloatTable
+    max_turbined_m3s: FloatTable
+    """With a constant productivity at most what the generators can use."""
+    min_generation_mw: FloatTable
+    max_generation_mw: FloatTable
+    share: FloatTable
+    """``[cell]``: part of the plant's turbine capacity, which divides its production planes."""
+
+
+@dataclass(frozen=True)
 class HydroTables:
-    """Bounds and models of hydros, ``[hydro, stage]``."""
+    """Bounds and models of hydros, ``[hydro, stage]``; those of flows and power may be by block."""
 
     min_storage_hm3: FloatTable
     max_storage_hm3: FloatTable
@@ -42,6 +58,16 @@ class HydroTables:
     """``[hydro * n_stages + stage]`` to its first row of ``planes``; one longer than that product."""
     planes: FloatTable
     """Rows ``(constant, per hm3 of mean storage, per m3/s turbined, per m3/s spilled)`` in MW."""
+    min_diversion_m3s: FloatTable | None = None
+    """None, as the next two, where the case gives no such limit."""
+    min_spillage_m3s: FloatTable | None = None
+    max_spillage_m3s: FloatTable | None = None
+    filling_target_hm3: FloatTable | None = None
+    """Storage that a plant being filled should have reached, NaN where there is none; None if no plant is filled."""
+    soft_min_storage_hm3: FloatTable | None = None
+    """Lowest storage of a plant that was filled in the study, which may be violated at a price; NaN elsewhere."""
+    cells: CellTables | None = None
+    """Limits by bus; None where every plant is one cell with the plant's own limits."""
 
     def planes_of(self, hydro: int, stage: int) -> FloatTable:
         """Production planes of a plant in a stage; no rows where productivity is constant."""
@@ -55,7 +81,7 @@ class HydroCosts:
     """Prices per unit and hour of what hydros do, ``[hydro, stage]``."""
 
     spillage: FloatTable
-    fpha_turbined: FloatTable
+    turbined: FloatTable
     diversion: FloatTable
     turbined_below: FloatTable
     outflow_below: FloatTable
@@ -67,11 +93,14 @@ class HydroCosts:
     withdrawal_above: FloatTable
     withdrawal_below: FloatTable
     negative_inflow: FloatTable
+    storage_below: FloatTable | None = None
+    """Per hm3, whatever the hours; so is the next one."""
+    filling_target: FloatTable | None = None
 
 
 @dataclass(frozen=True)
 class ThermalTables:
-    """Bounds and costs of thermals, ``[thermal, stage]``; zero bounds where the plant does not operate."""
+    """Bounds (maybe by block) and costs of thermals, ``[thermal, stage]``; no power where a plant does not operate."""
 
     min_generation_mw: FloatTable
     max_generation_mw: FloatTable
@@ -122,7 +151,7 @@ class NonControllableTables:
 
 @dataclass(frozen=True)
 class PumpingTables:
-    """Hard flow limits ``[station, stage]``."""
+    """Hard flow limits ``[station, stage]``, maybe by block."""
 
     min_flow_m3s: FloatTable
     max_flow_m3s: FloatTable
@@ -130,7 +159,7 @@ class PumpingTables:
 
 @dataclass(frozen=True)
 class ContractTables:
-    """Limits and prices ``[contract, stage]``."""
+    """Limits and prices ``[contract, stage]``, maybe by block."""
 
     min_mw: FloatTable
     max_mw: FloatTable
@@ -144,8 +173,13 @@ class ConstraintTables:
     constraint: NDArray[np.int64]
     stage: NDArray[np.int64]
     block: NDArray[np.int64]
-    """A row whose bound was given for every block appears once per block."""
-    bound: FloatTable
+    """Of the row; -1 for a row about stocks, which exists once in the stage."""
+    lower: FloatTable
+    """Minus infinity where there is none."""
+    upper: FloatTable
+    """Infinity where there is none."""
+    parameters: FloatTable = field(default_factory=lambda: np.empty((0, 0)))
+    """``[parameter, stage-block]``: numbers that terms are multiplied by."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +198,15 @@ class OperationTables:
 
 
 @dataclass(frozen=True)
+class PostStudyTables:
+    """What thermals that are decided ahead may do after the study, ``[thermal, stage]``; NaN where nothing is said."""
+
+    min_mw: FloatTable
+    max_mw: FloatTable
+    cost_per_mwh: FloatTable
+
+
+@dataclass(frozen=True)
 class Tables:
     """Everything that varies by stage."""
 
@@ -177,5 +220,6 @@ class Tables:
     contract: ContractTables
     constraint: ConstraintTables
     operation: OperationTables = field(default_factory=OperationTables)
+    post_study: PostStudyTables | None = field(default=None, metadata=LATER)
 
     __repr__ = named_parts

@@ -41,6 +41,12 @@ CONVERGENCE = table(
         number("gap", "", "(upper - lower) / max(1, |upper|)"),
         number("wall_time_ms", "ms", "since training began"),
         number("iteration_time_ms", "ms", "of this iteration"),
+        number(
+            "inner_bound",
+            "$",
+            "cost that the optimum does not pass; null where not computed",
+            is_nullable=True,
+        ),
     ),
 )
 

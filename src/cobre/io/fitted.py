@@ -68,7 +68,8 @@ def fit_case(
 
     Raises `cobre.errors.ValidationError` if the case is wrong, or has no history or a complete inflow model.
     """
-    files, report = examine(path, config_overrides)
+    checked, report = examine(path, config_overrides)
+    files = checked.files
     if HISTORY not in files.present and not report.errors:
         raise ValidationError(
             f"the case {path} has no {HISTORY}, so there is nothing to fit",

@@ -12,11 +12,9 @@ from typing import Any
 from cobre.core.case import Case
 from cobre.core.provenance import SetupSeconds
 from cobre.errors import IOError
-from cobre.io.assemble import assemble
 from cobre.io.problems import Problems, ValidationReport, raise_if_invalid
 from cobre.io.provenance import inflow_provenance
-from cobre.io.read import CaseFiles
-from cobre.io.validate import check_case
+from cobre.io.validate import CheckedCase, check_case
 
 __all__ = ["examine", "load", "load_with_report", "validate"]
 
@@ -36,9 +34,11 @@ def load_with_report(
 ) -> tuple[Case, ValidationReport]:
     """Like `load`, with the warnings."""
     began = time.perf_counter()
-    files, report = examine(path, config_overrides)
+    checked, report = examine(path, config_overrides)
     raise_if_invalid(report, str(path))
-    case = assemble(files)
+    files, case = checked.files, checked.case
+    if case is None:
+        raise AssertionError("a case without errors was not assembled")
     seconds = time.perf_counter() - began
     times = SetupSeconds(seconds - sum(files.fit_seconds.values()), **files.fit_seconds)
     return replace(case, inflow_provenance=inflow_provenance(files), setup_seconds=times), report
@@ -53,8 +53,8 @@ def validate(
 
 def examine(
     path: str | PathLike[str], config_overrides: Mapping[str, Any] | None
-) -> tuple[CaseFiles, ValidationReport]:
-    """The files as read, with what was fitted to the history in its place, and everything found in them."""
+) -> tuple[CheckedCase, ValidationReport]:
+    """What the files hold, and everything found in them."""
     folder, problems = Path(path), Problems()
     try:
         if not folder.is_dir():
@@ -63,7 +63,7 @@ def examine(
                 str(path), f"the case folder {path} {what}", suggestion="give the path of a case folder"
             )
         next(folder.iterdir(), None)
-        files, layers = check_case(folder, problems, config_overrides)
+        checked = check_case(folder, problems, config_overrides)
     except OSError as error:
         place = error.filename or path
         raise IOError(
@@ -71,4 +71,4 @@ def examine(
             f"cannot read {place}: {error.strerror or error}",
             suggestion=f"give yourself permission to read it, for instance: chmod -R u+rX {path}",
         ) from error
-    return files, problems.report(layers)
+    return checked, problems.report(checked.layers)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
+from cobre import draw
+from cobre.core.representation import counted
 from cobre.errors import ValidationError
+from cobre.io.rule_numbers import RULE_NUMBERS
 
 SHOWN_PER_FIELD = 20
 """How many problems of one kind with one field of one file are listed; the rest are counted."""
@@ -23,6 +28,9 @@ class ProblemReport:
     entity: str = ""
     field: str = ""
     value: Any = None
+    rule: str = ""
+    """Stable id of the rule that was broken: the number of the public Cobre's where it has the same one (``5a.41``),
+    else file, field and kind (``thermals.bus_id.MissingReference``)."""
 
     def __str__(self) -> str:
         place = ": ".join(part for part in (self.file, self.entity) if part)
@@ -33,7 +41,7 @@ class ProblemReport:
         return {**asdict(self), "value": plain(self.value)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ValidationReport:
     """Everything found in a case directory. A layer is completed when it could look at all of the data."""
 
@@ -53,6 +61,26 @@ class ValidationReport:
             "warnings": [problem.to_dict() for problem in self.warnings],
             "layers_completed": list(self.layers_completed),
         }
+
+    def __repr__(self) -> str:
+        verdict = "valid" if self.valid else "not valid"
+        return (
+            f"<ValidationReport: {verdict}, {counted(len(self.errors), 'error')}, "
+            f"{counted(len(self.warnings), 'warning')}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [("error", each) for each in self.errors] + [("warning", each) for each in self.warnings]
+        cards = [
+            ("Case", "valid" if self.valid else "not valid"),
+            ("Errors", str(len(self.errors))),
+            ("Warnings", str(len(self.warnings))),
+        ]
+        if not rows:
+            return draw.fragment(draw.card_row(cards))
+        found = [(kind, each.file, each.entity, each.message, each.remedy) for kind, each in rows]
+        table = draw.Table(["", "file", "entity", "problem", "remedy"], list(zip(*found, strict=True)))
+        return draw.fragment(draw.card_row(cards) + draw.plain_table("Findings", table, is_prose=True))
 
 
 @dataclass
@@ -83,7 +111,8 @@ class Problems:
         key = (findings is self.errors, kind, file, str(place.get("field", "")))
         self._counts[key] = self._counts.get(key, 0) + 1
         if self._counts[key] <= SHOWN_PER_FIELD:
-            findings.append(ProblemReport(kind, file, message, remedy, **place))
+            named = {"rule": rule_id(kind, file, str(place.get("field", ""))), **place}
+            findings.append(ProblemReport(kind, file, message, remedy, **named))
 
     def _with_counts(self, findings: Sequence[ProblemReport], are_errors: bool) -> Iterator[ProblemReport]:
         yield from findings
@@ -91,7 +120,15 @@ class Problems:
             if is_error is are_errors and count > SHOWN_PER_FIELD:
                 more = count - SHOWN_PER_FIELD
                 message = f"{more} more problems of this kind" + (f" with {name}" if name else "")
-                yield ProblemReport(kind, file, message, "correct them the same way", field=name, value=more)
+                yield ProblemReport(
+                    kind,
+                    file,
+                    message,
+                    "correct them the same way",
+                    field=name,
+                    value=more,
+                    rule=rule_id(kind, file, name),
+                )
 
     def report(self, layers_completed: Sequence[str]) -> ValidationReport:
         """What was found so far."""
@@ -100,6 +137,19 @@ class Problems:
             tuple(self._with_counts(self.warnings, False)),
             tuple(layers_completed),
         )
+
+
+def rule_id(kind: str, file: str, field: str) -> str:
+    """The id of a rule: the public Cobre's where it has the same one, else one that depends on no entity or position.
+
+    >>> rule_id("MissingReference", "system/thermals.json", "bus_id")
+    'thermals.bus_id.MissingReference'
+    >>> rule_id("MissingReference", "constraints/thermal_bounds.parquet", "stage_id")
+    '5a.49'
+    """
+    parts = (PurePosixPath(file).stem, re.sub(r"\[\d+\]|^line \d+$", "", field), kind)
+    found = ".".join(part for part in parts if part)
+    return RULE_NUMBERS.get(found, found)
 
 
 def raise_if_invalid(report: ValidationReport, case: str) -> None:

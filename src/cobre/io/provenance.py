@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cobre.core.provenance import EstimationPath, InflowProvenance, Source
 from cobre.io.read import CaseFiles
-from cobre.io.validate.history import CORRELATION, HISTORY, LAGS, STATS
+from cobre.io.validate.fit_wanted import CORRELATION, HISTORY, LAGS, STATS
 
 OPENINGS = "scenarios/noise_openings.parquet"
 PATHS: dict[tuple[bool, bool, bool], EstimationPath] = {

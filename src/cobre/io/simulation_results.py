@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -43,6 +44,8 @@ class Calendar:
     """By stage id and block."""
     seasons: dict[int, int | None]
     """By stage id."""
+    start_dates: dict[int, str] = field(default_factory=dict)
+    """By stage id, in ISO format."""
 
     @classmethod
     def read(cls, path: Path) -> Calendar:
@@ -52,6 +55,7 @@ class Calendar:
         return cls(
             {(int(row["stage_id"]), int(row["block_id"])): float(row["hours"]) for row in rows},
             {int(row["stage_id"]): int(row["season_id"]) if row["season_id"] else None for row in rows},
+            {int(row["stage_id"]): row["start_date"] for row in rows},
         )
 
     @cached_property
@@ -60,6 +64,12 @@ class Calendar:
         for (stage, _), hours in self.block_hours.items():
             found[stage] = found.get(stage, 0.0) + hours
         return found
+
+    def stage_labels(self) -> list[str]:
+        """Months in which stages begin, or days where several begin in one month."""
+        dates = list(self.start_dates.values())
+        months = [date[:7] for date in dates]
+        return months if len(set(months)) == len(months) else dates
 
     def season_of(self, stage: int) -> int:
         """-1 without a season."""
@@ -98,7 +108,12 @@ class SimulationFiles:
     @property
     def tables(self) -> list[str]:
         """Names of the tables that are there."""
-        return [name for name in SCHEMAS if self.files(name)]
+        return [name for name in SCHEMAS if self.has(name)]
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a table; without looking for the files of all scenarios."""
+        single = (self.root / f"{name}.parquet", self.root / name / DATA)
+        return any(path.exists() for path in single) or any(_scenario_folders(self.root / name))
 
     def files(self, name: str) -> list[Path]:
         """The files of a table, in scenario order."""
@@ -108,8 +123,9 @@ class SimulationFiles:
         whole = self.root / name / DATA
         if whole.exists():
             return [whole]
-        found = (self.root / name).glob(f"scenario_id=*/{DATA}")
-        return sorted(found, key=lambda path: int(path.parent.name.partition("=")[2]))
+        folder = self.root / name
+        found = sorted(_scenario_folders(folder), key=lambda each: int(each.partition("=")[2]))
+        return [folder / each / DATA for each in found]
 
     def read(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """A table over all scenarios, or some of its columns."""
@@ -121,14 +137,7 @@ class SimulationFiles:
                 f"this simulation has no table {name!r}",
                 suggestion=f"the tables are: {known}",
             )
-        unknown = [column for column in columns or () if column not in SCHEMAS[name].column_names]
-        if unknown:
-            raise ValidationError(
-                f"table {name} has no column {', '.join(map(repr, unknown))}",
-                kind="IncompatibleSettings",
-                context={"table": name, "columns": unknown},
-                suggestion=f"its columns are: {', '.join(SCHEMAS[name].column_names)}",
-            )
+        self.check_columns(name, columns or ())
         try:
             return pa.concat_tables([read_parquet(path, columns) for path in paths])
         except OSError as error:
@@ -140,6 +149,18 @@ class SimulationFiles:
                 context={"path": str(self.root / name)},
                 suggestion="simulate again",
             ) from error
+
+    @staticmethod
+    def check_columns(name: str, columns: Sequence[str]) -> None:
+        """Raise if table ``name`` lacks one of ``columns``."""
+        unknown = [column for column in columns if column not in SCHEMAS[name].column_names]
+        if unknown:
+            raise ValidationError(
+                f"table {name} has no column {', '.join(map(repr, unknown))}",
+                kind="IncompatibleSettings",
+                context={"table": name, "columns": unknown},
+                suggestion=f"its columns are: {', '.join(SCHEMAS[name].column_names)}",
+            )
 
     def calendar(self) -> Calendar:
         """Hours and seasons of the stages."""
@@ -162,6 +183,17 @@ class SimulationFiles:
         with path.open(newline="", encoding="utf-8") as file:
             rows = csv.DictReader(file)
             return {int(row["entity_id"]): row["name"] for row in rows if row["entity_type_code"] == wanted}
+
+
+def _scenario_folders(folder: Path) -> Iterator[str]:
+    """Names of the folders of scenarios in that of a table, if they have a file."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith("scenario_id=") and Path(entry.path, DATA).exists():
+                    yield entry.name
+    except (FileNotFoundError, NotADirectoryError):
+        return
 
 
 def with_names(files: SimulationFiles, table: pa.Table) -> pa.Table:

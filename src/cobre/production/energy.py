@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.case import Case
+from cobre.core.distinct import distinct
 from cobre.core.energy import EnergyConversion
 from cobre.core.sums import sum_in_order
 
@@ -64,7 +65,8 @@ class PlaneProductivity:
         rise = slopes[:, None] - slopes
         with np.errstate(divide="ignore", invalid="ignore"):
             crossings = (constants - constants[:, None]) / rise
-        return np.unique(crossings[(rise > 0.0) & (crossings > low_hm3) & (crossings < high_hm3)])
+        inside = crossings[(rise > 0.0) & (crossings > low_hm3) & (crossings < high_hm3)]
+        return np.array(distinct(inside), dtype=np.float64)
 
     def _power(self, volumes_hm3: Floats) -> Floats:
         power = (self._constants()[:, None] + self.planes[:, 1, None] * volumes_hm3).min(axis=0)
@@ -90,13 +92,16 @@ def energy_of(case: Case) -> EnergyConversion:
     own = np.array(tables.productivity_mw_per_m3s)
     mean = own.copy()
     for hydro, stage in np.argwhere(np.isnan(own)).tolist():
-        limits = (table[hydro, stage].item() for table in (tables.max_turbined_m3s, tables.max_generation_mw))
+        limits = (
+            _of_stage(case, table)[hydro, stage].item()
+            for table in (tables.max_turbined_m3s, tables.max_generation_mw)
+        )
         allowed = PlaneProductivity(tables.planes_of(hydro, stage), *limits)
         own[hydro, stage] = allowed.at(float(reference[hydro, stage]))
         mean[hydro, stage] = allowed.mean(float(low[hydro]), float(high[hydro]))
     return EnergyConversion(
         reference_volume_hm3=reference,
-        reference_turbined_m3s=tables.max_turbined_m3s,
+        reference_turbined_m3s=_of_stage(case, tables.max_turbined_m3s),
         specific_productivity=np.full(shape, np.nan),
         equivalent_productivity=own,
         integrated_productivity=mean,
@@ -104,3 +109,11 @@ def energy_of(case: Case) -> EnergyConversion:
         max_storage_hm3=high,
         downstream=tuple(hydro.downstream for hydro in case.system.hydros),
     )
+
+
+def _of_stage(case: Case, table: Floats) -> Floats:
+    """``[entity, stage]``: the highest value of the stage's blocks."""
+    if table.shape[1] == case.horizon.n_stages:
+        return table
+    found: Floats = np.maximum.reduceat(table, case.horizon.block_offsets[:-1], axis=1)
+    return found

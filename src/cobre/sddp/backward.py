@@ -1,76 +1,218 @@
-"""The backward pass: from the last stage to the second, one new cut per trial point for the stage before."""
+"""The backward pass: from the last step to the first, one new cut per visit of a node with a future."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import Communicator, ReduceOp
+from cobre.core.distinct import distinct
+from cobre.core.graph import Node
 from cobre.core.horizon import RiskMeasure
-from cobre.sddp.cuts import synchronize_cuts
+from cobre.sddp.cuts import insert_cuts, synchronize_cuts
 from cobre.sddp.forward import Trajectories
+from cobre.sddp.itinerary import Ints, Step
 from cobre.sddp.risk import opening_weights, weighted_sum
-from cobre.sddp.stage import StageModel
+from cobre.sddp.stage import Bases, StageModel
+from cobre.sddp.statistics import gather_counted
 from cobre.sddp.truncation import Truncation
+from cobre.sddp.units import openings_per_block
 from cobre.solver import BatchOutput
 
 Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What some trial points cost in one child, in each of its openings."""
+
+    costs: Floats
+    """``[point, opening]``."""
+    values: Floats
+    """``[point, opening]``: what the cuts have at the trial point; the costs, but for clamped inflows."""
+    gradients: Floats
+    """``[point, opening, dimension]``."""
+
+    def at(self, rows: Ints) -> Outcomes:
+        """Of these points alone."""
+        if len(rows) == len(self.costs):
+            return self
+        return Outcomes(self.costs[rows], self.values[rows], self.gradients[rows])
 
 
 def backward_pass(
     comm: Communicator,
-    models: Sequence[StageModel],
+    nodes: Sequence[StageModel],
     trajectories: Trajectories,
-    n_scenarios: int,
     iteration: int,
     activity_tolerance: float | None = None,
+    *,
+    is_enumerated: bool = False,
 ) -> None:
-    """Collective: add ``n_scenarios`` cuts to every stage but the last, on every rank the same.
+    """Collective: add a cut to the pool of every visited node with a future, on every rank the same.
 
-    Each trial point is solved for all openings of its stage in one chain, which begins from the basis of that
-    scenario's forward solve. With an ``activity_tolerance`` it also counts how often each cut was binding.
+    A trial point is solved for all openings of all children of its node. The first opening begins from the basis
+    that the same path left in that child; where there are few trial points the others follow in several blocks
+    (`openings_per_block`). The risk measure sees all children and openings at once. With an ``activity_tolerance`` it
+    also counts how often each cut was binding.
     """
-    counts: list[Counts] = []
-    for index in range(len(models) - 1, 0, -1):
-        model, before = models[index], models[index - 1]
-        trial = trajectories.states[index - 1]
-        rows = np.empty((len(trial), 1 + model.layout.state_dimension))
-        binding = np.zeros(np.count_nonzero(model.pool.active), dtype=np.int64)
-        if len(trial):
-            batch = _solve_openings(
-                model, trial, trajectories.first_scenario, iteration, activity_tolerance is not None
-            )
-            rows = cuts_of(model, before.risk, trial, batch)
-            if activity_tolerance is not None and batch.cut_dual is not None:
-                used = np.count_nonzero(batch.cut_dual > activity_tolerance, axis=0)
-                binding = used.astype(np.int64)[model.pool.active]
-        counts.append(binding)
-        before.append_cuts(synchronize_cuts(comm, before.pool, rows, n_scenarios, iteration))
-    if activity_tolerance is not None:
-        _record_activity(comm, list(reversed(models[1:])), counts, iteration)
+    activity = _Activity(comm, nodes, activity_tolerance)
+    steps, states = trajectories.steps, trajectories.states
+    for k in range(len(steps) - 1, -1, -1):
+        step = steps[k]
+        if not nodes[int(step.nodes[0])].node.children:
+            continue
+        if is_enumerated:
+            rows = _rows_of_tree(comm, nodes, step, steps[k + 1], states[k], iteration, activity)
+            _insert(nodes, step, rows, iteration)
+        else:
+            mine = _rows_of_paths(nodes, step, states[k], iteration, activity)
+            _synchronize(comm, nodes, step, mine, iteration)
+    activity.record(iteration)
 
 
-def cuts_of(model: StageModel, risk: RiskMeasure, trial: Floats, batch: BatchOutput) -> Floats:
-    """Rows (intercept, coefficients), one per trial point: the risk of all openings, linearised there."""
+def _synchronize(
+    comm: Communicator, nodes: Sequence[StageModel], step: Step, mine: Floats, iteration: int
+) -> None:
+    """Collective: the cuts of all ranks, each in the pool of its node, in the order of visits."""
+    if (step.nodes == step.nodes[0]).all():
+        node = nodes[int(step.nodes[0])]
+        node.append_cuts(synchronize_cuts(comm, node.pool, mine, len(step), iteration, step.counts))
+    else:
+        _insert(nodes, step, gather_counted(comm, mine, step.counts), iteration)
+
+
+def _insert(nodes: Sequence[StageModel], step: Step, rows: Floats, iteration: int) -> None:
+    for position in distinct(step.nodes):
+        node = nodes[position]
+        node.append_cuts(insert_cuts(node.pool, rows[step.nodes == position], iteration))
+
+
+def _rows_of_paths(
+    nodes: Sequence[StageModel], step: Step, trial: Floats, iteration: int, activity: _Activity
+) -> Floats:
+    """Cuts of this rank's visits of ``step``."""
+    here, numbers = step.nodes[step.mine], step.paths[step.mine]
+    found: dict[int, tuple[Ints, Outcomes]] = {}
+    for child in sorted({child for position in distinct(here) for child in nodes[position].node.children}):
+        model = nodes[child]
+        parents = [position for position in distinct(step.nodes) if child in nodes[position].node.children]
+        at = np.flatnonzero(np.isin(here, parents))
+        n_points = int(np.count_nonzero(np.isin(step.nodes, parents)))
+        batch = _solve_openings(
+            model,
+            trial[at],
+            numbers[at].tolist(),
+            iteration,
+            openings_per_block(model.n_openings, n_points),
+            model.start_bases(step.my_rows[at]),
+            activity.is_wanted,
+        )
+        activity.add(child, batch)
+        found[child] = (at, outcomes_of(model, trial[at], batch))
+    rows = np.empty((len(trial), 1 + trial.shape[1]))
+    for position in distinct(here):
+        mine = np.flatnonzero(here == position)
+        node = nodes[position]
+        parts = [
+            (nodes[child], found[child][1].at(np.searchsorted(found[child][0], mine)))
+            for child in node.node.children
+        ]
+        rows[mine] = joint_cuts(node.node, node.risk, trial[mine], parts)
+    return rows
+
+
+def _rows_of_tree(
+    comm: Communicator,
+    nodes: Sequence[StageModel],
+    step: Step,
+    following: Step,
+    trial: Floats,
+    iteration: int,
+    activity: _Activity,
+) -> Floats:
+    """Collective: cuts of all nodes of ``step``. Each rank solves its part of the children, each child once."""
+    dimension = trial.shape[1]
+    mine = following.nodes[following.mine].tolist()
+    own = np.empty((len(mine), 2 + dimension))
+    points = trial[following.parents[following.mine]]
+    for k, child in enumerate(mine):
+        model = nodes[child]
+        start = model.start_bases(np.zeros(1, dtype=np.int64))
+        batch = _solve_openings(
+            model, points[k : k + 1], [child], iteration, 1, start, activity.is_wanted, chain_of="node"
+        )
+        activity.add(child, batch)
+        outcome = outcomes_of(model, points[k : k + 1], batch)
+        own[k] = np.concatenate([outcome.costs[0], outcome.values[0], outcome.gradients[0, 0]])
+    everyone = gather_counted(comm, own, following.counts)
+    place = {int(node): k for k, node in enumerate(following.nodes.tolist())}
+    rows = np.empty((len(step), 1 + dimension))
+    for k, position in enumerate(step.nodes.tolist()):
+        node = nodes[position]
+        parts = []
+        for child in node.node.children:
+            row = everyone[place[child] : place[child] + 1]
+            parts.append((nodes[child], Outcomes(row[:, :1], row[:, 1:2], row[:, np.newaxis, 2:])))
+        rows[k] = joint_cuts(node.node, node.risk, trial[k : k + 1], parts)[0]
+    return rows
+
+
+def outcomes_of(model: StageModel, trial: Floats, batch: BatchOutput) -> Outcomes:
+    """What ``batch`` says of the trial points: all openings of the first, then of the second, and so on."""
     n, dimension = trial.shape
     costs = batch.objective.reshape(n, model.n_openings)
     duals = batch.observed_dual.reshape(n, model.n_openings, -1)
     gradients = duals[:, :, :dimension]
-    weights = opening_weights(costs, risk, model.probabilities)
-    values = costs
-    if model.truncation is not None:
-        values, gradients = _corrected(
-            model.truncation, model, trial, costs, gradients, duals[:, :, dimension:]
-        )
+    if model.truncation is None:
+        return Outcomes(costs, costs, gradients)
+    values, gradients = _corrected(model.truncation, model, trial, costs, gradients, duals[:, :, dimension:])
+    return Outcomes(costs, values, gradients)
+
+
+def joint_cuts(
+    node: Node, risk: RiskMeasure, trial: Floats, parts: Sequence[tuple[StageModel, Outcomes]]
+) -> Floats:
+    """Rows (intercept, coefficients), one per trial point: the risk of all children and openings, linearised there."""
+    n, dimension = trial.shape
+    joined = _joined(node, [outcomes for _, outcomes in parts])
+    weights = opening_weights(joined.costs, risk, joint_probabilities(node, [child for child, _ in parts]))
     rows = np.empty((n, 1 + dimension))
-    rows[:, 0] = weighted_sum(values, weights)
-    rows[:, 1:] = weighted_sum(gradients, weights)
+    rows[:, 0] = weighted_sum(joined.values, weights)
+    rows[:, 1:] = weighted_sum(joined.gradients, weights)
     for j in range(dimension):  # in index order, whatever the number of trial points
         rows[:, 0] -= rows[:, 1 + j] * trial[:, j]
     return rows
+
+
+def joint_probabilities(node: Node, children: Sequence[StageModel]) -> Floats | None:
+    """Of the openings of all children in order, and of nothing that follows; None if all are equally likely."""
+    if node.probabilities == (1.0,):
+        return children[0].probabilities
+    parts = [
+        share
+        * (np.full(child.n_openings, 1.0 / child.n_openings) if (own := child.probabilities) is None else own)
+        for share, child in zip(node.probabilities, children, strict=True)
+    ]
+    stop = node.stop_probability
+    return np.concatenate([*parts, [stop]] if stop else parts)
+
+
+def _joined(node: Node, parts: Sequence[Outcomes]) -> Outcomes:
+    if node.stop_probability:  # then nothing follows, and costs nothing
+        n, _, dimension = parts[0].gradients.shape
+        nothing = Outcomes(np.zeros((n, 1)), np.zeros((n, 1)), np.zeros((n, 1, dimension)))
+        parts = [*parts, nothing]
+    if len(parts) == 1:
+        return parts[0]
+    return Outcomes(
+        np.concatenate([part.costs for part in parts], axis=1),
+        np.concatenate([part.values for part in parts], axis=1),
+        np.concatenate([part.gradients for part in parts], axis=1),
+    )
 
 
 def _corrected(
@@ -94,28 +236,67 @@ def _corrected(
 
 
 def _solve_openings(
-    model: StageModel, trial: Floats, first_scenario: int, iteration: int, want_cut_duals: bool
+    model: StageModel,
+    trial: Floats,
+    chains: Sequence[int],
+    iteration: int,
+    block_length: int,
+    start_bases: Bases | None,
+    want_cut_duals: bool,
+    *,
+    chain_of: str = "scenario",
 ) -> BatchOutput:
     n = model.n_openings
     states = np.repeat(trial, n, axis=0)
     return model.solve(
         model.parameters(states, np.tile(model.openings, (len(trial), 1))),
         iteration,
-        first_scenario,
+        chains,
+        chain_of=chain_of,
         chain_length=n,
-        start_bases=model.bases,
+        block_length=block_length,
+        start_bases=start_bases,
         want_cut_duals=want_cut_duals,
+        order=model.order,
     )
 
 
-def _record_activity(
-    comm: Communicator, models: Sequence[StageModel], counts: Sequence[Counts], iteration: int
-) -> None:
-    """Collective: add up over ranks how often each cut was binding, in one message for all stages."""
-    mine = np.concatenate(counts)
-    everyone = np.zeros_like(mine)
-    if len(mine):
-        comm.allreduce(mine, everyone, ReduceOp.SUM)  # of integers: exact in any order
-    ends = np.cumsum([len(part) for part in counts])
-    for model, part in zip(models, np.split(everyone, ends[:-1]), strict=True):
-        model.pool.record_activity(part, iteration)
+class _Activity:
+    """How often each cut was binding in this rank's solves of a backward pass."""
+
+    def __init__(self, comm: Communicator, nodes: Sequence[StageModel], tolerance: float | None) -> None:
+        self._comm = comm
+        self._nodes = nodes
+        self._tolerance = tolerance
+        self._counts: dict[int, Ints] = {}
+
+    @property
+    def is_wanted(self) -> bool:
+        return self._tolerance is not None
+
+    def add(self, position: int, batch: BatchOutput) -> None:
+        """Count the solves of a node."""
+        if self._tolerance is None or batch.cut_dual is None:
+            return
+        used = np.count_nonzero(batch.cut_dual > self._tolerance, axis=0).astype(np.int64)
+        key = id(self._nodes[position].pool)
+        before = self._counts.get(key)
+        if before is not None:
+            used[: len(before)] += before  # there may be new cuts since
+        self._counts[key] = used
+
+    def record(self, iteration: int) -> None:
+        """Collective: add up over ranks and tell the pools, in one message for all of them."""
+        if self._tolerance is None:
+            return
+        pools = list({id(node.pool): node.pool for node in self._nodes}.values())
+        mine = np.zeros(sum(pool.size for pool in pools), dtype=np.int64)
+        starts = np.concatenate(([0], np.cumsum([pool.size for pool in pools])))
+        for pool, start in zip(pools, starts.tolist(), strict=False):
+            counts = self._counts.get(id(pool), np.empty(0, dtype=np.int64))
+            mine[start : start + len(counts)] = counts
+        everyone = np.zeros_like(mine)
+        if len(mine):
+            self._comm.allreduce(mine, everyone, ReduceOp.SUM)  # of integers: exact in any order
+        for pool, start in zip(pools, starts.tolist(), strict=False):
+            pool.record_activity(everyone[start : start + pool.size][pool.active_slots], iteration)

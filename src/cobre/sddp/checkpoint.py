@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.files import write_atomically
+from cobre.core.versions import version
 from cobre.errors import IOError
 from cobre.sddp.container import decode, pieces, understanding
 from cobre.sddp.journal import SelectionRecord, TrainingLog
@@ -20,9 +20,9 @@ from cobre.sddp.result import IterationRecord
 from cobre.sddp.statistics import CostStatistics
 
 MAGIC = b"COBRECHK"
-VERSION = 2
+VERSION = 3
 READABLE_VERSIONS = range(1, VERSION + 1)
-"""Version 1 had neither its writer nor the distance of the last simulations."""
+"""Version 1 had neither its writer nor the distance of the last simulations, version 2 knew no nodes."""
 
 Floats = NDArray[np.float64]
 Bases = NDArray[np.uint8]
@@ -35,7 +35,7 @@ def this_program() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class PoolState:
-    """The cuts of one stage with all that selection knows about them, in slot order."""
+    """The cuts of one stage or node with all that selection knows about them, in slot order."""
 
     rows: Floats
     active: NDArray[np.bool_]
@@ -54,11 +54,13 @@ class TrainingState:
     elapsed_s: float
     pools: list[PoolState]
     forward_bases: list[Bases]
-    """By stage: ``[trajectory, basis]`` of all trajectories."""
+    """By node: ``[trajectory, basis]`` of all trajectories; a single one where paths are enumerated."""
     bound_bases: Bases
     """``[opening, basis]`` of the first stage."""
     archives: dict[int, Floats] = field(default_factory=dict)
-    """Visited states by stage index, where selection needs them."""
+    """Visited states by pool, where selection needs them."""
+    vertices: dict[int, Floats] = field(default_factory=dict)
+    """Visited states by node, where the inner bound needs them."""
     simulated_by_stage: Floats | None = None
     """Costs by stage of the last simulation of the stopping rule."""
     simulated_cost: CostStatistics | None = None
@@ -87,9 +89,12 @@ class TrainingState:
             arrays[f"{stage}/last_active"] = pool.last_active
             arrays[f"{stage}/active_count"] = pool.active_count
             arrays[f"{stage}/made_in"] = pool.made_in
-            arrays[f"{stage}/forward_bases"] = self.forward_bases[stage]
+        for node, bases in enumerate(self.forward_bases):
+            arrays[f"{node}/forward_bases"] = bases
         for stage, states in self.archives.items():
             arrays[f"{stage}/visited"] = states
+        for node, states in self.vertices.items():
+            arrays[f"{node}/vertices"] = states
         if self.simulated_by_stage is not None:
             arrays["simulated_by_stage"] = self.simulated_by_stage
         for part, log in enumerate(self.logs):
@@ -102,7 +107,9 @@ class TrainingState:
             "records": [asdict(record) for record in self.records],
             "elapsed_s": self.elapsed_s,
             "stages": len(self.pools),
+            "nodes": len(self.forward_bases),
             "archived": sorted(self.archives),
+            "vertices": sorted(self.vertices),
             "simulated_cost": None if self.simulated_cost is None else asdict(self.simulated_cost),
             "simulated_distance": self.simulated_distance,
             "writer": self.writer,
@@ -136,9 +143,12 @@ class TrainingState:
             records=[IterationRecord(**record) for record in facts["records"]],
             elapsed_s=facts["elapsed_s"],
             pools=[_pool(arrays, stage) for stage in range(facts["stages"])],
-            forward_bases=[arrays[f"{stage}/forward_bases"] for stage in range(facts["stages"])],
+            forward_bases=[
+                arrays[f"{node}/forward_bases"] for node in range(facts.get("nodes", facts["stages"]))
+            ],
             bound_bases=arrays["bound_bases"],
             archives={stage: arrays[f"{stage}/visited"] for stage in facts["archived"]},
+            vertices={node: arrays[f"{node}/vertices"] for node in facts.get("vertices", ())},
             simulated_by_stage=arrays.get("simulated_by_stage"),
             simulated_cost=None if cost is None else CostStatistics(**cost),
             simulated_distance=facts.get("simulated_distance"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +15,10 @@ from cobre.core.files import sync_folder, unwritable
 from cobre.errors import CobreError, IOError, ValidationError
 from cobre.sddp.bounds import LowerBound
 from cobre.sddp.checkpoint import Bases, PoolState, TrainingState
-from cobre.sddp.sharing import share_failure
-from cobre.sddp.stage import StageModel
+from cobre.sddp.sharing import broadcast_value, share_failure
+from cobre.sddp.stage import BASIC, StageModel
 from cobre.sddp.statistics import gather_rows
+from cobre.solver import NO_BASIS
 
 PREFIX = "iteration_"
 SUFFIX = ".checkpoint"
@@ -125,6 +126,11 @@ def remove_unfinished(folder: Path) -> None:
     _remove(list(folder.glob(f".{PREFIX}*{SUFFIX}.*")))
 
 
+def remove_surplus(folder: Path) -> None:
+    """Keep the newest ones. A rank of a killed attempt may have saved an older one after the last of this run."""
+    _remove(checkpoints_in(folder)[KEPT:])
+
+
 def remove_checkpoints(folder: Path) -> None:
     """Take away what another run has saved there."""
     _remove(checkpoints_in(folder))
@@ -164,15 +170,78 @@ class Saver:
 
 
 def gather_bases(comm: GroupMember, mine: Sequence[Bases | None], n_rows: Sequence[int]) -> list[Bases]:
-    """Collective: of several arrays of bases, all ranks' rows in order; None where this rank has no row."""
+    """Collective: of several arrays of bases, all ranks' rows in order; None where this rank has no row.
+
+    Rows of a rank that has none say `NO_BASIS`, and shorter ones than others do not know the newest cuts.
+    """
+    widths = _widths(comm, mine)
+    found = []
+    for bases, width, n in zip(mine, widths, n_rows, strict=True):
+        count = contiguous_block(n, comm.rank, comm.size)[1]
+        found.append(gather_rows(comm, _padded(bases, count, width), n if width else 0))
+    return found
+
+
+def gather_tree_bases(
+    comm: GroupMember, nodes: Sequence[StageModel], of_stage: Sequence[Sequence[int]]
+) -> list[Bases]:
+    """Collective: the single basis of each node of a tree, whose nodes of a stage are split over the ranks."""
+    widths = _widths(comm, [node.bases for node in nodes])
+    found: list[Bases] = [np.empty((0, 0), dtype=np.uint8)] * len(nodes)
+    for members in of_stage:
+        first, count = contiguous_block(len(members), comm.rank, comm.size)
+        width = max(widths[k] for k in members)
+        mine = [_padded(nodes[k].bases, 1, width) for k in members[first : first + count]]
+        rows = np.concatenate([np.empty((0, width), dtype=np.uint8), *mine])
+        for k, row in zip(members, gather_rows(comm, rows, len(members)), strict=True):
+            found[k] = row[np.newaxis, :]
+    return found
+
+
+def _widths(comm: GroupMember, mine: Sequence[Bases | None]) -> list[int]:
     own = np.array([0 if bases is None else bases.shape[1] for bases in mine], dtype=np.int64)
     widths = np.empty_like(own)
     comm.allreduce(own, widths, ReduceOp.MAX)
-    found = []
-    for bases, width, n in zip(mine, widths.tolist(), n_rows, strict=True):
-        rows = np.empty((0, width), dtype=np.uint8) if bases is None else bases
-        found.append(gather_rows(comm, rows, n))
+    found: list[int] = widths.tolist()
     return found
+
+
+def _padded(bases: Bases | None, n_rows: int, width: int) -> Bases:
+    if bases is not None and bases.shape[1] == width:
+        return bases
+    rows = np.full((n_rows, width), BASIC, dtype=np.uint8)
+    if bases is None:
+        rows[:, :1] = NO_BASIS
+    else:
+        rows[:, : bases.shape[1]] = bases
+    return rows
+
+
+def first_bases(comm: GroupMember, nodes: Sequence[StageModel], pools: Sequence[int]) -> list[Bases]:
+    """Collective: by pool, what the first trajectory that came to one of its nodes left there; empty if none did."""
+    own = [node.first_basis() for node in nodes]
+    widths = _widths(comm, [node.bases for node in nodes])
+    mine = np.array([comm.size if basis is None else comm.rank for basis in own], dtype=np.int64)
+    first = np.empty_like(mine)
+    comm.allreduce(mine, first, ReduceOp.MIN)
+    chosen: dict[int, int] = {}
+    for node, pool in enumerate(pools):
+        if first[node] < comm.size:
+            chosen.setdefault(pool, node)
+    found = [np.empty(0, dtype=np.uint8)] * (1 + max(pools))
+    for rank in sorted({int(first[node]) for node in chosen.values()}):
+        of_rank = [pool for pool, node in chosen.items() if first[node] == rank]
+        parts: list[Bases] | None = None
+        if comm.rank == rank:
+            parts = [_first_row(own[chosen[pool]], widths[chosen[pool]]) for pool in of_rank]
+        for pool, basis in zip(of_rank, broadcast_value(comm, parts, rank), strict=True):
+            found[pool] = basis
+    return found
+
+
+def _first_row(basis: Bases | None, width: int) -> Bases:
+    row: Bases = _padded(None if basis is None else basis[np.newaxis, :], 1, width)[0]
+    return row
 
 
 def pool_state(model: StageModel) -> PoolState:
@@ -185,14 +254,21 @@ def restore(
     comm: GroupMember,
     state: TrainingState,
     models: Sequence[StageModel],
+    nodes: Sequence[StageModel],
     bound: LowerBound,
-    n_passes: int,
+    n_passes: int | None,
+    owned: Collection[int],
 ) -> None:
-    """Put cuts and bases of ``state`` into the stages of this rank."""
-    first, n = contiguous_block(n_passes, comm.rank, comm.size)
-    for model, saved, bases in zip(models, state.pools, state.forward_bases, strict=True):
+    """Put cuts and bases of ``state`` into the pools and nodes of this rank.
+
+    Without ``n_passes`` nodes are enumerated, and this rank solves the ``owned`` ones.
+    """
+    for model, saved in zip(models, state.pools, strict=True):
         model.pool.restore(saved.rows, saved.active, saved.last_active, saved.active_count, saved.made_in)
         model.solver.set_cuts(saved.rows[:, 0], saved.rows[:, 1:], saved.active)
-        model.bases = np.ascontiguousarray(bases[first : first + n]) if n else None
-    start, count = contiguous_block(models[0].n_openings, comm.rank, comm.size)
+    first, n = (0, 1) if n_passes is None else contiguous_block(n_passes, comm.rank, comm.size)
+    for k, (node, bases) in enumerate(zip(nodes, state.forward_bases, strict=True)):
+        is_here = n > 0 and len(bases) > 0 and k in owned
+        node.bases = np.ascontiguousarray(bases[first : first + n]) if is_here else None
+    start, count = contiguous_block(nodes[0].n_openings, comm.rank, comm.size)
     bound.bases = np.ascontiguousarray(state.bound_bases[start : start + count]) if count else None

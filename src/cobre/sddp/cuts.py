@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -126,14 +128,23 @@ class CutPool:
             setattr(self, name, new)
 
 
-def synchronize_cuts(comm: Communicator, pool: CutPool, mine: Floats, n_cuts: int, iteration: int) -> Floats:
+def synchronize_cuts(
+    comm: Communicator,
+    pool: CutPool,
+    mine: Floats,
+    n_cuts: int,
+    iteration: int,
+    counts: Sequence[int] | None = None,
+) -> Floats:
     """Collective: insert the ``n_cuts`` cuts of an iteration into every rank's ``pool``; returns their rows.
 
-    ``mine`` holds this rank's rows (intercept, coefficients) of its contiguous block of trial points. Every
-    rank inserts the same bytes in the same slots.
+    ``mine`` holds this rank's rows (intercept, coefficients) of its contiguous block of trial points; ``counts`` has
+    the sizes of the blocks if they are not those of `block_layout`. Every rank inserts the same bytes in the same
+    slots.
     """
     width = 1 + pool.state_dimension
-    counts, displs = block_layout(n_cuts, comm.size)
+    counts = block_layout(n_cuts, comm.size)[0] if counts is None else counts
+    displs = [sum(counts[:rank]) for rank in range(comm.size)]
     comm.allgatherv(
         np.ascontiguousarray(mine),
         pool.open_slots(n_cuts),
@@ -141,3 +152,9 @@ def synchronize_cuts(comm: Communicator, pool: CutPool, mine: Floats, n_cuts: in
         [start * width for start in displs],
     )
     return pool.insert(n_cuts, iteration)
+
+
+def insert_cuts(pool: CutPool, rows: Floats, iteration: int) -> Floats:
+    """Insert ``rows`` (intercept, coefficients) that every rank has; returns them as the pool has them."""
+    pool.open_slots(len(rows))[:] = rows
+    return pool.insert(len(rows), iteration)

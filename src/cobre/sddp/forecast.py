@@ -9,9 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import GroupMember, contiguous_block
+from cobre.core.distinct import distinct
 from cobre.errors import CobreError
+from cobre.sddp.itinerary import Step
 from cobre.sddp.nature import Nature
-from cobre.stochastic import ForwardSampler, OpeningTree, TreeLayout, draw_openings
+from cobre.sddp.stage import StageModel
+from cobre.stochastic import (
+    ForwardSampler,
+    OpeningTree,
+    TreeLayout,
+    draw_openings,
+    drawn_openings,
+    forward_seed,
+)
 
 Floats = NDArray[np.float64]
 
@@ -19,11 +29,16 @@ Floats = NDArray[np.float64]
 class Forecast(Protocol):
     """Where trajectories take their noise from."""
 
-    def start_iteration(self, iteration: int, first_scenario: int, n_scenarios: int) -> None:
-        """Draw what these scenarios of an iteration need; the same whoever draws."""
+    def start_iteration(
+        self, iteration: int, first_scenario: int, n_scenarios: int, stages: Sequence[int] | None = None
+    ) -> None:
+        """Draw what these scenarios of an iteration need; the same whoever draws.
 
-    def values(self, stage: int) -> Floats:
-        """``[scenario, value]``: inflow terms, loads and available powers of ``stage``."""
+        ``stages`` has the stage of each step, if that is not its number.
+        """
+
+    def values(self, step: int) -> Floats:
+        """``[scenario, value]``: inflow terms, loads and available powers of the stage of a step."""
 
 
 class OpeningForecast:
@@ -34,16 +49,22 @@ class OpeningForecast:
     ) -> None:
         self._seed = tree_seed
         self._openings = openings
-        self._weights = weights
+        self._weights = weights or {}
         self._n_openings = np.array([len(rows) for rows in openings], dtype=np.uint32)
+        self._stages: Sequence[int] = range(len(openings))
         self._drawn = np.empty((0, len(openings)), dtype=np.int32)
 
-    def start_iteration(self, iteration: int, first_scenario: int, n_scenarios: int) -> None:
+    def start_iteration(
+        self, iteration: int, first_scenario: int, n_scenarios: int, stages: Sequence[int] | None = None
+    ) -> None:
         scenarios = range(first_scenario, first_scenario + n_scenarios)
-        self._drawn = draw_openings(self._seed, iteration, scenarios, self._n_openings, self._weights)
+        self._stages = range(len(self._openings)) if stages is None else stages
+        counts = self._n_openings[list(self._stages)]
+        weights = {step: self._weights[t] for step, t in enumerate(self._stages) if t in self._weights}
+        self._drawn = draw_openings(self._seed, iteration, scenarios, counts, weights)
 
-    def values(self, stage: int) -> Floats:
-        return self._openings[stage][self._drawn[:, stage]]
+    def values(self, step: int) -> Floats:
+        return self._openings[self._stages[step]][self._drawn[:, step]]
 
 
 class SampledForecast:
@@ -65,15 +86,39 @@ class SampledForecast:
         )
         self._noise = np.empty((0, 0, 0))
 
-    def start_iteration(self, iteration: int, first_scenario: int, n_scenarios: int) -> None:
+    def start_iteration(
+        self, iteration: int, first_scenario: int, n_scenarios: int, stages: Sequence[int] | None = None
+    ) -> None:
         scenarios = range(first_scenario, first_scenario + n_scenarios)
         self._noise = self._sampler.sample(iteration, scenarios)
         shape, source = self._nature.residual_noise, self._nature.source
         if shape is not None and source.inflow == "out_of_sample":
             shape.shape_fresh(self._noise, source.seed or 0, iteration, scenarios)
 
-    def values(self, stage: int) -> Floats:
-        return self._nature.values(stage, np.ascontiguousarray(self._noise[:, stage]))
+    def values(self, step: int) -> Floats:
+        return self._nature.values(step, np.ascontiguousarray(self._noise[:, step]))
+
+
+def visit_values(
+    forecast: Forecast, nodes: Sequence[StageModel], step: Step, number: int, iteration: int, tree_seed: int
+) -> Floats:
+    """``[visit, value]``: what nature gives in this rank's visits of step ``number``.
+
+    A node that is pinned to a scenario, or has probabilities of its own, does not ask the ``forecast``.
+    """
+    here = step.nodes[step.mine]
+    own = [position for position in distinct(here) if nodes[position].is_own_nature]
+    values = forecast.values(number)[step.my_rows]
+    for position in own:
+        node, at = nodes[position], np.flatnonzero(here == position)
+        if node.probabilities is None:
+            values[at] = node.openings[0]
+            continue
+        seeds = [
+            forward_seed(tree_seed, iteration, path, number) for path in step.paths[step.mine][at].tolist()
+        ]
+        values[at] = node.openings[drawn_openings(seeds, node.probabilities)]
+    return values
 
 
 def open_forecast(
@@ -100,7 +145,7 @@ def open_forecast(
         raise CobreError(
             f"the opening tree of {layout.size} numbers ({layout.size / 2**27:.1f} GiB) does not fit in memory",
             context={"numbers": layout.size},
-            suggestion="take a machine with more memory; num_scenarios in stages.json decides how much is needed",
+            suggestion="take a machine with more memory; num_openings (num_scenarios in 0.5.1) of stages.json decides",
         ) from None
     openings = _shared_openings(comm, nature, tree, mine)
     if region.count:

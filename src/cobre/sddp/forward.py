@@ -1,4 +1,4 @@
-"""The forward pass: trajectories of the policy so far, one solve per stage and scenario."""
+"""The forward pass: trajectories of the policy so far, one solve per visited node."""
 
 from __future__ import annotations
 
@@ -9,56 +9,143 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import Communicator, contiguous_block
-from cobre.sddp.forecast import Forecast
+from cobre.core.distinct import distinct
+from cobre.sddp.forecast import Forecast, visit_values
+from cobre.sddp.itinerary import Step
 from cobre.sddp.stage import StageModel
+from cobre.sddp.statistics import gather_counted
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Trajectories:
-    """What this rank's scenarios met; ``states[stage]`` is ``[scenario, dimension]`` as it left that stage."""
+    """What this rank's paths met; ``states[step]`` is ``[visit, dimension]`` as it left that node.
+
+    Where paths are enumerated, states and costs are those of all ranks.
+    """
 
     first_scenario: int
     costs: Floats
-    """``[scenario]``, discounted to the first stage."""
+    """``[path]``, discounted to the first stage."""
     states: list[Floats]
+    steps: list[Step]
+    visit_costs: list[Floats]
+    """``[visit]`` of each step: what the node costs by itself, not discounted."""
+    is_tree: bool = False
+    """Whether every node was visited once, and ``costs`` are those of the leaves."""
 
     def __len__(self) -> int:
         return len(self.costs)
 
+    def visits_of(self, path: int) -> list[int]:
+        """Rows of ``states`` that a path of ``costs`` takes, step by step."""
+        if not self.is_tree:
+            found = [np.flatnonzero(step.my_rows == path) for step in self.steps]
+            return [int(rows[0]) for rows in found if len(rows)]
+        visits = [path]
+        for step in reversed(self.steps[1:]):
+            visits.append(int(step.parents[visits[-1]]))
+        return visits[::-1]
+
 
 def forward_pass(
     comm: Communicator,
-    models: Sequence[StageModel],
+    nodes: Sequence[StageModel],
+    steps: list[Step],
     forecast: Forecast,
     discounts: Floats,
     initial_state: Floats,
     n_scenarios: int,
     iteration: int,
+    tree_seed: int,
 ) -> Trajectories:
-    """Run this rank's contiguous block of the ``n_scenarios`` trajectories, stage by stage.
+    """Run this rank's contiguous block of the ``n_scenarios`` sampled paths, step by step.
 
-    A solve begins from the basis that the same scenario left at the same stage one iteration before, so that
-    its result does not depend on who solved what else.
+    A solve begins from the basis that the same path left at the same node when it was last there, so that its result
+    does not depend on who solved what else.
     """
-    first, n = contiguous_block(n_scenarios, comm.rank, comm.size)
-    costs = np.zeros(n)
+    first, n_paths = contiguous_block(n_scenarios, comm.rank, comm.size)
+    costs = np.zeros(n_paths)
     states: list[Floats] = []
-    incoming = np.repeat(initial_state[np.newaxis, :], n, axis=0)
-    if n:
-        forecast.start_iteration(iteration, first, n)
-    for model, discount in zip(models, discounts, strict=True):
-        if n:
-            batch = model.solve(
-                model.parameters(incoming, forecast.values(model.index)),
-                iteration,
-                first,
-                start_bases=model.bases,
-                want_bases=True,
-            )
-            model.bases = batch.bases
-            costs += discount * model.stage_costs(batch)
-            incoming = model.outgoing(batch.observed_primal)
-        states.append(incoming)
-    return Trajectories(first, costs, states)
+    visit_costs: list[Floats] = []
+    outgoing = initial_state[np.newaxis, :]
+    before: Step | None = None
+    if n_paths:
+        stages = [nodes[int(step.nodes[0])].index for step in steps]
+        forecast.start_iteration(iteration, first, n_paths, stages)
+    for number, step in enumerate(steps):
+        if before is None:
+            incoming = np.repeat(outgoing, step.counts[step.rank], axis=0)
+        else:
+            incoming = outgoing[step.parents[step.mine] - before.first]
+        if len(incoming):
+            values = visit_values(forecast, nodes, step, number, iteration, tree_seed)
+            of_visits, outgoing = solve_visits(nodes, step, incoming, values, iteration, n_paths)
+            of_stage = discounts[[nodes[node].index for node in step.nodes[step.mine].tolist()]]
+            costs[step.my_rows] += of_stage * of_visits
+        else:
+            of_visits, outgoing = np.empty(0), incoming
+        states.append(outgoing)
+        visit_costs.append(of_visits)
+        before = step
+    return Trajectories(first, costs, states, steps, visit_costs)
+
+
+def enumerated_pass(
+    comm: Communicator,
+    nodes: Sequence[StageModel],
+    steps: list[Step],
+    discounts: Floats,
+    initial_state: Floats,
+    iteration: int,
+) -> Trajectories:
+    """Collective: solve every node of the tree once; each rank a part of the nodes of a stage.
+
+    Every rank gets the states and costs of all nodes. A node has one realisation.
+    """
+    states: list[Floats] = []
+    visit_costs: list[Floats] = []
+    so_far = np.zeros(1)
+    outgoing = initial_state[np.newaxis, :]
+    for step in steps:
+        incoming = outgoing[step.parents[step.mine]]
+        of_visits, mine = np.empty(0), incoming
+        if len(incoming):
+            values = np.concatenate([nodes[node].openings[:1] for node in step.nodes[step.mine].tolist()])
+            of_visits, mine = solve_visits(nodes, step, incoming, values, iteration, None)
+        outgoing = gather_counted(comm, mine, step.counts)
+        everyone = gather_counted(comm, of_visits, step.counts)
+        of_stage = discounts[[nodes[node].index for node in step.nodes.tolist()]]
+        so_far = so_far[step.parents] + of_stage * everyone
+        states.append(outgoing)
+        visit_costs.append(everyone)
+    return Trajectories(0, so_far, states, steps, visit_costs, is_tree=True)
+
+
+def solve_visits(
+    nodes: Sequence[StageModel],
+    step: Step,
+    incoming: Floats,
+    values: Floats,
+    iteration: int,
+    n_paths: int | None,
+) -> tuple[Floats, Floats]:
+    """Costs and outgoing states of this rank's visits; ``n_paths`` of this rank, or None if nodes are enumerated."""
+    here, rows = step.nodes[step.mine], step.my_rows
+    costs, outgoing = np.empty(len(incoming)), np.empty_like(incoming)
+    for position in distinct(here):
+        at = np.flatnonzero(here == position)
+        node = nodes[position]
+        of_node = rows[at] if n_paths is not None else np.zeros(1, dtype=np.int64)
+        batch = node.solve(
+            node.parameters(incoming[at], values[at]),
+            iteration,
+            step.paths[step.mine][at].tolist(),
+            start_bases=node.start_bases(of_node),
+            want_bases=True,
+        )
+        node.keep_bases(of_node, batch.bases, 1 if n_paths is None else n_paths)
+        costs[at] = node.stage_costs(batch)
+        outgoing[at] = node.outgoing(batch.observed_primal)
+    return costs, outgoing

@@ -57,7 +57,10 @@ def comparison_of(case: Case) -> Comparison:
     """How the bound of a study and the costs of its trajectories compare."""
     is_in_sample = case.config.training.scenario_source.is_in_sample
     stages = case.horizon.stages
-    if is_in_sample and all(stage.n_openings == 1 for stage in stages):
+    graph = case.horizon.policy_graph
+    if case.config.training.is_enumerated:
+        return "exact"  # the whole tree, with its risk
+    if is_in_sample and graph.is_chain and all(stage.n_openings == 1 for stage in stages):
         return "exact"  # there is one trajectory, and every iteration runs it
     if not all(stage.risk.is_expectation for stage in stages[:-1]):
         return "risk_adjusted"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from cobre.core.case import Case
 from cobre.core.digest import digest
 from cobre.errors import ValidationError
+from cobre.sddp.carried import Carried
 from cobre.sddp.identity import differences, identity_of
 from cobre.sddp.policy import Policy
+from cobre.sddp.slots import COMMITMENT, Source, family_of, slots_of, weights
 from cobre.sddp.stage_cuts import StageCuts
 
 SHOWN = 5
@@ -54,18 +56,29 @@ class Matched:
     notes: tuple[str, ...] = ()
 
 
-def match_policy(policy: Policy, case: Case, state_names: Sequence[str]) -> Matched:
+def match_policy(
+    policy: Policy, case: Case, state_names: Sequence[str], carried: Carried | None = None
+) -> Matched:
     """The cuts of ``policy`` for the stages of ``case`` that end on the same day, the last stage left out.
 
-    Components of the state are matched by name. One that the policy lacks gets the coefficient 0.
+    Components of the state are matched by name, and by dates where they have some. One that the policy lacks gets the
+    coefficient 0.
     """
-    columns = _columns(policy, state_names)
+    carried = Carried.of(case) if carried is None else carried
+    if policy.node_ids or case.horizon.graph is not None:
+        return _match_graph(policy, case, state_names, carried)
     of_stage = _stages_by_date(policy, case)
     last = case.horizon.n_stages - 1
-    found: list[CutRows | None] = [
-        None if index is None or k == last else _rows(policy, policy.stages[index], columns, state_names)
-        for k, index in enumerate(of_stage)
-    ]
+    found: list[CutRows | None] = []
+    lost: dict[str, None] = {}
+    for k, index in enumerate(of_stage):
+        if index is None or k == last:
+            found.append(None)
+            continue
+        columns = _columns(policy, index, state_names, slots_of(carried, k))
+        rows, more = _rows(policy, policy.stages[index], columns, state_names)
+        found.append(rows)
+        lost |= dict.fromkeys(more)
     if not any(cuts is not None and len(cuts.rows) for cuts in found):
         _refuse(
             "no stage of the policy ends on the same day as a stage of the case that has a future",
@@ -73,34 +86,98 @@ def match_policy(policy: Policy, case: Case, state_names: Sequence[str]) -> Matc
         )
     notes = [
         *_missing_notes(policy, state_names),
+        *_lost_notes(list(lost)),
         *_stage_notes(policy, of_stage, case),
         *_changes(policy, case),
     ]
     return Matched(tuple(found), tuple(notes))
 
 
+def _match_graph(policy: Policy, case: Case, state_names: Sequence[str], carried: Carried) -> Matched:
+    """The cuts of a policy graph's nodes, for the nodes of the same id."""
+    graph = case.horizon.policy_graph
+    ids = [graph.nodes[k].id for k in graph.pool_nodes]
+    if list(policy.node_ids) != (ids if case.horizon.graph is not None else []):
+        _refuse(
+            f"the policy is about {_graph_words(policy.node_ids)}, the case about "
+            f"{_graph_words(ids if case.horizon.graph is not None else [])}",
+            "start from a policy of a study with the same policy_graph",
+        )
+    found: list[CutRows | None] = []
+    lost: dict[str, None] = {}
+    for pool, node in enumerate(graph.nodes[k] for k in graph.pool_nodes):
+        if not node.children:
+            found.append(None)
+            continue
+        columns = _columns(policy, pool, state_names, slots_of(carried, node.stage))
+        rows, more = _rows(policy, policy.stages[pool], columns, state_names)
+        found.append(rows)
+        lost |= dict.fromkeys(more)
+    notes = (*_missing_notes(policy, state_names), *_lost_notes(list(lost)), *_changes(policy, case))
+    return Matched(tuple(found), notes)
+
+
+def _graph_words(ids: Sequence[int]) -> str:
+    return f"the nodes {_listed([str(id) for id in ids])}" if ids else "a chain of stages"
+
+
 def match_boundary(
-    policy: Policy, case: Case, state_names: Sequence[str], source_stage: int | None, *, is_strict: bool
+    policy: Policy,
+    case: Case,
+    state_names: Sequence[str],
+    source_stage: int | None,
+    *,
+    is_strict: bool,
+    carried: Carried | None = None,
 ) -> tuple[Boundary, tuple[str, ...]]:
     """The cuts that ``policy`` has for the day on which ``case`` ends, and what the user should know about them."""
-    cuts = policy.stages[_boundary_stage(policy, case, source_stage)]
+    if policy.node_ids:
+        _refuse(
+            "the policy belongs to a graph with branches, which has no single future at the end of the study",
+            "take the policy of a study whose stages are a chain",
+        )
+    carried = Carried.of(case, is_open_ended=True) if carried is None else carried
+    stage = _boundary_stage(policy, case, source_stage)
+    cuts = policy.stages[stage]
     if not cuts.active.any():
         _refuse(
             f"the policy has no cut for the end of the study ({_end(case)}): its own study may end there",
             "take the policy of a study that goes on after this one ends",
         )
-    columns = _columns(policy, state_names)
-    notes = _missing_notes(policy, state_names)
+    columns = _columns(policy, stage, state_names, slots_of(carried, case.horizon.n_stages - 1))
+    fixed, constants = _fixed_commitments(policy, stage, case, carried)
+    rows, lost = _rows(policy, cuts, columns, state_names, fixed)
+    rows.rows[:, 0] += constants
+    notes = [*_missing_notes(policy, state_names), *_lost_notes(lost)]
     if is_strict and notes:
         _refuse(
             f"policy.boundary.strict is true, and {notes[0]}", "set strict to false, or take another policy"
         )
-    rows = _rows(policy, cuts, columns, state_names)
     return Boundary(rows, cuts.floor), tuple(notes)
 
 
-def _columns(policy: Policy, state_names: Sequence[str]) -> list[int | None]:
-    """For each component of the case's state the one of the policy's, None if it has none."""
+def _fixed_commitments(
+    policy: Policy, stage: int, case: Case, carried: Carried
+) -> tuple[set[int], NDArray[np.float64]]:
+    """What was decided before the study for stages after it: places in the policy, and its value in each cut."""
+    cuts = policy.stages[stage]
+    places: set[int] = set()
+    constants = np.zeros(len(cuts.intercepts))
+    source = Source(policy.state_names, policy.slots[stage] if policy.slots else {})
+    end = case.horizon.stages[-1].end_date
+    for window in carried.commitments.fixed_deliveries():
+        interval = (max(window.start_date, end).isoformat(), window.end_date.isoformat())
+        name = f"{COMMITMENT}0:{case.system.thermals[window.entity].id}"
+        for place, weight in weights(source, name, interval):
+            places.add(place)
+            constants += cuts.coefficients[:, place] * weight * window.value
+    return places, constants
+
+
+def _columns(
+    policy: Policy, stage: int, state_names: Sequence[str], slots: Mapping[str, tuple[str, str]]
+) -> list[list[tuple[int, float]]]:
+    """For each component of the case's state those of the policy's, each with the factor that it counts with."""
     if not policy.state_names:
         if policy.state_dimension != len(state_names):
             _refuse(
@@ -108,9 +185,15 @@ def _columns(policy: Policy, state_names: Sequence[str]) -> list[int | None]:
                 f"{len(state_names)}",
                 "start from a policy of a study with the same plants and the same number of inflow lags",
             )
-        return list(range(len(state_names)))
+        return [[(index, 1.0)] for index in range(len(state_names))]
     place = {name: index for index, name in enumerate(policy.state_names)}
-    found = [place.get(name) for name in state_names]
+    source = Source(policy.state_names, policy.slots[stage] if policy.slots else {})
+    found: list[list[tuple[int, float]]] = []
+    for name in state_names:
+        if policy.slots and family_of(name) is not None:
+            found.append(weights(source, name, slots[name]) if name in slots else [])
+        else:
+            found.append([(place[name], 1.0)] if name in place else [])
     if not any(name.startswith("storage:") and name in place for name in state_names):
         _refuse(
             f"the policy and the case have no reservoir in common: {_listed(policy.state_names)} and "
@@ -121,14 +204,20 @@ def _columns(policy: Policy, state_names: Sequence[str]) -> list[int | None]:
 
 
 def _rows(
-    policy: Policy, cuts: StageCuts, columns: Sequence[int | None], state_names: Sequence[str]
-) -> CutRows:
-    known = set(state_names)
-    lost = [
+    policy: Policy,
+    cuts: StageCuts,
+    columns: Sequence[Sequence[tuple[int, float]]],
+    state_names: Sequence[str],
+    also_used: Collection[int] = (),
+) -> tuple[CutRows, list[str]]:
+    """Cuts in the state of the case; and components of the policy that it does without, of what is under way."""
+    used = {place for column in columns for place, _ in column} | set(also_used)
+    unused = [
         name
         for j, name in enumerate(policy.state_names)
-        if name not in known and np.any(cuts.coefficients[:, j] != 0.0)
+        if j not in used and np.any(cuts.coefficients[:, j] != 0.0)
     ]
+    lost = [name for name in unused if family_of(name) is None]
     if lost:
         _refuse(
             f"the case has no {_listed(lost)}, and the policy's cuts depend on it",
@@ -137,9 +226,17 @@ def _rows(
     rows = np.zeros((len(cuts.intercepts), 1 + len(state_names)))
     rows[:, 0] = cuts.intercepts
     for j, column in enumerate(columns):
-        if column is not None:
-            rows[:, 1 + j] = cuts.coefficients[:, column]
-    return CutRows(rows, cuts.active.copy())
+        for place, weight in column:
+            rows[:, 1 + j] += cuts.coefficients[:, place] * weight
+    return CutRows(rows, cuts.active.copy()), unused
+
+
+def _lost_notes(names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    return [
+        f"the policy prices {_listed(names)}, of which nothing is under way in the case: they are left out"
+    ]
 
 
 def _stages_by_date(policy: Policy, case: Case) -> list[int | None]:
@@ -185,7 +282,8 @@ def _end(case: Case) -> str:
 
 
 def _missing_notes(policy: Policy, state_names: Sequence[str]) -> list[str]:
-    missing = [name for name in state_names if policy.state_names and name not in policy.state_names]
+    known = {family_of(name) or name for name in policy.state_names}
+    missing = [name for name in state_names if known and (family_of(name) or name) not in known]
     if not missing:
         return []
     return [

@@ -23,14 +23,14 @@ def host_names(comm: GroupMember) -> list[str]:
     return [row.tobytes().rstrip(b"\0").decode(errors="replace") for row in everyone.reshape(comm.size, -1)]
 
 
-def distribution(backend: str, names: list[str]) -> dict[str, object]:
-    """How a run was spread over machines, as plain data; ``names`` are those of `host_names`."""
+def distribution(backend: str, names: list[str], threads: int) -> dict[str, object]:
+    """How a run was spread over machines, as plain data; ``names`` are those of `host_names`, ``threads`` of rank 0."""
     hosts = {name: [rank for rank, other in enumerate(names) if other == name] for name in names}
     return {
         "backend": backend,
         "world_size": len(names),
         "ranks_participated": len(names),
         "num_hosts": len(hosts),
-        "threads_per_rank": 1,
+        "threads_per_rank": threads,
         "hosts": [{"hostname": name, "ranks": ranks} for name, ranks in hosts.items()],
     }

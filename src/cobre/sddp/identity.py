@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from cobre.core.case import Case
 from cobre.core.digest import digest
+from cobre.core.versions import version
 from cobre.errors import ValidationError
 
 WORDS = {
@@ -54,7 +54,7 @@ def identity_of(case: Case, boundary: str | None = None) -> dict[str, str]:
         "scenarios": digest(case.scenarios),
         "initial": digest(case.initial),
         "inflow_non_negativity": case.config.inflow_non_negativity,
-        "forward_passes": str(training.forward_passes),
+        "forward_passes": "enumerated" if training.is_enumerated else str(training.forward_passes),
         "tree_seed": str(training.tree_seed),
         "scenario_source": digest(training.scenario_source),
         "cut_selection": digest(training.cut_selection),

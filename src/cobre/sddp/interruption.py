@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Mapping
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -28,6 +29,15 @@ class StopRequest:
                 if signal.getsignal(number) not in (signal.SIG_IGN, None):
                     self._previous[number] = signal.signal(number, self._receive)
         return self
+
+    def counts(self) -> dict[str, float]:
+        """Which signal this rank got, as numbers that ranks add up: see `signal_of`."""
+        return {number.name: float(self.signal == number) for number in STOPPING}
+
+    @staticmethod
+    def signal_of(sums: Mapping[str, float]) -> int:
+        """The signal that a rank got, by the sums of `counts` over all ranks; 0 if none did."""
+        return max((int(number) for number in STOPPING if sums[number.name]), default=0)
 
     def __exit__(
         self,

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import GroupMember, ReduceOp
-from cobre.sddp.solver_tables import COUNTERS, Columns, retry_columns, solver_columns, solver_counters
+from cobre.sddp.solver_tables import (
+    COUNTERS,
+    Columns,
+    by_stage,
+    retry_columns,
+    solver_columns,
+    solver_counters,
+)
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_rows
 
@@ -43,7 +50,7 @@ class Journal:
 
     def __post_init__(self) -> None:
         self._counters: list[Floats] = []
-        """One entry per iteration: ``[phase, stage, counter]``."""
+        """One entry per iteration: ``[phase, model, counter]``."""
         self._rows: list[Floats] = []
         """One entry per iteration: ``[phase]``, the rows of all programs that were solved, cuts included."""
         self._times: list[Floats] = []
@@ -82,9 +89,14 @@ class Journal:
         wait = sum(entry["wait_s"] for entry in stats.values())
         return np.array([time.perf_counter(), stats["allreduce"]["move_s"], other, wait])
 
+    def last_iteration(self) -> tuple[Floats, Floats]:
+        """Of the newest iteration on this rank: ``[counter]`` over phases and stages, and ``[phase, (seconds, …)]``."""
+        counters: Floats = self._counters[-1].sum(axis=(0, 1))
+        return counters, self._times[-1]
+
     def close(self) -> TrainingLog:
         """Collective: what all ranks did. Counters are those of all ranks together, times those of each."""
-        mine = np.stack(self._counters)
+        mine = by_stage(self.models, np.stack(self._counters))
         total, rows = np.empty_like(mine), np.empty((len(mine), len(PHASES)))
         self.comm.allreduce(mine, total, ReduceOp.SUM)
         self.comm.allreduce(np.stack(self._rows), rows, ReduceOp.SUM)
@@ -95,7 +107,7 @@ class Journal:
         setup = mine[:, :, :, [COUNTERS.index("patch_ns"), COUNTERS.index("basis_ns")]].sum(axis=(2, 3)) / 1e9
         setups = gather_rows(self.comm, setup[np.newaxis], self.comm.size)
         return TrainingLog(
-            stage_ids=[model.stage.id for model in self.models],
+            stage_ids=stage_ids(self.models),
             counters=total,
             rows=rows,
             most_rows=int(most_rows[0]),
@@ -103,6 +115,11 @@ class Journal:
             setups=setups,
             selections=self.selections,
         )
+
+
+def stage_ids(models: Sequence[StageModel]) -> list[int]:
+    """Of all stages in order; a stage may have several models."""
+    return [id for _, id in sorted({(model.index, model.stage.id) for model in models})]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,9 @@ Floats = NDArray[np.float64]
 class Policy:
     """What training learned. Stages are counted from 0; the last one has no future and no cuts.
 
-    The state is the storage of every hydro in hm3, then the lagged inflows in m3/s, nearest lag first.
+    Of a policy graph every node with a future is a stage of its own here, in the order of `node_ids`; all leaves are
+    the last one. The state is the storage of every hydro in hm3, then the lagged inflows in m3/s, nearest lag first,
+    then water under way in hm3 and commitments of thermals in MW.
     """
 
     stages: tuple[StageCuts, ...]
@@ -39,6 +41,10 @@ class Policy:
     """What it was trained on: see `cobre.sddp.identity`; empty in policies of versions 1 and 2."""
     plants: Mapping[int, str] = field(default_factory=dict)
     """Names of the plants by id; empty in policies of versions 1 to 3 and of the public Cobre."""
+    node_ids: tuple[int, ...] = ()
+    """Of a policy graph: the node of each of ``stages``; of the leaves the first. Empty if the stages are a chain."""
+    slots: tuple[Mapping[str, tuple[str, str]], ...] = ()
+    """By stage, for each component of the state that belongs to an interval of time: its first and last moment."""
 
     @classmethod
     def from_pools(
@@ -50,6 +56,8 @@ class Policy:
         stages_of: Sequence[Stage] = (),
         identity: Mapping[str, str] | None = None,
         plants: Mapping[int, str] | None = None,
+        node_ids: Sequence[int] | None = None,
+        slots: Sequence[Mapping[str, tuple[str, str]]] = (),
     ) -> Self:
         """A policy of its own memory from the pools of a training run."""
         stages = tuple(
@@ -60,11 +68,18 @@ class Policy:
         )
         calendar = tuple((stage.id, stage.end_date.isoformat()) for stage in stages_of)
         labels = dict(identity or {}), dict(plants or {})
-        return cls(stages, len(state_names), tuple(state_names), calendar, *labels)
+        nodes = tuple(node_ids or ())
+        dated = tuple(slots) if any(slots) else ()
+        return cls(stages, len(state_names), tuple(state_names), calendar, *labels, nodes, dated)
 
     def __repr__(self) -> str:
         counts = self.summary()
         return f"<Policy of {counts['stages']} stages, {counts['total_cuts']} cuts>"
+
+    def _repr_html_(self) -> str:
+        from cobre.sddp.pictures import policy_html
+
+        return policy_html(self)
 
     @property
     def n_stages(self) -> int:
@@ -79,7 +94,15 @@ class Policy:
             "total_cuts": sum(per_stage),
             "cuts_per_stage": per_stage,
             "active_cuts": int(sum(np.count_nonzero(cuts.active) for cuts in self.stages)),
+            **({"node_ids": list(self.node_ids)} if self.node_ids else {}),
         }
+
+    def stage_of_node(self, node_id: int) -> int:
+        """Where the cuts of a node of the policy graph are, for methods that ask for a stage."""
+        if node_id not in self.node_ids:
+            known = ", ".join(map(str, self.node_ids)) or "none: its stages are a chain"
+            raise KeyError(f"this policy has no cuts of node {node_id}; nodes with cuts: {known}")
+        return self.node_ids.index(node_id)
 
     @overload
     def cuts(self, stage: int, *, names: bool = False) -> dict[str, NDArray[Any]]: ...
@@ -201,6 +224,10 @@ class Policy:
             "calendar": [list(entry) for entry in self.calendar],
             "identity": dict(self.identity),
             "plants": [list(entry) for entry in self.plants.items()],
+            "node_ids": list(self.node_ids),
+            "slots": [
+                {name: list(interval) for name, interval in of_stage.items()} for of_stage in self.slots
+            ],
         }
         return policy_bytes(self.stages, facts)
 
@@ -213,7 +240,9 @@ class Policy:
         public = None if (Path(path) / FILE_NAME).exists() else find_public_policy(Path(path))
         if public is not None:
             found = read_public_policy(public)
-            return cls(found.stages, found.state_dimension, found.state_names, found.calendar)
+            return cls(
+                found.stages, found.state_dimension, found.state_names, found.calendar, slots=found.slots
+            )
         return cls(*read_policy(Path(path)))
 
     def _stage(self, stage: int) -> StageCuts:

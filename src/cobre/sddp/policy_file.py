@@ -16,9 +16,10 @@ from cobre.sddp.stage_cuts import StageCuts
 
 FILE_NAME = "policy.cobre"
 MAGIC = b"COBREPOL"
-VERSION = 4
+VERSION = 5
 READABLE_VERSIONS = range(1, VERSION + 1)
-"""Version 1 had no start bases, version 2 no calendar, identity and units, version 3 no names of plants."""
+"""Version 1 had no start bases, 2 no calendar, identity and units, 3 no names of plants, 4 no nodes of a graph and no
+intervals of water under way and of commitments."""
 UNITS = {"cost": "$", "inflow": "m3/s", "storage": "hm3"}
 
 
@@ -31,6 +32,8 @@ class PolicyContent(NamedTuple):
     calendar: tuple[tuple[int, str], ...]
     identity: Mapping[str, str]
     plants: Mapping[int, str]
+    node_ids: tuple[int, ...]
+    slots: tuple[Mapping[str, tuple[str, str]], ...]
 
 
 def policy_bytes(stages: Sequence[StageCuts], facts: Mapping[str, Any]) -> bytes:
@@ -68,6 +71,11 @@ def _content(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Po
         tuple((int(number), str(date)) for number, date in facts.get("calendar", ())),
         facts.get("identity", {}),
         {int(number): str(name) for number, name in facts.get("plants", ())},
+        tuple(int(number) for number in facts.get("node_ids", ())),
+        tuple(
+            {str(name): (str(first), str(last)) for name, (first, last) in of_stage.items()}
+            for of_stage in facts.get("slots", ())
+        ),
     )
 
 
@@ -90,9 +98,9 @@ def _file_in(path: Path) -> Path:
         )
     if not path.is_dir():
         return path
-    file = path / FILE_NAME
-    if file.exists():
-        return file
+    for file in (path / FILE_NAME, path / "policy" / FILE_NAME):  # also the output folder of a run
+        if file.exists():
+            return file
     foreign = sorted(found.name for found in path.rglob("*.bin"))
     if foreign:
         raise ValidationError(

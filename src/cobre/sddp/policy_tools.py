@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cobre.errors import ValidationError
+from cobre.sddp.slots import TRANSIT, family_of
 from cobre.sddp.stage_cuts import StageCuts, cut_values
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ def cut_table(policy: Policy, *, names: bool = False) -> pa.Table:
     columns = {
         "stage": np.repeat(np.arange(policy.n_stages, dtype=np.int32), counts),
         "stage_id": np.repeat(np.array(stage_ids, dtype=np.int32), counts),
+        **(
+            {"node_id": np.repeat(np.array(policy.node_ids, dtype=np.int32), counts)}
+            if policy.node_ids
+            else {}
+        ),
         "slot": np.concatenate([np.arange(count, dtype=np.int32) for count in counts]),
         "active": np.concatenate([cuts.active for cuts in policy.stages]),
         "intercept": np.concatenate([cuts.intercepts for cuts in policy.stages]),
@@ -42,12 +48,16 @@ def cut_table(policy: Policy, *, names: bool = False) -> pa.Table:
 
 
 def _labels(policy: Policy) -> list[str]:
-    """Of the components: ``storage:`` and the name of the plant, and its id where two plants have the same name."""
+    """Of the components: ``storage:`` and the name of the plant, and its id where two plants have the same name.
+
+    Names are those of hydros: a commitment keeps the id of its thermal.
+    """
     taken = Counter(policy.plants.values())
     found = []
     for component in policy.component_names:
         kind, _, number = component.partition(":")
-        name = policy.plants.get(int(number), number)
+        is_hydro = family_of(component) is None or component.startswith(TRANSIT)
+        name = policy.plants.get(int(number), number) if is_hydro else number
         found.append(f"{kind}:{name}" if taken[name] <= 1 else f"{kind}:{name} ({number})")
     return found
 
@@ -163,9 +173,15 @@ def _points(policy: Policy, states: ArrayLike) -> Floats:
 
 def _check_alike(mine: Policy, other: Policy) -> None:
     """Raise unless both have the same stages, by the days on which they end, and the same components of the state."""
+    if not isinstance(other, type(mine)):
+        raise TypeError(
+            f"{other!r:.80} is a {type(other).__name__}, not a policy\n  fix: read it with cobre.Policy.load(folder)"
+        )
     has_dates = bool(mine.calendar) and bool(other.calendar)
     ends = [[date for _, date in policy.calendar] if has_dates else [] for policy in (mine, other)]
-    if mine.n_stages == other.n_stages and mine.state_names == other.state_names and ends[0] == ends[1]:
+    is_same_graph = mine.node_ids == other.node_ids
+    is_same_state = mine.n_stages == other.n_stages and mine.state_names == other.state_names
+    if is_same_graph and is_same_state and ends[0] == ends[1]:
         return
     words = (
         f"{mine.state_dimension} and {other.state_dimension} components of the state, "

@@ -53,6 +53,8 @@ class PublicPolicy:
     """Empty for version 0.5."""
     calendar: tuple[tuple[int, str], ...]
     """Empty for version 0.5."""
+    slots: tuple[dict[str, tuple[str, str]], ...] = ()
+    """Empty for version 0.5."""
 
 
 def find_public_policy(folder: Path) -> Path | None:
@@ -110,7 +112,8 @@ def _read_new(folder: Path) -> PublicPolicy:
             _refuse(file, "its components of the state are not those of the first stage")
         stages.append(_cuts(tables[pool], file, NEW_FIELDS, dimension, 1.0))
         calendar.append((place, _date(int(tables[pool].number(11, "i", NO_DATE)), file)))
-    return PublicPolicy(tuple(stages), dimension, names, tuple(calendar))
+    slots = tuple(_slots(tables[pool], folder / CUTS / f"{pool:03d}.bin") for pool in pools)
+    return PublicPolicy(tuple(stages), dimension, names, tuple(calendar), slots if any(slots) else ())
 
 
 def _chain(manifest: Table, path: Path) -> list[int]:
@@ -146,6 +149,16 @@ def _name(slot: Table, path: Path) -> str:
             return f"inflow_lag{subindex}:{plant}"
         case family:
             return f"{family}{subindex}:{plant}"
+
+
+def _slots(table: Table, path: Path) -> dict[str, tuple[str, str]]:
+    """The intervals of the components that have one."""
+    found = {}
+    for slot in table.tables(7):
+        first, last = (_date(int(slot.number(field, "i", NO_DATE)), path) for field in (7, 8))
+        if first and last:
+            found[_name(slot, path)] = (first, last)
+    return found
 
 
 def _cuts(table: Table, path: Path, fields: CutFields, dimension: int, unit: float) -> StageCuts:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from cobre.sddp.events import ControlTaken
 from cobre.sddp.gap import GapEstimate
 from cobre.sddp.journal import TrainingLog
 from cobre.sddp.policy import Policy
@@ -33,6 +34,10 @@ class IterationRecord:
     forward_passes: int = 1
     wall_time_ms: float = 0.0
     iteration_time_ms: float = 0.0
+    is_exact: bool = False
+    """Whether the upper bound is what the policy costs, not an estimate."""
+    inner_bound: float | None = None
+    """What the optimum is at most, where this iteration computed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,8 @@ class TrainingResult:
     backend: str = "local"
     hosts: list[str] = field(default_factory=list, repr=False, compare=False)
     """Name of the machine of each rank."""
+    threads: int = field(default=1, compare=False)
+    """Of this rank."""
     stop_signal: int | None = None
     """The signal that asked for a graceful stop, if one did."""
     timings: dict[str, float] = field(default_factory=dict, repr=False)
@@ -72,6 +79,24 @@ class TrainingResult:
     """Of the last simulation that the stopping rule ``simulation`` made, if it made one."""
     logs: list[TrainingLog] = field(default_factory=list, repr=False, compare=False)
     """What each phase of each iteration did, for the training tables; one for each part of a run that was continued."""
+    controls: list[ControlTaken] = field(default_factory=list, repr=False, compare=False)
+    """How somebody steered this run while it was at work: pauses, changed rules, snapshots, a stop."""
+
+    @property
+    def inner_bound(self) -> float | None:
+        """What the optimum is at most, by the last iteration that computed it; None if none did."""
+        known = [value for value in self.history["inner_bound"] if value is not None]
+        return known[-1] if known else None
+
+    @property
+    def true_gap(self) -> float | None:
+        """From the lower bound to the inner one, relative to the former; holds with risk measures, too."""
+        upper = self.inner_bound
+        return (
+            None
+            if upper is None
+            else (upper - self.final_lower_bound) / max(1.0, abs(self.final_lower_bound))
+        )
 
     @cached_property
     def convergence_history(self) -> pa.Table:
@@ -87,6 +112,11 @@ class TrainingResult:
             f"lower bound {self.final_lower_bound:,.2f}, {self.total_cuts} cuts>"
         )
 
+    def _repr_html_(self) -> str:
+        from cobre.sddp.pictures import training_html
+
+        return training_html(self)
+
 
 def convergence_columns(
     records: Sequence[IterationRecord], logs: Sequence[TrainingLog]
@@ -97,7 +127,7 @@ def convergence_columns(
     }
     return {
         **columns,
-        "upper_bound_kind": ["statistical"] * len(records),
+        "upper_bound_kind": ["exact" if record.is_exact else "statistical" for record in records],
         "upper_bound_mean": columns["upper_bound"],
         "gap_percent": [_gap_percent(record) for record in records],
         "time_forward_ms": [ms for log in logs for ms in log.phase_ms("forward")],

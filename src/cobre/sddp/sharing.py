@@ -43,6 +43,13 @@ def share(comm: GroupMember, value: T | None) -> T:
     return result
 
 
+def broadcast_value(comm: GroupMember, value: T | None, root: int) -> T:
+    """Collective: the ``value`` of rank ``root``, small and by pickle, on every rank."""
+    data = pickle.dumps(value) if comm.rank == root else b""
+    found: T = pickle.loads(_broadcast_bytes(comm, data, root))  # noqa: S301 - a rank of this group wrote it
+    return found
+
+
 def share_failure(comm: GroupMember, failure: CobreError | None) -> None:
     """Collective: raise on every rank the error of the first rank that has one; return if none has."""
     mine = np.array([comm.size if failure is None else comm.rank], dtype=np.int64)

@@ -33,9 +33,20 @@ NS_PER_MS = 1e6
 
 
 def solver_counters(models: Sequence[StageModel]) -> Floats:
-    """``[stage, counter]`` of this rank's solvers up to now: see `COUNTERS`."""
+    """``[model, counter]`` of this rank's solvers up to now: see `COUNTERS`."""
     rows = [model.solver.counters() for model in models]
     return np.array([[row[name] for name in COUNTERS] for row in rows], dtype=np.float64)
+
+
+def by_stage(models: Sequence[StageModel], values: Floats) -> Floats:
+    """``[..., stage, counter]``: ``values [..., model, counter]`` added up over the models of each stage."""
+    indices = [model.index for model in models]
+    if indices == list(range(len(models))):
+        return values
+    found = np.zeros((*values.shape[:-2], 1 + max(indices), values.shape[-1]))
+    for k, index in enumerate(indices):
+        found[..., index, :] += values[..., k, :]
+    return found
 
 
 def solver_columns(parts: Iterable[Part], stage_ids: Sequence[int]) -> Columns:

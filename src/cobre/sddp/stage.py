@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from tempfile import gettempdir
 
@@ -11,15 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.config import SolverRetries
+from cobre.core.graph import Node
 from cobre.core.horizon import RiskMeasure, Stage
 from cobre.errors import CobreError, SolverError
 from cobre.sddp.cuts import CutPool
+from cobre.sddp.opening_order import Order, opening_order
 from cobre.sddp.subproblem import StageProblem
 from cobre.sddp.truncation import Truncation
-from cobre.solver import BatchOutcome, BatchOutput, LpSolver, Status
+from cobre.solver import NO_BASIS, BatchOutcome, BatchOutput, LpSolver, Status, ThreadPool
 
 Floats = NDArray[np.float64]
 Bases = NDArray[np.uint8]
+Rows = NDArray[np.int64]
+
+BASIC = 1
+"""What a stored basis holds for a cut that it does not know."""
 
 
 class StageModel:
@@ -27,7 +35,9 @@ class StageModel:
 
     ``openings [opening, value]`` are the parameters that follow the state in a solve; they lie in memory that
     the ranks of a node share. ``truncation`` is None where inflows are taken as they come, ``probabilities`` of the
-    openings are None where all are equally likely.
+    openings are None where all are equally likely. The threads of ``pool``, if there is one, share every batch of
+    solves. In a policy graph there is one for each ``node``; ``shares`` is another leaf, whose program and cuts
+    are those of all leaves.
     """
 
     def __init__(
@@ -38,6 +48,9 @@ class StageModel:
         truncation: Truncation | None,
         retries: SolverRetries,
         probabilities: Floats | None = None,
+        pool: ThreadPool | None = None,
+        node: Node | None = None,
+        shares: StageModel | None = None,
     ) -> None:
         template = problem.template
         if truncation is not None:
@@ -49,17 +62,25 @@ class StageModel:
         self.openings = openings
         self.probabilities = probabilities
         self.truncation = truncation
-        self.solver = LpSolver(
-            template,
-            retry_max_attempts=retries.max_attempts,
-            retry_time_budget_seconds=retries.time_budget_seconds,
+        self.node = Node(self.index, self.index) if node is None else node
+        self.is_of_graph = node is not None
+        self.solver: LpSolver = (
+            LpSolver(
+                template,
+                retry_max_attempts=retries.max_attempts,
+                retry_time_budget_seconds=retries.time_budget_seconds,
+                pool=pool,
+            )
+            if shares is None
+            else shares.solver
         )
-        self.pool = CutPool(self.layout.state_dimension)
+        self.pool: CutPool = CutPool(self.layout.state_dimension) if shares is None else shares.pool
         storage = problem.columns.state.storage
-        self._storage_limits = (template.column_lower[storage], template.column_upper[storage])
+        self.storage_limits = (template.column_lower[storage], template.column_upper[storage])
+        self._state_limits = problem.state_limits()
         self.future_cost_floor = float(template.column_lower[template.future_cost_column])
         self.bases: Bases | None = None
-        """Of this rank's trajectories, as the last forward pass left them."""
+        """Of this rank's trajectories, as their last visit left them; `NO_BASIS` where one never came here."""
         self.counts_future = False
         """Whether the cost of this stage includes its future: where no other stage of the study pays for it."""
 
@@ -68,8 +89,18 @@ class StageModel:
         return self.stage.risk
 
     @property
+    def is_own_nature(self) -> bool:
+        """Whether this node has a realisation or probabilities of its own."""
+        return self.node.scenario is not None or self.node.opening_probabilities is not None
+
+    @property
     def n_openings(self) -> int:
         return len(self.openings)
+
+    @cached_property
+    def order(self) -> Order:
+        """In which the openings of a trial point are solved."""
+        return opening_order(self.openings)
 
     def parameters(self, states: Floats, values: Floats) -> Floats:
         """``[n, parameter]`` for incoming ``states`` and the ``values`` that nature gives, clamped if need be."""
@@ -84,11 +115,9 @@ class StageModel:
         return states[:, self.layout.lags].reshape(len(states), self.layout.n_lags, self.layout.n_hydros)
 
     def outgoing(self, primal: Floats) -> Floats:
-        """States that leave this stage; storages exactly within their limits, which a solver passes by a hair."""
-        states = primal[:, : self.layout.state_dimension].copy()
-        low, high = self._storage_limits
-        storage = states[:, self.layout.storage]
-        np.clip(storage, low, high, out=storage)
+        """States that leave this stage, exactly within their limits, which a solver passes by a hair."""
+        low, high = self._state_limits
+        states: Floats = np.clip(primal[:, : self.layout.state_dimension], low, high)
         return states
 
     def stage_costs(self, batch: BatchOutput) -> Floats:
@@ -98,6 +127,31 @@ class StageModel:
         future = batch.observed_primal[:, self.layout.state_dimension]
         costs: Floats = batch.objective - self.stage.discount * future
         return costs
+
+    def start_bases(self, rows: Rows) -> Bases | None:
+        """What solves of the trajectories ``rows`` of this rank begin from."""
+        if self.bases is None or len(rows) == len(self.bases):
+            return self.bases
+        return np.ascontiguousarray(self.bases[rows])
+
+    def keep_bases(self, rows: Rows, bases: Bases | None, n_rows: int) -> None:
+        """Remember what the trajectories ``rows`` of this rank, which has ``n_rows``, left here."""
+        if bases is None or len(rows) == n_rows:
+            self.bases = bases
+            return
+        kept = np.full((n_rows, bases.shape[1]), BASIC, dtype=np.uint8)
+        kept[:, 0] = NO_BASIS
+        if self.bases is not None:
+            kept[:, : self.bases.shape[1]] = self.bases
+        kept[rows] = bases
+        self.bases = kept
+
+    def first_basis(self) -> Bases | None:
+        """That of the first trajectory of this rank that came here."""
+        if self.bases is None:
+            return None
+        found = np.flatnonzero(self.bases[:, 0] != NO_BASIS)
+        return self.bases[found[0]] if len(found) else None
 
     def set_cuts(self, rows: Floats, active: NDArray[np.bool_]) -> None:
         """Begin with cuts of another run: they count as cuts of iteration 0."""
@@ -117,19 +171,21 @@ class StageModel:
         self,
         parameters: Floats,
         iteration: int,
-        first_chain: int,
+        first_chain: int | Sequence[int],
         *,
         chain_of: str = "scenario",
         chain_length: int = 1,
+        block_length: int | None = None,
         start_bases: Bases | None = None,
         want_bases: bool = False,
         want_cut_duals: bool = False,
         want_solution: bool = False,
+        order: Order | None = None,
     ) -> BatchOutput:
         """Solve all rows of ``parameters``, or raise `SolverError` with the program that has no optimum on disk.
 
         For the message: ``iteration`` is 0 in a simulation, ``chain_of`` says what a chain of solves is about,
-        ``first_chain`` numbers the first one.
+        ``first_chain`` numbers the first one, or all of them.
         """
         output = self.solver.allocate(
             len(parameters),
@@ -139,22 +195,36 @@ class StageModel:
             solution=want_solution,
         )
         outcome = self.solver.solve_batch(
-            parameters, output, chain_length=chain_length, start_bases=start_bases
+            parameters,
+            output,
+            chain_length=chain_length,
+            block_length=block_length,
+            start_bases=start_bases,
+            order=order,
         )
         if not outcome.is_optimal:
             chain, place = divmod(outcome.index, chain_length)
             opening = f", opening {place}" if chain_length > 1 else ""
-            raise self._failure(outcome, iteration, f"{chain_of} {first_chain + chain}{opening}")
+            number = first_chain + chain if isinstance(first_chain, int) else first_chain[chain]
+            raise self.failure(outcome, iteration, f"{chain_of} {number}{opening}")
         return output
 
-    def _failure(self, outcome: BatchOutcome, iteration: int, where: str) -> SolverError:
+    def failure(
+        self, outcome: BatchOutcome, iteration: int, where: str, solver: LpSolver | None = None
+    ) -> SolverError:
+        """What is known about a solve without optimum, of this stage's solver or of another one with its program."""
+        solver = self.solver if solver is None else solver
         part = f"iteration {iteration}" if iteration else "simulation"
-        path = Path(gettempdir()) / f"cobre_{os.getpid()}_stage{self.stage.id}_{part.replace(' ', '')}.mps"
+        part += f", node {self.node.id}" if self.is_of_graph else ""
+        path = (
+            Path(gettempdir())
+            / f"cobre_{os.getpid()}_stage{self.stage.id}_{part.replace(', ', '_').replace(' ', '')}.mps"
+        )
         try:
-            written = f"the program is in {self.solver.write_model(path)}"
+            written = f"the program is in {solver.write_model(path)}"
         except (OSError, CobreError) as error:
             written = f"the program could not be written to {path}: {error}"
-        reasons = self.solver.explain_infeasibility() if outcome.status is Status.INFEASIBLE else []
+        reasons = solver.explain_infeasibility() if outcome.status is Status.INFEASIBLE else []
         likely = "".join(f"\n  {reason}" for reason in reasons)
         return SolverError(
             self.stage.id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -36,6 +36,21 @@ def gather_rows(comm: Communicator, mine: NDArray[Scalar], n_rows: int) -> NDArr
             everyone,
             [count * width for count in counts],
             [start * width for start in displs],
+        )
+    return everyone
+
+
+def gather_counted(comm: Communicator, mine: NDArray[Scalar], counts: Sequence[int]) -> NDArray[Scalar]:
+    """The rows of all ranks in rank order; ``counts`` says how many each has."""
+    width = math.prod(mine.shape[1:])
+    everyone = np.empty((sum(counts), *mine.shape[1:]), dtype=mine.dtype)
+    if width and len(everyone):
+        starts = [sum(counts[:rank]) for rank in range(len(counts))]
+        comm.allgatherv(
+            np.ascontiguousarray(mine),
+            everyone,
+            [count * width for count in counts],
+            [start * width for start in starts],
         )
     return everyone
 

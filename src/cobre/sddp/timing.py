@@ -17,10 +17,14 @@ class PhaseClock:
         self.seconds: dict[str, float] = {}
         self.earlier_s = 0.0
         """What earlier parts of a run took that was continued; no phase of this part."""
+        self.paused_s = 0.0
+        """Time of pauses that somebody asked for."""
+        self.paused_wait_s = 0.0
+        """The part of it that this rank spent in collectives."""
 
     def elapsed_s(self) -> float:
-        """Time since the run began, without the time between its parts."""
-        return self.earlier_s + (time.perf_counter() - self.began)
+        """Time since the run began, without pauses and the time between its parts."""
+        return self.earlier_s + (time.perf_counter() - self.began) - self.paused_s
 
     def lap(self, phase: str) -> None:
         """What passed since the last call belongs to ``phase``."""
@@ -31,17 +35,20 @@ class PhaseClock:
 
 def time_split(clock: PhaseClock, models: Sequence[StageModel], comm: Communicator) -> dict[str, float]:
     """Milliseconds: of each phase; inside the solver (running, basis, patching, extraction, cut rows); moving data
-    and waiting in collectives; and what is left, Python itself. ``wall_ms`` is all of it. Earlier parts of a run that
-    was continued are not counted.
+    and waiting in collectives and for other threads; and what is left, Python itself. ``wall_ms`` is all of it; inside
+    the solver it is the time of the thread that runs this. Earlier parts of a run that was continued are not counted,
+    nor are pauses.
     """
-    wall_ms = 1000.0 * (time.perf_counter() - clock.began)
+    wall_ms = 1000.0 * (time.perf_counter() - clock.began - clock.paused_s)
     split = {f"phase_{phase}_ms": 1000.0 * seconds for phase, seconds in clock.seconds.items()}
     counters = [model.solver.counters() for model in models]
     for part in ("run", "basis", "patch", "extract", "cuts"):
-        split[f"solver_{part}_ms"] = sum(counter[f"{part}_ns"] for counter in counters) / 1e6
+        split[f"solver_{part}_ms"] = sum(counter[f"own_{part}_ns"] for counter in counters) / 1e6
     stats = comm.stats().values()
     split["communication_ms"] = 1000.0 * sum(entry["move_s"] for entry in stats)
-    split["waiting_ms"] = 1000.0 * sum(entry["wait_s"] for entry in stats)
+    for_threads = sum(counter["waiting_ns"] for counter in counters) / 1e6
+    in_collectives = sum(entry["wait_s"] for entry in stats) - clock.paused_wait_s
+    split["waiting_ms"] = 1000.0 * in_collectives + for_threads
     named = [name for name in split if not name.startswith("phase_")]
     split["python_ms"] = wall_ms - split["phase_setup_ms"] - sum(split[name] for name in named)
     split["wall_ms"] = wall_ms

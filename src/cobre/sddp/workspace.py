@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,18 @@ from numpy.typing import NDArray
 from cobre.comm import GroupMember
 from cobre.core.case import Case
 from cobre.core.config import ScenarioSource
-from cobre.core.horizon import cumulative_discounts
+from cobre.core.graph import PolicyGraph
+from cobre.core.horizon import Stage, cumulative_discounts
 from cobre.errors import ValidationError
+from cobre.sddp.carried import Carried
 from cobre.sddp.forecast import Forecast, open_forecast
+from cobre.sddp.itinerary import survival_of
 from cobre.sddp.nature import Nature
+from cobre.sddp.realisations import realisations
 from cobre.sddp.stage import StageModel
 from cobre.sddp.subproblem import StageProblem, build_stage_problems
 from cobre.sddp.truncation import Truncation, truncations
+from cobre.solver import ThreadPool
 
 Floats = NDArray[np.float64]
 
@@ -25,8 +30,14 @@ Floats = NDArray[np.float64]
 class Workspace:
     """One rank's view of a study."""
 
+    graph: PolicyGraph
+    nodes: list[StageModel]
+    """By position in the graph."""
     models: list[StageModel]
+    """One for each cut pool: of every node with a future, and of all leaves; of a chain, of every stage."""
+    stages: tuple[Stage, ...]
     problems: list[StageProblem]
+    """By stage."""
     forecast: Forecast
     discounts: Floats
     """``[stage]``: what brings a stage's cost to the first."""
@@ -46,50 +57,89 @@ def open_workspace(
     n_scenarios: int | None = None,
     *,
     end_cost_bound: float | None = None,
+    threads: int = 1,
 ) -> Workspace:
     """Collective: build every stage's program; openings are made once per node.
 
     Trajectories take their noise from ``source``, by default from that of training; there are ``n_scenarios`` of them
     over all ranks, by default the forward passes of training. What follows the last stage costs at least
-    ``end_cost_bound``, and nothing if it is None.
+    ``end_cost_bound``, and nothing if it is None. ``threads`` of this rank share its solves.
     """
     _check(case)
     nature = Nature.of(case, source)
+    graph = case.horizon.policy_graph
+    if graph.is_cyclic:
+        end_cost_bound = _least_cost_after_a_round(case, nature, graph)
     problems = build_stage_problems(case, nature.inflow, nature.transition, end_cost_bound=end_cost_bound)
     openings, forecast, probabilities = open_forecast(comm, nature, n_scenarios)
-    clamps = _truncations(case, nature, problems, openings)
-    training = case.config.training
-    models = [
-        StageModel(stage, problem, rows, clamp, training.retries, probabilities.get(t))
-        for t, (stage, problem, rows, clamp) in enumerate(
-            zip(nature.stages, problems, openings, clamps, strict=True)
+    given = realisations(nature, graph, openings, probabilities)
+    clamps = _truncations(case, nature, graph, problems, [rows for rows, _ in given])
+    pool = ThreadPool(threads) if threads > 1 else None
+    nodes: list[StageModel] = []
+    for k, (node, (rows, shares), clamp) in enumerate(zip(graph.nodes, given, clamps, strict=True)):
+        owner = graph.pool_nodes[graph.pools[k]]
+        model = StageModel(
+            nature.stages[node.stage],
+            problems[node.stage],
+            rows,
+            clamp,
+            case.config.training.retries,
+            shares,
+            pool,
+            None if case.horizon.graph is None else node,
+            None if owner == k else nodes[owner],
         )
-    ]
-    models[-1].counts_future = end_cost_bound is not None
+        model.node = node
+        model.counts_future = not node.children and end_cost_bound is not None
+        nodes.append(model)
     return Workspace(
-        models=models,
+        graph=graph,
+        nodes=nodes,
+        models=[nodes[k] for k in graph.pool_nodes],
+        stages=nature.stages,
         problems=problems,
         forecast=forecast,
         discounts=cumulative_discounts(nature.stages),
-        initial_state=np.concatenate([case.initial.storage_hm3, nature.initial_lags.ravel()]),
-        state_names=_state_names(nature),
+        initial_state=np.concatenate(
+            [case.initial.storage_hm3, nature.initial_lags.ravel(), problems[0].carried.seed]
+        ),
+        state_names=[*_state_names(nature), *problems[0].carried.names],
         n_inflow_lags=nature.inflow.n_lags,
     )
 
 
+def _least_cost_after_a_round(case: Case, nature: Nature, graph: PolicyGraph) -> float:
+    """What follows the last stage of a cycle at least: below 0 only where something earns money.
+
+    A round that costs ``a`` at least is followed by another one with the probability and discount of the cycle.
+    """
+    problems = build_stage_problems(case, nature.inflow, nature.transition, end_cost_bound=0.0)
+    least = problems[graph.cycle_start or 0].least_cost
+    if least == 0.0:
+        return 0.0
+    probability = sum(graph.nodes[-1].probabilities)
+    return probability * least / (1.0 - survival_of(graph, case.horizon.stages))
+
+
 def _truncations(
-    case: Case, nature: Nature, problems: list[StageProblem], openings: list[Floats]
+    case: Case, nature: Nature, graph: PolicyGraph, problems: list[StageProblem], given: list[Floats]
 ) -> list[Truncation] | list[None]:
+    """By node; what inflows can be in a stage depends on all its nodes."""
     if not case.config.inflow_non_negativity.startswith("truncation"):
-        return [None] * len(problems)
+        return [None] * len(graph)
     n_hydros = len(case.system.hydros)
-    return truncations(
+    inflows = [rows[:, :n_hydros] for rows in given]
+    of_stages = truncations(
         [nature.lag_coefficients(stage) for stage in range(len(problems))],
         [nature.inflow.sigma[stage] > 0.0 for stage in range(len(problems))],
-        [rows[:, :n_hydros] for rows in openings],
+        [np.concatenate([inflows[k] for k in nodes]) for nodes in graph.of_stage],
         nature.initial_lags,
         nature.transition.advance,
     )
+    return [
+        replace(of_stages[node.stage], noise_m3s=rows)
+        for node, rows in zip(graph.nodes, inflows, strict=True)
+    ]
 
 
 def _check(case: Case) -> None:
@@ -100,7 +150,7 @@ def _check(case: Case) -> None:
             context={"file": "config.json", "field": "training.stopping_rules"},
             suggestion="give an iteration_limit, a time_limit or a bound_stalling",
         )
-    if case.horizon.n_stages < 2:
+    if case.horizon.n_stages < 2 and not case.horizon.policy_graph.is_cyclic:
         raise ValidationError(
             f"the study has {case.horizon.n_stages} stage; a policy is about the stages after the first",
             kind="StageMismatch",
@@ -109,9 +159,10 @@ def _check(case: Case) -> None:
         )
 
 
-def state_names_of(case: Case) -> list[str]:
+def state_names_of(case: Case, carried: Carried | None = None) -> list[str]:
     """Names of the components of a state of ``case``, in order."""
-    return _state_names(Nature.of(case))
+    carried = Carried.of(case) if carried is None else carried
+    return [*_state_names(Nature.of(case)), *carried.names]
 
 
 def _state_names(nature: Nature) -> list[str]:

@@ -1,9 +1,13 @@
 """Linear programs solved again and again: templates, patches, cuts and HiGHS. Knows nothing of power systems."""
 
+from cobre._lazy import TYPE_CHECKING, lazy_names
+from cobre._native.lp import ThreadPool
 from cobre.solver.batch import NO_BASIS, BatchOutcome, BatchOutput, Status
-from cobre.solver.infeasibility import Violation
 from cobre.solver.solver import LpSolver
 from cobre.solver.template import LpTemplate, Patches, Target
+
+if TYPE_CHECKING:
+    from cobre.solver.infeasibility import Violation
 
 __all__ = [
     "NO_BASIS",
@@ -14,5 +18,8 @@ __all__ = [
     "Patches",
     "Status",
     "Target",
+    "ThreadPool",
     "Violation",
 ]
+
+__getattr__ = lazy_names(__name__, {"Violation": "cobre.solver.infeasibility"})

@@ -1,9 +1,9 @@
-"""`LpSolver`: one HiGHS instance that solves one template for many parameters."""
+"""`LpSolver`: solves one template for many parameters."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from cobre._native import lp
 from cobre.solver.batch import BatchOutcome, BatchOutput, Status
 from cobre.solver.highs import load_highs
-from cobre.solver.infeasibility import Violation, explain
-from cobre.solver.model_file import ModelData, write_model_file
 from cobre.solver.template import LpTemplate
+
+if TYPE_CHECKING:
+    from cobre.solver.infeasibility import Violation
+    from cobre.solver.model_file import ModelData
 
 __all__ = ["LpSolver"]
 
@@ -26,12 +28,17 @@ _BAD_PARAMETER = 5
 class LpSolver:
     """Solves a template in batches, natively and with the GIL released.
 
-    A batch is cut into chains of consecutive solves. The first solve of a chain begins from a cleared solver and its
-    start basis, the others from where the one before ended. So the results of a chain depend on the template, the
-    active cuts, the chain's parameters and its start basis alone, to the last bit: never on what this instance solved
-    before, nor on the other chains of the batch.
+    A batch is cut into chains of consecutive solves. The first solve of a chain begins from a cleared solver and the
+    start basis of the chain, the others from where the one before ended. With a ``block_length`` the solves after the
+    first are cut into blocks of that many, and each block begins from a cleared solver and the basis that the first
+    solve of its chain ended with. So the results of a chain depend on the template, the active cuts, the chain's
+    parameters and its start basis alone, to the last bit: never on what this instance solved before, nor on the other
+    chains of the batch, nor on the threads that share its blocks.
 
-    One thread at a time. Not picklable: send the template, and bases as the arrays that they are.
+    With a `ThreadPool` the blocks of a batch are shared by its threads, each with a solver of its own; all see one copy
+    of the cuts.
+
+    One caller at a time. Not picklable: send the template, and bases as the arrays that they are.
     """
 
     def __init__(
@@ -42,8 +49,13 @@ class LpSolver:
         retry_max_attempts: int = 5,
         retry_time_budget_seconds: float = 30.0,
         iteration_limit: int | None = None,
+        pool: lp.ThreadPool | None = None,
+        only_highs: bool = False,
     ) -> None:
-        """Make the HiGHS instance.
+        """Make the solver of the calling thread; those of other threads are made when first needed.
+
+        Small programs are solved by the dual simplex method of Cobre's own, with HiGHS for what that has no answer to;
+        with ``only_highs`` HiGHS solves everything.
 
         ``feasibility_tolerance`` holds for the scaled program. A solve that fails is tried again in other ways, in a
         fixed order: ``retry_max_attempts`` counts the first one, too. The time budget of the retries can end them
@@ -76,6 +88,8 @@ class LpSolver:
             retry_max_attempts,
             retry_time_budget_seconds,
             iteration_limit or 0,
+            not only_highs,
+            pool,
         )
 
     @property
@@ -153,25 +167,31 @@ class LpSolver:
         output: BatchOutput,
         *,
         chain_length: int = 1,
+        block_length: int | None = None,
         start_bases: NDArray[np.uint8] | None = None,
         basis_of: int = -1,
+        order: NDArray[np.int32] | None = None,
     ) -> BatchOutcome:
         """Solve for each row of ``parameters`` (float64 ``[n, n_parameters]``) and write into ``output``.
 
         ``start_bases`` holds one row per chain, or a single row for all, of a basis that this program stored now or
         when it had fewer slots (cuts that came later begin basic); without it, or with ``NO_BASIS`` in a row's first
-        byte, a chain begins from the slack basis. ``output.bases`` receives the basis after solve ``basis_of`` of
-        each chain.
+        byte, a chain begins from the slack basis. ``output.bases`` receives the basis after row ``basis_of`` of
+        each chain. ``order`` says in which order the rows of every chain are solved, by default as they stand; blocks
+        are parts of that order, and results are written in the rows' own places.
 
-        Stops at the first solve without an optimum: what was solved before it is written, and `write_model` and
+        Stops at the first solve without an optimum (with a ``block_length`` the first solves of all chains come before
+        all others): what was solved before it is written, and `write_model` and
         `explain_infeasibility` speak of that solve. Ctrl-C raises KeyboardInterrupt between two solves and leaves
         the solver usable.
         """
         code, index, attempts = self._native.solve(
             parameters,
             chain_length,
+            chain_length if block_length is None else block_length,
             start_bases,
             basis_of,
+            order,
             output.objective,
             output.observed_primal,
             output.observed_dual,
@@ -189,7 +209,8 @@ class LpSolver:
     def counters(self) -> dict[str, int]:
         """Since the start or `reset_counters`: ns in patch, basis (clearing included), run, extract and cuts; counts.
 
-        ``run_ns`` includes retries.
+        All threads together; names that begin with ``own`` are of the calling thread, which waited for the others
+        ``waiting_ns``. ``run_ns`` includes retries.
         """
         return self._native.counters()
 
@@ -198,6 +219,8 @@ class LpSolver:
 
     def patched_model(self) -> ModelData:
         """The program of the last solve in the caller's units, its active cuts as rows at the end."""
+        from cobre.solver.model_file import ModelData  # only for programs without an optimum
+
         return ModelData.of(self.template, self._native.patched(), *self.cuts())
 
     def write_model(self, path: str | Path) -> Path:
@@ -205,10 +228,14 @@ class LpSolver:
 
         The file appears whole or not at all.
         """
+        from cobre.solver.model_file import write_model_file
+
         return write_model_file(self.patched_model(), Path(path))
 
     def explain_infeasibility(self, limit: int = 5) -> list[Violation]:
         """The rows and bounds that the last solve cannot keep together, the worst first; empty if it has a solution."""
+        from cobre.solver.infeasibility import explain
+
         return explain(self.patched_model(), limit)
 
     def _refuse_parameters(self, parameters: Floats, index: int) -> NoReturn:
@@ -221,6 +248,6 @@ class LpSolver:
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         raise TypeError(
-            "an LpSolver cannot be pickled: it owns a HiGHS instance\n"
+            "an LpSolver cannot be pickled: it owns native solvers\n"
             "  fix: send the LpTemplate and make a solver where it arrives"
         )

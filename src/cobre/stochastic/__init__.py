@@ -30,7 +30,7 @@ from cobre.stochastic.external import (
     NormalInversion,
     clamp_openings,
 )
-from cobre.stochastic.forward import ForwardSampler, draw_noise, draw_openings
+from cobre.stochastic.forward import ForwardSampler, draw_noise, draw_openings, drawn_openings
 from cobre.stochastic.given_openings import tree_from_rows
 from cobre.stochastic.groups import noise_groups, noise_sources
 from cobre.stochastic.historical import HistoricalWindows
@@ -79,6 +79,7 @@ __all__ = [
     "class_seed",
     "draw_noise",
     "draw_openings",
+    "drawn_openings",
     "external_classes",
     "external_scenario",
     "external_scenarios",

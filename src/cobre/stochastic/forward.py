@@ -32,7 +32,7 @@ from cobre.stochastic.methods import Draw, draw_points
 from cobre.stochastic.seeds import class_seed, forward_seed
 from cobre.stochastic.trees import OpeningTree
 
-__all__ = ["ForwardSampler", "draw_noise", "draw_openings"]
+__all__ = ["ForwardSampler", "draw_noise", "draw_openings", "drawn_openings"]
 
 Floats = NDArray[np.float64]
 
@@ -51,12 +51,15 @@ def draw_openings(
     out = np.empty((len(scenarios), len(n_openings)), dtype=np.int32)
     noise.draw_openings(abs(tree_seed), iteration, _first(scenarios), n_openings, out)
     for stage, probabilities in (weights or {}).items():
-        limits = np.add.accumulate(probabilities)[:-1]
         seeds = [forward_seed(abs(tree_seed), iteration, scenario, stage) for scenario in scenarios]
-        out[:, stage] = np.searchsorted(
-            limits, [noise.Generator(seed).uniform53() for seed in seeds], "right"
-        )
+        out[:, stage] = drawn_openings(seeds, probabilities)
     return out
+
+
+def drawn_openings(seeds: Sequence[int], probabilities: Floats) -> NDArray[np.int64]:
+    """One opening for each seed, where they have these ``probabilities``."""
+    limits = np.add.accumulate(probabilities)[:-1]
+    return np.searchsorted(limits, [noise.Generator(seed).uniform53() for seed in seeds], "right")
 
 
 def draw_noise(

@@ -89,7 +89,7 @@ def _checked_places(given: GivenOpenings, stages: Sequence[Stage], layout: TreeL
         (given.opening < 0) | (given.opening >= layout.n_openings[given.stage]),
         "OutOfRange",
         "the stage has no such opening",
-        "count openings from 0 and give as many as num_scenarios of the stage",
+        "count openings from 0 and give as many as the stage has",
     )
     refuse(
         (given.entity < 0) | (given.entity >= layout.n_entities),

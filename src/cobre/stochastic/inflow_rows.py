@@ -18,16 +18,17 @@ __all__ = ["StatisticTable", "annual_shares", "standardised_coefficients"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatisticTable:
-    """Mean and deviation by stage id, before the study too, and by season; zeros where there is no row.
+    """Mean and deviation by stage, before the study too, and by season; zeros where there is no row.
 
-    ``mean``, ``std`` and ``has_row`` are (stage ids, hydros); the first stage id is ``first_id``. ``before`` are the
-    stages before the study whose season is known.
+    ``mean``, ``std`` and ``has_row`` are (stages, hydros). A stage of the study has its index as *number*, whatever its
+    id; one before it counts back from the first id; ``first`` is the lowest number. ``before`` are the stages before
+    the study whose season is known.
     """
 
     stages: tuple[Stage, ...]
     before: tuple[PreStudyStage, ...]
     levels: tuple[Level, ...]
-    first_id: int
+    first: int
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
     has_row: NDArray[np.bool_]
@@ -52,39 +53,47 @@ class StatisticTable:
             "give a finite number of 0 or more",
         )
         check.check_unique()
-        ids = [stage.id for stage in stages] + rows.stage_id.tolist()
-        first_id, last_id = min(ids, default=0), max(ids, default=-1)
-        shape = (last_id - first_id + 1, n_hydros)
+        numbers = stage_numbers(stages, rows.stage_id)
+        first = min(0, int(numbers.min(initial=0)))
+        shape = (len(stages) - first, n_hydros)
         mean, std, has_row = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=bool)
-        places = (rows.stage_id - first_id, rows.hydro)
+        places = (numbers - first, rows.hydro)
         mean[places], std[places], has_row[places] = rows.mean_m3s, rows.std_m3s, True
         by_season: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-        for stage in reversed(stages):  # the first stage of a season that has a row speaks for it
+        for t, stage in reversed(
+            list(enumerate(stages))
+        ):  # the first stage of a season with a row speaks for it
             if stage.season_id is not None:
-                i = stage.id - first_id
+                i = t - first
                 later = by_season.get(stage.season_id, (np.zeros(n_hydros), np.zeros(n_hydros)))
                 by_season[stage.season_id] = (
                     np.where(has_row[i], mean[i], later[0]),
                     np.where(has_row[i], std[i], later[1]),
                 )
         levels = () if seasons is None else levels_of(seasons)
-        return cls(tuple(stages), tuple(before), levels, first_id, mean, std, has_row, by_season)
+        return cls(tuple(stages), tuple(before), levels, first, mean, std, has_row, by_season)
 
     def of_stage(self, stage_id: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and deviation (hydros) of a stage of the study."""
-        return self.mean[stage_id - self.first_id], self.std[stage_id - self.first_id]
+        row = self.number(stage_id) - self.first
+        return self.mean[row], self.std[row]
+
+    def number(self, stage_id: int) -> int:
+        """The number of a stage of the study."""
+        return int(stage_numbers(self.stages, np.array([stage_id]))[0])
 
     def at_lag(self, stage_id: int, lag: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and deviation (hydros) of what lag ``lag`` of a stage stands for.
 
-        Those of the stage that many ids before, if it has rows; else those of the season that many before. Where that
+        Those of the stage that many before, if it has rows; else those of the season that many before. Where that
         stage has a season of another level, a month before a quarter, only the season counts. If no stage has that
         season, the seasons of the study are taken for a whole cycle.
         """
         nothing = (np.zeros(self.mean.shape[1]), np.zeros(self.mean.shape[1]))
-        season, is_other_level = self._season_at_lag(stage_id, lag)
+        number = self.number(stage_id)
+        season, is_other_level = self._season_at_lag(number, lag)
         mean, std = nothing if season is None else self.by_season.get(season, nothing)
-        i = stage_id - lag - self.first_id
+        i = number - lag - self.first
         if 0 <= i < len(self.mean) and not is_other_level:
             mean, std = (
                 np.where(self.has_row[i], self.mean[i], mean),
@@ -92,24 +101,31 @@ class StatisticTable:
             )
         return mean, std
 
-    def _season_at_lag(self, stage_id: int, lag: int) -> tuple[int | None, bool]:
-        """The season ``lag`` before a stage, and whether the stage that many ids before is of another level."""
+    def _season_at_lag(self, number: int, lag: int) -> tuple[int | None, bool]:
+        """The season ``lag`` before a stage, and whether the stage that many before is of another level."""
         first = self.stages[0]
         in_study = len({stage.season_id for stage in self.stages} - {None})
-        counted = None if first.season_id is None else (stage_id - lag + first.season_id) % in_study
+        counted = None if first.season_id is None else (number + first.id - lag + first.season_id) % in_study
         if not self.levels:
             return counted, False
-        periods: list[Stage | PreStudyStage] = [*self.before, *self.stages]
-        seasons = {stage.id: stage.season_id for stage in periods}
-        mine = level_of(self.levels, seasons[stage_id])
-        other_id = stage_id - lag
-        other = level_of(self.levels, seasons.get(other_id, first.season_id))
+        seasons = {stage.id - first.id: stage.season_id for stage in self.before}
+        seasons |= {t: stage.season_id for t, stage in enumerate(self.stages)}
+        mine = level_of(self.levels, seasons[number])
+        earlier = number - lag
+        other = level_of(self.levels, seasons.get(earlier, first.season_id))
         if mine is not None and other is not mine:
-            return _back(mine, seasons[stage_id], lag), True
-        if other_id >= first.id:
-            return seasons[other_id], False
-        season = _back(other, first.season_id, first.id - other_id)
+            return _back(mine, seasons[number], lag), True
+        if earlier >= 0:
+            return seasons[earlier], False
+        season = _back(other, first.season_id, -earlier)
         return (season if season in self.by_season or len(self.levels) > 1 else counted), False
+
+
+def stage_numbers(stages: Sequence[Stage], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers of stage ids: the index of a stage of the study; one before it counts back from the first id."""
+    index = {stage.id: t for t, stage in enumerate(stages)}
+    begin = stages[0].id if stages else 0
+    return np.array([index.get(each, each - begin) for each in ids.tolist()], dtype=np.int64)
 
 
 def _back(level: Level | None, season_id: int | None, steps: int) -> int | None:
@@ -218,7 +234,7 @@ class _Rows:
         self.refuse(repeated, "there is more than one row", "keep one of them", "DuplicateId")
 
     def check_statistics(self, table: StatisticTable, in_study: NDArray[np.bool_]) -> None:
-        places = np.where(in_study, self.stage_id - table.first_id, 0)
+        places = np.where(in_study, stage_numbers(table.stages, self.stage_id) - table.first, 0)
         missing = in_study & ~table.has_row[places, self.hydro] if len(places) else in_study
         fix = "add a row to inflow_seasonal_stats"
         self.refuse(missing, "there are no statistics", fix, "MissingReference")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.distinct import distinct
 from cobre.stochastic.past import PastRecord
 from cobre.stochastic.periods import Period, StageCalendar, refused
 
@@ -156,7 +157,7 @@ class _Gathering:
         if start <= running.start:
             return 0
         known = self.past.known_days(running.start, start)
-        counts = np.unique(known[self.is_lagged])
+        counts = distinct(known[self.is_lagged])
         if len(counts) > 1:
             return known
-        return int(counts[0]) if len(counts) else 0
+        return int(counts[0]) if counts else 0

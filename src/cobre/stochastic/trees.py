@@ -152,7 +152,7 @@ def _check_stages(stages: Sequence[Stage], windows: HistoricalWindows | None) ->
                 f"stage {stage.id} has {stage.n_openings} openings",
                 kind="OutOfRange",
                 context={"stage_id": stage.id, "num_scenarios": stage.n_openings},
-                suggestion="set num_scenarios to 1 or more",
+                suggestion="give the stage 1 opening or more",
             )
         method = stage.sampling_method
         if method not in SAMPLING_METHODS:

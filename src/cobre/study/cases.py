@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any
 
 from cobre import io
+from cobre._lazy import collecting_garbage_later
 from cobre.core.case import Case
 from cobre.errors import CobreError
 from cobre.io import ValidationReport
@@ -19,12 +20,16 @@ def load_case(path: str | PathLike[str], config_overrides: Mapping[str, Any] | N
     Raises one `cobre.ValidationError` whose ``errors`` lists every problem, or `cobre.IOError` if the folder is not
     there or may not be read. ``config_overrides`` has the keys of ``config.json`` and is merged into it.
     """
-    return io.load(path, config_overrides)
+    with collecting_garbage_later():
+        return io.load(path, config_overrides)
 
 
-def load_with_report(path: str | PathLike[str]) -> tuple[Case, ValidationReport]:
+def load_with_report(
+    path: str | PathLike[str], config_overrides: Mapping[str, Any] | None = None
+) -> tuple[Case, ValidationReport]:
     """Like `load_case`, with the warnings."""
-    return io.load_with_report(path)
+    with collecting_garbage_later():
+        return io.load_with_report(path, config_overrides)
 
 
 class CaseLoader:
@@ -73,7 +78,8 @@ def _read(
     config_overrides: Mapping[str, Any] | None,
     on_note: Callable[[str], None] | None,
 ) -> Case:
-    case, report = io.load_with_report(path, config_overrides)
+    with collecting_garbage_later():
+        case, report = io.load_with_report(path, config_overrides)
     if on_note is not None:
         for warning in report.warnings:
             on_note(f"warning: {warning}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from cobre.core.case import Case
+from cobre.core.files import syncing_together
 from cobre.core.outputs import TableSchema
 from cobre.core.training_tables import CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_ITERATIONS, TIMING
 from cobre.io.write import (
@@ -16,6 +17,7 @@ from cobre.io.write import (
     claim,
     fail,
     finish,
+    write_fixed_deliveries,
     write_generic_constraints,
     write_hydro_models,
     write_model_facts,
@@ -24,7 +26,7 @@ from cobre.io.write import (
 from cobre.io.write.dictionaries import write_dictionaries
 from cobre.io.write.folder import SUCCESS, TRAINING_SUCCESS
 from cobre.io.write.stochastic import write_stochastic
-from cobre.sddp.checkpointing import remove_checkpoints, remove_unfinished
+from cobre.sddp.checkpointing import remove_checkpoints, remove_surplus, remove_unfinished
 from cobre.sddp.nature import Nature
 from cobre.sddp.result import TrainingResult
 from cobre.study.starting import CHECKPOINT_FOLDER, Start, StartRequest, UnfinishedPart, find_start
@@ -38,7 +40,9 @@ class RunOutput:
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = self._folder = folder
-        self._run: RunRecord | None = None
+        self.run: RunRecord | None = None
+        self.is_continued = False
+        """Whether the run continues from a checkpoint of its own folder."""
         self._case: Case | None = None
         self._start = Start()
         self._resources = ExitStack()
@@ -55,10 +59,13 @@ class RunOutput:
         start = find_start(case, wanted, folder, _unfinished_part(folder))
         own = folder / CHECKPOINT_FOLDER
         remove_unfinished(own)
-        if start.checkpoint is None or start.checkpoint.parent.resolve() != own.resolve():
+        self.is_continued = (
+            start.checkpoint is not None and start.checkpoint.parent.resolve() == own.resolve()
+        )
+        if not self.is_continued:
             remove_checkpoints(own)
-        self._run, self._case, self._start = RunRecord.start(case), case, start
-        begin(folder, self._run, keeps_policy=bool(start.first_cuts))
+        self.run, self._case, self._start = RunRecord.start(case), case, start
+        begin(folder, self.run, keeps_policy=bool(start.first_cuts))
         if case.config.exports_stochastic:
             nature = Nature.of(case)
             tree = nature.tree(None, range(len(nature.stages)))
@@ -74,34 +81,40 @@ class RunOutput:
 
     def write(self, result: TrainingResult) -> None:
         """Write all results, then ``_SUCCESS`` unless a signal ended training."""
-        if self._folder is None or self._run is None or self._case is None:
+        if self._folder is None or self.run is None or self._case is None:
             return
-        check_owner(self._folder, self._run)
+        check_owner(self._folder, self.run)
         is_complete = result.termination_reason != "shutdown"
-        facts = self._run.facts("complete" if is_complete else "partial")
-        result.policy.save(self._folder / POLICY_FOLDER)
-        write_hydro_models(self._folder, self._case)
-        write_model_facts(self._folder, self._case)
-        write_generic_constraints(self._folder, self._case)
-        write_dictionaries(self._folder, self._case, result.policy.state_names)
+        facts = self.run.facts("complete" if is_complete else "partial")
+        with syncing_together():
+            self._write_files(self._folder, self._case, result, facts)
+        # A rank of an attempt that was killed may have lived on for a moment and have begun to write another one.
+        remove_unfinished(self._folder / CHECKPOINT_FOLDER)
+        remove_surplus(self._folder / CHECKPOINT_FOLDER)
+        if is_complete:
+            finish(self._folder)
+
+    def _write_files(self, folder: Path, case: Case, result: TrainingResult, facts: dict[str, Any]) -> None:
+        result.policy.save(folder / POLICY_FOLDER)
+        write_hydro_models(folder, case)
+        write_model_facts(folder, case)
+        write_generic_constraints(folder, case)
+        write_fixed_deliveries(folder, case)
+        write_dictionaries(folder, case, result.policy.state_names)
         metadata = {
-            **file_metadata(self._case, result),
+            **file_metadata(case, result),
             "resumed_from": self._start.facts(),
             **facts,
         }
         tables = _training_tables(result)
-        write_training(self._folder, result.convergence_history, metadata, result.timings, tables)
-        # A rank of an attempt that was killed may have lived on for a moment and have begun to write another one.
-        remove_unfinished(self._folder / CHECKPOINT_FOLDER)
-        if is_complete:
-            finish(self._folder)
+        write_training(folder, result.convergence_history, metadata, result.timings, tables)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None and self._folder is not None and self._run is not None:
-            fail(self._folder, self._run, str(error).partition("\n")[0] or type(error).__name__)
+        if error is not None and self._folder is not None and self.run is not None:
+            fail(self._folder, self.run, str(error).partition("\n")[0] or type(error).__name__)
         self._resources.close()
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cobre.core.outputs import Column, TableSchema
 from cobre.errors import ValidationError
+from cobre.io.grids import NO_BLOCK, Fold, Keys, read_grid
 from cobre.io.simulation_results import NAMED_BY, SCHEMAS, Calendar, SimulationFiles, with_names
 
 KEYS = {
@@ -21,10 +22,9 @@ KEYS = {
     "lag": "lag_index",
     "constraint": "constraint_id",
 }
-ENTITIES = {*NAMED_BY, "lag_index", "constraint_id"}
+ENTITIES = {*NAMED_BY, "lag_index", "lag", "delivery_date", "constraint_id"}
 """Columns that tell rows of the same scenario, stage and block apart."""
 SEASON = "season"
-NO_BLOCK = -1
 INTENSIVE_UNITS = ("$/MWh", "$/hm3", "MW/(m3/s)")
 """Adding up such values of several entities says nothing."""
 
@@ -43,37 +43,41 @@ def quantile_table(
     described = next(each for each in schema if each.name == column)
     key_columns = [_key(schema, name) for name in by]
     _check_quantity(schema, described, key_columns)
-    rows = files.read(schema.name, _needed(schema, column, key_columns))
     calendar = files.calendar()
-    values = rows[column].to_numpy(zero_copy_only=False).astype(np.float64)
-    used = _rows_used(described, key_columns, rows) & ~np.isnan(values)
-    if not used.any():
+    groups: list[NDArray[Any]] = []
+
+    def plan(keys: Keys) -> dict[str, Fold]:
+        used = _rows_used(described, key_columns, keys)
+        numbers, n_groups = _groups([_key_values(calendar, name, keys) for name in key_columns], used, groups)
+        return {column: Fold.by(numbers, n_groups, hour_weights(calendar, described, key_columns, keys))}
+
+    grid = read_grid(files, schema.name, _all_keys(schema), plan).values[column]
+    has_values = ~np.isnan(grid).all(axis=0)
+    if not has_values.any():
         raise _refused(f"{column} has no values in table {schema.name}", "ask for another column")
-    rows, values = rows.filter(pa.array(used)), values[used]
-    weighted = values * _weights(calendar, described, key_columns, rows)
-    keys = [_key_values(calendar, name, rows) for name in key_columns]
-    groups, grid = _grid(rows["scenario_id"].to_numpy(), keys, weighted)
-    found: dict[str, Any] = dict(zip(key_columns, groups, strict=True))
-    found["mean"] = grid.mean(axis=1)
+    grid = np.nan_to_num(grid[:, has_values], nan=0.0)
+    found: dict[str, Any] = {name: each[has_values] for name, each in zip(key_columns, groups, strict=True)}
+    found["mean"] = grid.mean(axis=0)
     for share in shares:
-        found[f"p{100 * share:g}"] = np.quantile(grid, share, axis=1)
+        found[f"p{100 * share:g}"] = np.quantile(grid, share, axis=0)
     return with_names(files, pa.table(found))
 
 
-def _grid(
-    scenario: NDArray[Any], keys: list[NDArray[Any]], values: Floats
-) -> tuple[list[NDArray[Any]], Floats]:
-    """Distinct keys, each ``[group]``, and sums ``[group, scenario]``."""
-    scenarios, column = np.unique(scenario, return_inverse=True)
-    distinct = [np.unique(key, return_inverse=True) for key in keys]
-    sizes = tuple(len(each) for each, _ in distinct)
-    places = np.ravel_multi_index([place for _, place in distinct], sizes) if keys else np.zeros_like(column)
-    groups, row = np.unique(places, return_inverse=True)
-    n = len(scenarios)
-    grid: Floats = np.zeros(len(groups) * n)
-    np.add.at(grid, row * n + column, values)
-    chosen = np.unravel_index(groups, sizes) if keys else ()
-    return [each[index] for (each, _), index in zip(distinct, chosen, strict=True)], grid.reshape(-1, n)
+def _groups(
+    keys: list[NDArray[Any]], used: NDArray[np.bool_], found: list[NDArray[Any]]
+) -> tuple[NDArray[np.int64], int]:
+    """Number of the group of each row, -1 where it is not used, and how many there are.
+
+    The keys of the groups are appended to ``found``, one array for each key.
+    """
+    numbers = np.full(len(used), -1)
+    if not keys:
+        numbers[used] = 0
+        return numbers, 1
+    distinct, place = np.unique(np.stack([key[used] for key in keys], axis=1), axis=0, return_inverse=True)
+    numbers[used] = place
+    found.extend(distinct.T.astype(np.int32))
+    return numbers, len(distinct)
 
 
 def _schema_with(column: str, by: Sequence[str], table: str | None) -> TableSchema:
@@ -122,41 +126,52 @@ def _check_quantity(schema: TableSchema, column: Column, keys: list[str]) -> Non
         raise _refused("slack_value has units of its constraint", "add 'constraint' to by")
 
 
-def _needed(schema: TableSchema, column: str, keys: list[str]) -> list[str]:
-    wanted = {"scenario_id", "stage_id", "block_id", column, *keys}
-    return [name for name in schema.column_names if name in wanted]
+def _all_keys(schema: TableSchema) -> list[str]:
+    """Columns that tell the rows of a scenario apart."""
+    return [name for name in schema.column_names if name in ENTITIES or name in ("stage_id", "block_id")]
 
 
-def _key_values(calendar: Calendar, name: str, rows: pa.Table) -> NDArray[Any]:
+def _key_values(calendar: Calendar, name: str, keys: Keys) -> NDArray[Any]:
     if name == SEASON:
-        stages, place = np.unique(rows["stage_id"].to_numpy(), return_inverse=True)
+        stages, place = np.unique(keys["stage_id"], return_inverse=True)
         return np.array([calendar.season_of(stage) for stage in stages.tolist()], dtype=np.int32)[place]
-    values: NDArray[Any] = rows[name].to_numpy(zero_copy_only=False)
-    return values
+    return keys[name]
 
 
-def _rows_used(column: Column, keys: list[str], rows: pa.Table) -> NDArray[np.bool_]:
-    """All rows; of a value that the blocks of a stage repeat, only the first block's."""
-    if column.is_of_stage and "block_id" in rows.column_names and "block_id" not in keys:
-        first: NDArray[np.bool_] = rows["block_id"].to_numpy(zero_copy_only=False) == 0
+def _rows_used(column: Column, by: list[str], keys: Keys) -> NDArray[np.bool_]:
+    """All rows; of a value that belongs to the stage, only the one that speaks for it."""
+    if column.is_of_stage and "block_id" in keys and "block_id" not in by:
+        return speaks_for_stage(column, keys)
+    return np.ones(len(next(iter(keys.values()), (0,))), dtype=np.bool_)
+
+
+def speaks_for_stage(column: Column, keys: Keys) -> NDArray[np.bool_]:
+    """Whether a row is that of the first block of its stage, or of the last one for a value at the end."""
+    block = keys["block_id"]
+    if not column.is_at_end or "stage_id" not in keys:
+        first: NDArray[np.bool_] = block <= 0
         return first
-    return np.ones(rows.num_rows, dtype=np.bool_)
+    stages, stage = np.unique(keys["stage_id"], return_inverse=True)
+    last = np.full(len(stages), NO_BLOCK, dtype=np.int64)
+    np.maximum.at(last, stage, block)
+    is_last: NDArray[np.bool_] = block == last[stage]
+    return is_last
 
 
-def _weights(calendar: Calendar, column: Column, keys: list[str], rows: pa.Table) -> Floats:
-    """1 for values that add up over time; otherwise the share of the row's hours in those of its group."""
-    if (column.adds_up and not column.is_of_stage) or "stage_id" not in rows.column_names:
-        return np.ones(rows.num_rows)
-    stages, stage = np.unique(rows["stage_id"].to_numpy(), return_inverse=True)
-    blocks, block = [None], np.zeros(rows.num_rows, dtype=np.int64)
-    if "block_id" in rows.column_names and not column.is_of_stage:
-        numbers = rows["block_id"].fill_null(NO_BLOCK).to_numpy()
-        distinct, block = np.unique(numbers, return_inverse=True)
+def hour_weights(calendar: Calendar, column: Column, by: list[str], keys: Keys) -> Floats | None:
+    """None for values that add up over time; otherwise the share of the row's hours in those of its group."""
+    if (column.adds_up and not column.is_of_stage) or "stage_id" not in keys:
+        return None
+    stages, stage = np.unique(keys["stage_id"], return_inverse=True)
+    blocks: list[int | None] = [None]
+    block = np.zeros(len(stage), dtype=np.int64)
+    if "block_id" in keys and not column.is_of_stage:
+        distinct, block = np.unique(keys["block_id"], return_inverse=True)
         blocks = [None if number == NO_BLOCK else number for number in distinct.tolist()]
     shares = np.full((len(stages), len(blocks)), np.nan)
     for at, (s, b) in zip(np.ndindex(shares.shape), product(stages.tolist(), blocks), strict=True):
         if calendar.has(s, b):
-            shares[at] = calendar.hours(s, b) / calendar.hours_of_group(s, b, keys)
+            shares[at] = calendar.hours(s, b) / calendar.hours_of_group(s, b, by)
     weights: Floats = shares[stage, block]
     return weights
 

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from numbers import Integral
 from typing import Any, TypeVar
 
-from cobre.comm import GroupMember, run
+from cobre.comm import GroupMember
 from cobre.comm.backend import Backend, LaunchedGroup
 from cobre.comm.selection import BackendKind, chosen_in, get_backend, launched_group, require_joinable
-from cobre.comm.workers import require_startable
 from cobre.errors import CobreError, CollectiveFailed, WorkerError
 from cobre.sddp.events import OnProgress
 from cobre.sddp.sharing import share
@@ -24,6 +23,17 @@ T = TypeVar("T")
 def is_here(num_workers: int, backend: str) -> bool:
     """Whether this process does the work itself."""
     return num_workers == 1 and backend in (BackendKind.AUTO, BackendKind.LOCAL)
+
+
+def backend_name(comm: GroupMember | None, num_workers: int, backend: str) -> str:
+    """How these ranks will talk."""
+    if comm is not None:
+        return comm.backend
+    if is_here(num_workers, backend):
+        return "local"
+    from cobre.comm.run_on_ranks import require_startable
+
+    return require_startable(backend, num_workers).name
 
 
 def on_first_rank(comm: GroupMember, action: Callable[[], T]) -> T | None:
@@ -56,6 +66,10 @@ def run_workers(
     progress_callback: OnProgress | None,
 ) -> Any:
     """What ``function(comm, *arguments)`` gives on rank 0 of ``num_workers`` new processes."""
+
+    from cobre.comm.run_on_ranks import (
+        run,  # all that starting processes takes, which one worker does not need
+    )
 
     def deliver(rank: int, event: Any) -> None:
         if progress_callback is not None:
@@ -106,6 +120,8 @@ def check_workers(num_workers: int, backend: str) -> None:
     if launched is not None:
         _refuse_workers_of_a_rank(*launched, num_workers, backend)
     if not is_here(num_workers, backend):
+        from cobre.comm.run_on_ranks import require_startable
+
         require_startable(backend, int(num_workers))
 
 

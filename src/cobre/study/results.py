@@ -193,6 +193,11 @@ class SimulationResult:
             f"± {statistics['ci_95']:,.2f}>"
         )
 
+    def _repr_html_(self) -> str:
+        from cobre.study.pictures import simulation_html
+
+        return simulation_html(self, self._files)
+
     def _kept(self) -> SimulationFiles:
         if self._files is None:
             raise CobreError(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import socket
 import time
-from importlib.metadata import version
 from typing import Any
+
+from cobre.core.versions import version
 
 
 class RunClock:

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cobre.comm import GroupMember
 from cobre.comm.launch.restarts import Restarts
 from cobre.core.case import Case
 from cobre.errors import CobreError
-from cobre.io import ProblemReport
+from cobre.io.problems import ProblemReport
 from cobre.sddp.events import OnProgress
 from cobre.sddp.policy import Policy
 from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
+from cobre.study.control import Control
 from cobre.study.output import POLICY_FOLDER
-from cobre.study.ranks import on_first_rank
+from cobre.study.ranks import backend_name, on_first_rank
 from cobre.study.restarting import with_restarts
-from cobre.study.results import SimulationResult
-from cobre.study.simulation import scenario_count, simulate
-from cobre.study.starting import Resume
-from cobre.study.training import train
+from cobre.study.run_events import OnEvent, Phase, RunEvents
+from cobre.study.starting import Resume, StartRequest
+from cobre.study.threads import Threads
+from cobre.study.training import check_ranks, train_with
+
+if TYPE_CHECKING:
+    from cobre.study.results import SimulationResult
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,10 @@ class RunPlan:
                 suggestion="leave out --skip-simulation, or set training.enabled to true",
             )
         if simulates:
+            from cobre.study.simulation import (
+                scenario_count,  # a run that only trains loads nothing of simulations
+            )
+
             scenario_count(case, self.scenarios)  # refused before training, not after it
         return RunPlan(trains, simulates, self.scenarios)
 
@@ -78,54 +87,52 @@ def run_case(
     resume: Resume = None,
     on_note: Callable[[str], None] | None = None,
     max_restarts: int = 0,
+    on_event: OnEvent | None = None,
+    control: Control | None = None,
+    warnings: Sequence[str] = (),
+    threads: Threads = None,
 ) -> RunResult:
     """Train and simulate ``case`` (None on ranks of ``comm`` after the first) into the folder ``output``.
 
     ``policy`` is what a run without training simulates; by default the one in the folder ``policy`` of ``output``. A
-    run that a signal stopped in training is not simulated. ``resume``, ``on_note`` and ``max_restarts`` are those of
-    `train`; a simulation whose worker was killed starts again from its first scenario.
+    run that was stopped in training is not simulated. ``resume``, ``on_note``, ``max_restarts``, ``on_event``,
+    ``control`` and ``threads`` are those of `train`; a simulation whose worker was killed starts again from its first
+    scenario. ``warnings`` are what the caller has told the user already: they become events.
     """
+    check_ranks(comm, num_workers, backend)
     if comm is None:
         settled = plan.settled(_given(case))
     else:
         settled = share(comm, on_first_rank(comm, lambda: plan.settled(_given(case))))
-    training: TrainingResult | None = None
-    if policy is None:
-        policy = Path(output) / POLICY_FOLDER
-    if settled.trains:
-        training = train(
-            case,
-            num_workers,
-            backend,
-            None,
-            progress_callback,
-            output,
-            comm,
-            resume,
-            on_note,
-            max_restarts=max_restarts,
-        )
-        policy = training.policy
-        if training.stop_signal is not None:
+    phases: list[Phase] = ["training"] if settled.trains else []
+    if settled.simulates:
+        phases.append("simulation")
+    ranks = num_workers if comm is None else comm.size
+    name = backend_name(comm, ranks, backend)
+    with RunEvents(progress_callback, on_event, on_note, control, phases, ranks, name) as events:
+        events.remember(warnings)
+        training: TrainingResult | None = None
+        if policy is None:
+            policy = Path(output) / POLICY_FOLDER
+        if settled.trains:
+            wanted = StartRequest(resume)
+            training = train_with(
+                events, case, num_workers, backend, None, output, comm, wanted, max_restarts, threads
+            )
+            policy = training.policy
+            if training.stop_signal is not None:
+                return RunResult(training, None)
+        if not settled.simulates:
             return RunResult(training, None)
-    if not settled.simulates:
-        return RunResult(training, None)
-    to_simulate = policy
+        to_simulate = policy
+        from cobre.study.simulation import simulate_with
 
-    def attempt(workers: int, restarts: Restarts) -> SimulationResult:
-        return simulate(
-            case,
-            to_simulate,
-            workers,
-            backend,
-            progress_callback=progress_callback,
-            output=output,
-            comm=comm,
-            scenarios=settled.scenarios,
-            on_note=on_note,
-        )
+        def attempt(workers: int, restarts: Restarts) -> SimulationResult:
+            return simulate_with(
+                events, case, to_simulate, workers, backend, None, output, comm, settled.scenarios, threads
+            )
 
-    return RunResult(training, with_restarts(attempt, num_workers, max_restarts, on_note))
+        return RunResult(training, with_restarts(attempt, num_workers, max_restarts, events.note))
 
 
 def _given(case: Case | None) -> Case:

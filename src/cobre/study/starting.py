@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from cobre.core.case import Case
 from cobre.errors import CobreError, IOError, ValidationError
+from cobre.sddp.carried import Carried
 from cobre.sddp.checkpoint import TrainingState, this_program
 from cobre.sddp.checkpointing import CheckpointPlan, checkpoints_in, iteration_of, newest_checkpoint
 from cobre.sddp.given_cuts import Boundary, CutRows, match_boundary, match_policy
@@ -101,7 +102,9 @@ def find_start(
     boundary, notes = _boundary(case, wanted.boundary, output)
     start = _checkpoint(case, wanted.resume, output, boundary, unfinished)
     if start.state is None and (wanted.warm_start is not None or case.config.policy.mode == "warm_start"):
-        start = _warm_start(case, wanted.warm_start, output)
+        start = _warm_start(
+            case, wanted.warm_start, output, Carried.of(case, is_open_ended=boundary is not None)
+        )
     return replace(start, notes=(*notes, *start.notes), boundary=boundary)
 
 
@@ -154,7 +157,7 @@ def _writer_notes(writer: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _warm_start(case: Case, given: GivenPolicy, output: Path | None) -> Start:
+def _warm_start(case: Case, given: GivenPolicy, output: Path | None, carried: Carried) -> Start:
     if given is None and output is None:
         raise ValidationError(
             "policy.mode is warm_start, and there is no policy to start from",
@@ -164,7 +167,7 @@ def _warm_start(case: Case, given: GivenPolicy, output: Path | None) -> Start:
         )
     policy, name = _policy(given, [output], case.config.policy.path)
     with _about(name):
-        matched = match_policy(policy, case, state_names_of(case))
+        matched = match_policy(policy, case, state_names_of(case, carried), carried)
     n = sum(len(cuts.rows) for cuts in matched.stages if cuts is not None)
     note = f"training starts with {n} cuts of {name}"
     return Start(notes=(note, *matched.notes), first_cuts=matched.stages)
@@ -179,7 +182,9 @@ def _boundary(case: Case, given: GivenPolicy, output: Path | None) -> tuple[Boun
     stage = None if settings is None or given is not None else settings.source_stage
     is_strict = settings is not None and settings.is_strict
     with _about(name):
-        boundary, notes = match_boundary(policy, case, state_names_of(case), stage, is_strict=is_strict)
+        carried = Carried.of(case, is_open_ended=True)
+        names = state_names_of(case, carried)
+        boundary, notes = match_boundary(policy, case, names, stage, is_strict=is_strict, carried=carried)
     n = int(boundary.cuts.active.sum())
     return boundary, (f"{n} cuts of {name} price what follows the last stage", *notes)
 
@@ -234,4 +239,5 @@ def _refuse_to_displace(own: Path, continued: Path | None, unfinished: Unfinishe
         f"{own.parent} holds {state[unfinished]}",
         suggestion="continue it with --resume (in Python resume=True), start again with --fresh (resume=False), or "
         "choose another output folder",
+        kind="UnfinishedRun",
     )

@@ -14,9 +14,11 @@ from cobre.core.case import Case
 from cobre.sddp.events import OnProgress
 from cobre.sddp.result import TrainingResult
 from cobre.study.cases import configured
+from cobre.study.control import Control
 from cobre.study.output import RunOutput
 from cobre.study.parcel import Parcel
 from cobre.study.ranks import (
+    backend_name,
     check_workers,
     is_here,
     on_first_rank,
@@ -24,7 +26,9 @@ from cobre.study.ranks import (
     run_workers,
 )
 from cobre.study.restarting import with_restarts
+from cobre.study.run_events import OnEvent, RunEvents
 from cobre.study.starting import GivenPolicy, Resume, Start, StartRequest, plan_of
+from cobre.study.threads import Threads, wanted_threads
 from cobre.study.training_rank import TrainingOrder, train_on, train_rank, train_together
 
 
@@ -41,13 +45,17 @@ def train(
     warm_start: GivenPolicy = None,
     boundary: GivenPolicy = None,
     max_restarts: int = 0,
+    on_event: OnEvent | None = None,
+    control: Control | None = None,
+    threads: Threads = None,
 ) -> TrainingResult:
     """Train a policy for ``case`` (a study, or the folder of one; None on ranks of ``comm`` after the first).
 
     One worker runs in this process. Several are fresh processes over shared memory, or over what ``backend`` names;
     this one only waits for them. With ``comm`` this process is one rank of a group that is there already: every
-    rank calls this, rank 0's case counts, and every rank gets the result. The bits of the policy and its bounds are the
-    same in all these ways.
+    rank calls this, rank 0's case counts, and every rank gets the result. In each of them ``threads`` solve linear
+    programs: a number, "auto" for the processors that are free, by default what COBRE_THREADS says, or one. The bits of
+    the policy and its bounds are the same in all these ways.
 
     ``config_overrides`` has the keys of ``config.json`` and is merged into it. ``progress_callback`` is called here
     after each iteration of each worker (with ``comm``, for this rank). Nothing is written unless ``output`` names a
@@ -66,24 +74,56 @@ def train(
     checkpoint; one that dies twice in a row is then left out. The bits stay the same.
 
     SIGINT or SIGTERM lets the running iteration finish; the result then says ``shutdown``.
+
+    ``on_event`` is given every event of the run as a dict, in the process that owns the output folder; the folder keeps
+    them in ``training/events.jsonl``. ``control`` steers the run while it is at work, from another thread.
     """
+    check_ranks(comm, num_workers, backend)
+    ranks = num_workers if comm is None else comm.size
+    with RunEvents(
+        progress_callback, on_event, on_note, control, ranks=ranks, backend=backend_name(comm, ranks, backend)
+    ) as events:
+        wanted = StartRequest(resume, warm_start, boundary)
+        return train_with(
+            events, case, num_workers, backend, config_overrides, output, comm, wanted, max_restarts, threads
+        )
+
+
+def check_ranks(comm: GroupMember | None, num_workers: int, backend: str) -> None:
+    """Raise if these ranks cannot be had."""
     if comm is not None:
         refuse_workers_beside(comm, num_workers, backend)
     else:
         check_workers(num_workers, backend)
+
+
+def train_with(
+    events: RunEvents,
+    case: Case | str | PathLike[str] | None,
+    num_workers: int,
+    backend: str,
+    config_overrides: Mapping[str, Any] | None,
+    output: str | PathLike[str] | None,
+    comm: GroupMember | None,
+    wanted: StartRequest,
+    max_restarts: int,
+    threads: Threads,
+) -> TrainingResult:
+    """`train`, reporting to ``events``."""
     is_writer = comm is None or comm.rank == 0
     with RunOutput(Path(output) if output is not None and is_writer else None) as results:
-        wanted = StartRequest(resume, warm_start, boundary)
-        preparation = _Preparation(case, config_overrides, results, wanted, on_note)
+        preparation = _Preparation(case, config_overrides, results, wanted, events, wanted_threads(threads))
         if comm is not None:
-            result = train_together(comm, on_first_rank(comm, preparation.order), progress_callback)
+            order = on_first_rank(comm, preparation.order)
+            result = train_together(comm, order, events.receive, events.receive)
         else:
 
             def attempt(workers: int, restarts: Restarts) -> TrainingResult:
-                return _train_here_or_apart(preparation.order(restarts), workers, backend, progress_callback)
+                return _train_here_or_apart(preparation.order(restarts), workers, backend, events)
 
-            result = with_restarts(attempt, num_workers, max_restarts, on_note)
+            result = with_restarts(attempt, num_workers, max_restarts, events.note)
         results.write(result)
+        events.training_ended(result)
     return result
 
 
@@ -95,18 +135,34 @@ class _Preparation:
     config_overrides: Mapping[str, Any] | None
     results: RunOutput
     wanted: StartRequest
-    on_note: Callable[[str], None] | None
+    events: RunEvents
+    threads: int | str
 
     def order(self, restarts: Restarts | None = None) -> TrainingOrder:
         """What the ranks of the next attempt have to know; the user gets the notes."""
         is_first = restarts is None or not restarts.used
-        study = configured(self.case, self.config_overrides, self.on_note if is_first else None)
-        start = self._start(study, restarts)
-        if self.on_note is not None:
-            for note in start.notes:
-                self.on_note(note)
-        checkpoints = plan_of(study, self.results.folder)
-        return TrainingOrder(study, start.state, checkpoints, start.first_cuts, start.boundary)
+        study = configured(self.case, self.config_overrides, self.events.note if is_first else None)
+        start, results, events = self._start(study, restarts), self.results, self.events
+        events.begin(
+            study,
+            results.run,
+            results.folder,
+            threads=self.threads,
+            keeps=results.is_continued,
+            earlier=() if start.state is None else start.state.records,
+        )
+        for note in start.notes:
+            events.note(note)
+        return TrainingOrder(
+            study,
+            start.state,
+            plan_of(study, results.folder),
+            start.first_cuts,
+            start.boundary,
+            events.control_address,
+            events.wants_details,
+            self.threads,
+        )
 
     def _start(self, study: Case, restarts: Restarts | None) -> Start:
         if restarts is None or not restarts.used:
@@ -115,12 +171,10 @@ class _Preparation:
 
 
 def _train_here_or_apart(
-    order: TrainingOrder, num_workers: int, backend: str, progress_callback: OnProgress | None
+    order: TrainingOrder, num_workers: int, backend: str, events: RunEvents
 ) -> TrainingResult:
     if is_here(num_workers, backend):
         with LocalCommunicator() as alone:
-            return train_on(alone, order, progress_callback)
-    result: TrainingResult = run_workers(
-        train_rank, (Parcel(order),), num_workers, backend, progress_callback
-    )
+            return train_on(alone, order, events.receive, events.receive)
+    result: TrainingResult = run_workers(train_rank, (Parcel(order),), num_workers, backend, events.receive)
     return result

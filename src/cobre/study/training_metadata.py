@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import Any
 
 from cobre.core.case import Case
@@ -11,6 +10,7 @@ from cobre.core.config import IterationLimit
 from cobre.core.production import ProductionFit
 from cobre.core.provenance import SetupSeconds
 from cobre.core.sums import sum_in_order
+from cobre.core.versions import version
 from cobre.sddp.hosts import distribution
 from cobre.sddp.result import TrainingResult
 from cobre.study.training_rank import SHARING_MS
@@ -34,6 +34,7 @@ def metadata_of(result: TrainingResult) -> dict[str, Any]:
         "total_cuts": result.total_cuts,
         "wall_time_ms": result.history["wall_time_ms"][-1],
         "policy": result.policy.summary(),
+        "controls": [each.to_dict() for each in result.controls],
         "workers": [
             {"rank": worker.rank, "wall_time_ms": worker.wall_time_ms, "backend": worker.backend}
             for worker in workers
@@ -69,7 +70,7 @@ def file_metadata(case: Case, result: TrainingResult) -> dict[str, Any]:
         "solve_stats": _solves(result),
         "setup": _setup(case, result),
         "production_fit_deviation": _fit_errors(case),
-        "distribution": distribution(result.backend, result.hosts),
+        "distribution": distribution(result.backend, result.hosts, result.threads),
     }
 
 

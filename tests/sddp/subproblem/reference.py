@@ -78,7 +78,7 @@ def reference_cost(case: Case, t: int, psi, storage, lags, noise, load, availabl
             q_max = hydros.max_turbined_m3s[h, t]
             if not len(planes) and rho > 0:
                 q_max = min(q_max, hydros.max_generation_mw[h, t] / rho)
-            q_cost = costs.fpha_turbined[h, t] * hours[k] if len(planes) else 0.0
+            q_cost = costs.turbined[h, t] * hours[k]
             q = lp.variable("q", h, k, upper=q_max, cost=q_cost)
             s = lp.variable("s", h, k, cost=costs.spillage[h, t] * hours[k])
             canal = hydros.max_diversion_m3s[h, t] if plant.diversion else 0.0

@@ -104,5 +104,5 @@ def test_least_cost_counts_only_what_earns():
 
 def test_terms_that_do_not_fit_together_are_refused():
     lp = LpBuilder()
-    with pytest.raises(ValueError, match="shape mismatch"):
+    with pytest.raises(ValueError, match="shape"):
         lp.add_terms(lp.add_rows("r", ["0", "1"]), lp.add_columns("x", ["a", "b", "c"]), 1.0)

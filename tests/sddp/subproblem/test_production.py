@@ -44,12 +44,12 @@ def test_spilled_water_lowers_the_head():
     assert found.objective == pytest.approx((100 - (50 + 10 - 0.5 * 20)) * 10 * H)
 
 
-def test_turbined_water_has_a_price_only_with_planes():
-    costs = {"fpha_turbined": 3.0}
+def test_turbined_water_has_a_price_with_planes_and_without():
+    costs = {"turbined": 3.0}
     with_planes = plant(initial=20.0, planes=[(0.0, 0.0, 1.0, 0.0)], costs=costs)
     assert solve_stage(with_planes)[1].objective == pytest.approx((80 * 10 + 20 * 3) * H)
     without = plant(initial=20.0, costs=costs)
-    assert solve_stage(without)[1].objective == pytest.approx(80 * 10 * H)
+    assert solve_stage(without)[1].objective == pytest.approx((80 * 10 + 20 * 3) * H)
 
 
 def test_generators_limit_power_not_flow_with_planes():

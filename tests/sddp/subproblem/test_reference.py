@@ -38,7 +38,7 @@ def random_case(rng: np.random.Generator):
             (rng.uniform(1, 20), rng.uniform(0, 0.02), rng.uniform(0.2, 1.0), -rng.uniform(0, 0.02))
             for _ in range(3)
         ]
-        names = ("spillage", "fpha_turbined", "diversion", "turbined_below", "outflow_below", "outflow_above")
+        names = ("spillage", "turbined", "diversion", "turbined_below", "outflow_below", "outflow_above")
         names += ("generation_below", "evaporation_above", "evaporation_below", "withdrawal_above")
         names += ("withdrawal_below", "negative_inflow")
         return HydroSpec(

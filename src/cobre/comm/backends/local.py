@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from cobre._native import comm as _core
 from cobre.comm.backend import Backend, Detection, RankCommand
+from cobre.comm.closing import ClosesAfterUse
 from cobre.comm.limits import read_limits
 from cobre.comm.protocol import GroupMember, documented_by
 from cobre.comm.regions import HeapRegion
@@ -22,7 +22,7 @@ LIMITS = {"release_gil_bytes": 1 << 20}
 
 
 @documented_by(GroupMember)
-class LocalCommunicator(_core.LocalCommunicator):
+class LocalCommunicator(_core.LocalCommunicator, ClosesAfterUse):
     """Rank 0 of 1. ``allgatherv`` and ``allreduce`` copy, ``broadcast`` and ``barrier`` do nothing.
 
     The collectives are the native ones, inherited: nothing stands between the caller and the core.
@@ -46,18 +46,6 @@ class LocalCommunicator(_core.LocalCommunicator):
     def split_local(self) -> LocalCommunicator:
         self.require_usable("split_local")
         return LocalCommunicator()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return "LocalCommunicator(rank=0, size=1)"

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import index
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from cobre._native import comm as _core
 from cobre.comm.backend import (
@@ -22,11 +21,12 @@ from cobre.comm.backend import (
     Unavailable,
     refuse,
 )
+from cobre.comm.closing import ClosesAfterUse
 from cobre.comm.config import ShmConfig, missing_if_begun, shm_config_from
 from cobre.comm.limits import read_limits
 from cobre.comm.memory import available_memory
 from cobre.comm.protocol import GroupMember, SharedRegion, documented_by
-from cobre.comm.regions import checked_block, checked_request, closed_region
+from cobre.comm.regions import RegionBase, checked_block, checked_request, closed_region
 from cobre.errors import AllocationFailed, InitializationFailed
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ LARGEST_COUNT = 2**63 - 1  # more than any memory holds, and what the core count
 
 
 @documented_by(GroupMember)
-class ShmCommunicator(_core.ShmCommunicator):
+class ShmCommunicator(_core.ShmCommunicator, ClosesAfterUse):
     """Ranks of one machine. `attach` makes one; the collectives are the native ones, inherited."""
 
     @classmethod
@@ -105,24 +105,12 @@ class ShmCommunicator(_core.ShmCommunicator):
         available, limited_by = available_memory()
         return ShmCommunicator(self, available, limited_by)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"ShmCommunicator(rank={self.rank}, size={self.size})"
 
 
 @documented_by(SharedRegion)
-class ShmRegion:
+class ShmRegion(RegionBase):
     """A region that all ranks have mapped. Arrays over it keep the memory; it has no name in the system."""
 
     def __init__(
@@ -130,16 +118,7 @@ class ShmRegion:
     ) -> None:
         self._comm = comm
         self._memory: _core.SharedMemory | None = memory
-        self._count = count
-        self._dtype = dtype
-
-    @property
-    def count(self) -> int:
-        return self._count
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._dtype
+        super().__init__(count, dtype)
 
     def as_slice(self) -> NDArray[Any]:
         return self._view(0, self._count, writable=False)
@@ -166,18 +145,6 @@ class ShmRegion:
         if self._memory is None:
             raise closed_region()
         return self._memory
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        self.close()
 
 
 def _unavailable() -> Unavailable | None:

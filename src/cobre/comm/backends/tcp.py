@@ -10,11 +10,11 @@ import secrets
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cobre._native import comm as _core
 from cobre.comm.backend import Backend, Detection, LaunchVariables, MeetingPoint, Nodes, RankCommand
+from cobre.comm.closing import ClosesAfterUse
 from cobre.comm.config import (
     TcpConfig,
     encoded_secret,
@@ -31,7 +31,8 @@ from cobre.errors import AllocationFailed
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from cobre.comm.protocol import Communicator
+    from cobre.comm.closing import ClosesAfterUse
+from cobre.comm.protocol import Communicator
 
 __all__ = ["BACKEND", "TcpCommunicator"]
 
@@ -44,7 +45,7 @@ _log = logging.getLogger("cobre.comm")
 
 
 @documented_by(GroupMember)
-class TcpCommunicator(_core.TcpCommunicator):
+class TcpCommunicator(_core.TcpCommunicator, ClosesAfterUse):
     """Ranks anywhere, connected to rank 0 over TCP.
 
     The collectives are the native ones, inherited: nothing stands between the caller and the core.
@@ -57,10 +58,10 @@ class TcpCommunicator(_core.TcpCommunicator):
     def connect(cls, config: TcpConfig, *, on_listening: Callable[[int], None] | None = None) -> Self:
         """Join the group that ``config`` describes; returns when all ranks are there.
 
-        ``on_listening(port)`` is called on rank 0 once it listens, for whoever asked for port 0 and must tell
+        ``on_listening(port)`` is called on rank 0 once it listens, for a caller that asked for port 0 and must tell
         the others. Failure: `InitializationFailed`, at once for a refused secret, rank or size, else after
         ``connect_timeout``, naming who is missing and who was turned away. Meanwhile rank 0 logs who joins
-        and, as warnings, whom it turns away.
+        and, as warnings, what it refuses.
         """
         limits = config.limits if isinstance(config, _TunedConfig) else LIMITS
         comm = cls(config.rank, config.size, config.timeout, **limits)
@@ -98,14 +99,14 @@ class TcpCommunicator(_core.TcpCommunicator):
             region = HeapRegion(number, resolved)
         except AllocationFailed as error:
             refusal = error
-        unlucky = self.agree_on_region(min(number, 2**64 - 1), resolved, region is not None)
-        if region is not None and unlucky < 0:
+        refusing = self.agree_on_region(min(number, 2**64 - 1), resolved, region is not None)
+        if region is not None and refusing < 0:
             return region
         if refusal is not None:
             raise refusal
         raise AllocationFailed(
             requested_bytes,
-            f"rank {unlucky} cannot hold a region of {requested_bytes:,} bytes",
+            f"rank {refusing} cannot hold a region of {requested_bytes:,} bytes",
             suggestion="use fewer elements or a smaller dtype, or free memory on the machine of that rank",
         )
 
@@ -115,18 +116,6 @@ class TcpCommunicator(_core.TcpCommunicator):
         from cobre.comm.selection import create_communicator  # backends know each other by name only
 
         return create_communicator("local")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"TcpCommunicator(rank={self.rank}, size={self.size})"
@@ -146,7 +135,7 @@ def _host(config: TcpConfig) -> str:
         return coordinator
     if config.bind_addr:
         return unbracketed(config.bind_addr)
-    if config.secret:  # strangers cannot prove that they know it
+    if config.secret:  # other programs cannot prove that they know it
         return everywhere_for(coordinator) or ""
     # Without a secret it is loopback; one of its other addresses (127.0.0.2) is where the others will look.
     return coordinator

@@ -13,16 +13,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, Self
 
 from cobre.comm.backend import RankCommand
+from cobre.comm.launch.connected import ConnectedRank, ConnectedRanks
 from cobre.comm.launch.guard import Guard
 from cobre.comm.launch.kills import SignalWatch
 from cobre.comm.launch.output import Output
 from cobre.comm.launch.process import RankProcess, Stream
 from cobre.comm.launch.sweep import kill_marked, remove
-from cobre.comm.launch.visitors import Visitor, Visitors
 from cobre.comm.report import Inbox
 from cobre.errors import InitializationFailed
 
@@ -34,7 +33,7 @@ GRACE_S = 2.0
 PROMPT_S = 0.15
 """How long an unfinished line may wait for its end before somebody at a terminal sees it."""
 
-LAST_WORDS_S = 2.0
+LAST_REPORTS_S = 2.0
 
 MARK = "COBRE_LAUNCH_ID"
 
@@ -64,7 +63,7 @@ class Group:
         *,
         grace_s: float | None = None,
         keep_lines: int | None = None,
-        visitors: Visitors | None = None,
+        connected: ConnectedRanks | None = None,
     ) -> None:
         self.ranks: list[RankProcess] = []
         self.running: list[RankProcess] = []
@@ -78,12 +77,12 @@ class Group:
         self._leaves = [path for command in commands for path in command.leaves]
         self._selector = selectors.DefaultSelector()
         self._lets_children_go = _stop_ignoring_children()
-        self.visitors = visitors
+        self.connected = connected
         self.signals = SignalWatch()
         self._guard = Guard(self._mark, self._leaves)
         self.on_readable(self._guard, self._restart_guard)
-        if visitors is not None:
-            self.on_readable(visitors, self._admit_visitor)
+        if connected is not None:
+            self.on_readable(connected, self._admit_connection)
 
     def start(
         self,
@@ -107,8 +106,8 @@ class Group:
     def _start(self, backend: str, environ: Mapping[str, str], stdin: int, pass_fds: tuple[int, ...]) -> None:
         name, _, mark = self._mark.partition("=")
         # Unbuffered, or what a Python rank printed before it was killed would be lost with its buffer.
-        visits = self.visitors.environ if self.visitors is not None else {}
-        common = {"PYTHONUNBUFFERED": "1", **environ, **visits, "COBRE_COMM_BACKEND": backend, name: mark}
+        address = self.connected.environ if self.connected is not None else {}
+        common = {"PYTHONUNBUFFERED": "1", **environ, **address, "COBRE_COMM_BACKEND": backend, name: mark}
         for command in self._commands:
             try:
                 rank = RankProcess(
@@ -139,7 +138,7 @@ class Group:
 
         Straight to ranks that another program started: mpiexec makes something else of most signals. To kill, kill it.
         """
-        if self.visitors is not None and number != signal.SIGKILL and self.visitors.send(number):
+        if self.connected is not None and number != signal.SIGKILL and self.connected.send(number):
             return
         for rank in self.running:
             rank.signal_group(number)
@@ -171,7 +170,7 @@ class Group:
         for stream in rank.streams:
             self._watch_stream(rank, stream)
 
-    def _watch_stream(self, rank: RankProcess | Visitor, stream: Stream) -> None:
+    def _watch_stream(self, rank: RankProcess | ConnectedRank, stream: Stream) -> None:
         def read() -> None:
             lines = stream.read_lines()
             if lines is None:
@@ -181,28 +180,28 @@ class Group:
 
         self._selector.register(stream, selectors.EVENT_READ, read)
 
-    def _admit_visitor(self) -> None:
-        if self.visitors is not None:
-            self.visitors.accept(self._watch_stream, self._watch_inbox, self._watch_end)
+    def _admit_connection(self) -> None:
+        if self.connected is not None:
+            self.connected.accept(self._watch_stream, self._watch_inbox, self._watch_end)
 
-    def _watch_end(self, visitor: Visitor) -> None:
-        end = visitor.end
+    def _watch_end(self, rank: ConnectedRank) -> None:
+        end = rank.end
         if end is None:
             return
 
         def note() -> None:
-            visitor.note_end()
+            rank.note_end()
             self._selector.unregister(end)
 
         self._selector.register(end, selectors.EVENT_READ, note)
 
-    def _watch_inbox(self, visitor: Visitor, inbox: Inbox) -> None:
+    def _watch_inbox(self, rank: ConnectedRank, inbox: Inbox) -> None:
         def read() -> None:
             if not inbox.read():
                 self._selector.unregister(inbox)
-                visitor.note_end()
-            if self.visitors is not None:
-                self.visitors.note_report(visitor)
+                rank.note_end()
+            if self.connected is not None:
+                self.connected.note_report(rank)
 
         self._selector.register(inbox, selectors.EVENT_READ, read)
 
@@ -220,9 +219,9 @@ class Group:
                 self._output.show_partial(rank.rank, bytes(stream.partial), is_error=stream.is_error)
                 stream.shown = len(stream.partial)
 
-    def _unshown(self) -> list[tuple[RankProcess | Visitor, Stream]]:
-        visitors = self.visitors.ranks.values() if self.visitors is not None else ()
-        streams = [(rank, stream) for rank in (*self.running, *visitors) for stream in rank.streams]
+    def _unshown(self) -> list[tuple[RankProcess | ConnectedRank, Stream]]:
+        connected = self.connected.ranks.values() if self.connected is not None else ()
+        streams = [(rank, stream) for rank in (*self.running, *connected) for stream in rank.streams]
         return [(rank, stream) for rank, stream in streams if len(stream.partial) > stream.shown]
 
     def _read_report(self, rank: RankProcess) -> None:
@@ -245,12 +244,12 @@ class Group:
         for stream, lines in last:
             self._show(rank, stream, lines)
         self.on_report(rank)
-        if self.visitors is not None and not self.running:
-            self._hear_visitors_out()
+        if self.connected is not None and not self.running:
+            self._read_last_reports()
 
-    def _hear_visitors_out(self) -> None:
-        """Whoever started them is gone, and so are they: what they said is all there."""
-        end = time.monotonic() + LAST_WORDS_S
+    def _read_last_reports(self) -> None:
+        """The starter and the ranks have ended: everything that they sent can be read now."""
+        end = time.monotonic() + LAST_REPORTS_S
         while time.monotonic() < end:
             events = self._selector.select(0)
             if not events:
@@ -258,7 +257,7 @@ class Group:
             for key, _ in events:
                 key.data()
 
-    def _show(self, rank: RankProcess | Visitor, stream: Stream, lines: list[bytes]) -> None:
+    def _show(self, rank: RankProcess | ConnectedRank, stream: Stream, lines: list[bytes]) -> None:
         rank.tail.extend(lines)
         if lines:
             stream.shown = 0
@@ -266,8 +265,8 @@ class Group:
 
     def _reported_leaves(self) -> set[str]:
         """What ranks said that they would leave, beside what their commands said."""
-        visitors = self.visitors.ranks.values() if self.visitors is not None else ()
-        inboxes = (rank.inbox for rank in (*self.ranks, *visitors))
+        connected = self.connected.ranks.values() if self.connected is not None else ()
+        inboxes = (rank.inbox for rank in (*self.ranks, *connected))
         return {path for inbox in inboxes if inbox is not None for path in inbox.leaves}
 
     def _restart_guard(self) -> None:
@@ -278,18 +277,11 @@ class Group:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for rank in self.running:
             rank.signal_group(signal.SIGKILL)
-        kill_marked(
-            self._mark
-        )  # one that was just being started, one in a session of its own, a killed mpiexec's
+        # Ranks that were just being started, in a session of their own, or children of a killed mpiexec.
+        kill_marked(self._mark)
         for rank in self.running:
             rank.reap()
         self.running.clear()
@@ -300,8 +292,8 @@ class Group:
                 Path(path).unlink()
         self._guard.dismiss()
         self._selector.close()
-        if self.visitors is not None:
-            self.visitors.close()
+        if self.connected is not None:
+            self.connected.close()
         self._output.close()
         if self._lets_children_go:
             signal.signal(signal.SIGCHLD, signal.SIG_IGN)

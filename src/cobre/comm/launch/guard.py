@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 __all__ = ["Guard"]
 
-# Each line it reads is the list of process groups that live. If the pipe ends without an "end", whoever wrote to it
+# Each line it reads is the list of process groups that live. If the pipe ends without an "end", the launcher
 # is dead: kill those groups, then whatever else carries the mark of this launch in its environment (a rank that was
 # being started at that moment, or one that mpiexec put into a session of its own), then remove what they may leave.
 # A shell, because it must outlive the launcher and be there at once, whatever the ranks run.
@@ -37,13 +37,13 @@ done
 _guards: WeakSet[Guard] = WeakSet()
 
 
-def _let_go() -> None:
-    """In a forked child: the pipe is its parent's alone, or the guard would wait for the child's death, too."""
+def _close_inherited_pipes() -> None:
+    """In a forked child. Else the guard would wait for the child's death, too."""
     for guard in _guards:
-        guard.let_go()
+        guard.close_inherited_pipe()
 
 
-os.register_at_fork(after_in_child=_let_go)
+os.register_at_fork(after_in_child=_close_inherited_pipes)
 
 
 class Guard:
@@ -75,8 +75,8 @@ class Guard:
         self._tell(b"end\n")
         self._discard()
 
-    def let_go(self) -> None:
-        """This process is another by now, and has no part in it."""
+    def close_inherited_pipe(self) -> None:
+        """In a forked child: close the inherited pipe."""
         cast("IO[bytes]", self._process.stdin).close()
 
     def _start(self) -> subprocess.Popen[bytes]:

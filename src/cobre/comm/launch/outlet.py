@@ -30,9 +30,11 @@ def main() -> None:
     rank = next((int(os.environ[name]) for name in names if os.environ.get(name, "").isdecimal()), None)
     if address and rank is not None:
         with contextlib.suppress(OSError):
+            report = _connect(
+                address, rank, REPORT
+            )  # first: once it prints, the launcher can send it signals
             output = _connect(address, rank, OUTPUT)
             errors = _connect(address, rank, ERRORS) if is_split else output
-            report = _connect(address, rank, REPORT)
             for standard in (1, 2):  # kept, or mpiexec would take their end for the end of the rank
                 os.set_inheritable(os.dup(standard), True)
             os.dup2(output, 1)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cobre.comm.launch.verdict import RankResult
+from cobre.comm.launch.blame import RankResult
 from cobre.errors import InitializationFailed
 
 __all__ = [

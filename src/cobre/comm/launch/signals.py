@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 from cobre.comm.launch.group import Group
@@ -43,18 +43,12 @@ class SignalRelay:
 
     def __enter__(self) -> Self:
         for number in FORWARDED:
-            # Whoever told the launcher to ignore a signal (nohup, a background job) told its ranks, too.
+            # A signal that the launcher ignores (nohup, a background job) is ignored for its ranks, too.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._previous[number] = signal.signal(number, self._receive)
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
 

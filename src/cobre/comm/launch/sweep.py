@@ -29,12 +29,12 @@ def kill_marked(mark: str) -> None:
     unknown = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     end = time.monotonic() + EXEC_S
     while unknown and time.monotonic() < end:
-        unknown = [entry for entry in unknown if _is_becoming_another(entry, mark)]
+        unknown = [entry for entry in unknown if _kill_if_marked(entry, mark)]
         time.sleep(0.002 if unknown else 0)
 
 
-def _is_becoming_another(process: Path, mark: str) -> bool:
-    """Kill it if it is marked; whether that cannot be seen yet, because it is just replacing its program."""
+def _kill_if_marked(process: Path, mark: str) -> bool:
+    """Kill it if it is marked; whether to look again, because it is just replacing its program (exec)."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         variables = (process / "environ").read_bytes()
         if mark.encode() in variables.split(b"\0"):

@@ -10,11 +10,20 @@ import numpy as np
 from cobre.comm.testing.checks import Context, Member, check
 from cobre.comm.testing.expectations import expect, expect_bytes
 from cobre.comm.testing.ordering import PAUSE_S, arrival_orders
-from cobre.comm.testing.whiteboard import whiteboard
+from cobre.comm.testing.whiteboard import Whiteboard, whiteboard
 
 BARRIERS = 200
 LATE_S = 0.3
 STRAY_TICKS = 12
+
+
+def _pass_barrier(comm: Member, board: Whiteboard | None, step: int) -> None:
+    """Expect that every rank has entered barrier ``step`` when this one leaves it."""
+    if board:
+        board.write(step)
+    comm.barrier()
+    seen = board.read() if board else [step]
+    expect(min(seen) >= step, f"left barrier {step} when the ranks had entered {seen}")
 
 
 @check(min_size=2)
@@ -23,11 +32,7 @@ def barrier_holds_everyone_back(comm: Member, ctx: Context) -> None:
     with whiteboard(comm) as board:
         for step, places in enumerate(arrival_orders(comm.size, ctx.rng()), 1):
             time.sleep(PAUSE_S * places[comm.rank])
-            if board:
-                board.write(step)
-            comm.barrier()
-            seen = board.read() if board else [step]
-            expect(min(seen) >= step, f"left barrier {step} when the ranks had entered {seen}")
+            _pass_barrier(comm, board, step)
 
 
 @check(min_size=2)
@@ -35,11 +40,7 @@ def barrier_holds_every_time(comm: Member, ctx: Context) -> None:
     """Barriers in quick succession never let anybody through early."""
     with whiteboard(comm) as board:
         for step in range(1, BARRIERS + 1):
-            if board:
-                board.write(step)
-            comm.barrier()
-            seen = board.read() if board else [step]
-            expect(min(seen) >= step, f"left barrier {step} when the ranks had entered {seen}")
+            _pass_barrier(comm, board, step)
 
 
 @check(min_size=2)

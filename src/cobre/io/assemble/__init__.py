@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 
-from cobre.core.case import Case
+from cobre.core.case import Case, Conventions
 from cobre.core.tables import Tables
 from cobre.io.assemble.bounds import (
     build_buses,
-    build_constraints,
     build_contracts,
     build_lines,
     build_non_controllables,
     build_operation,
+    build_post_study,
     build_pumping,
     build_thermals,
 )
+from cobre.io.assemble.constraints import build_constraints
 from cobre.io.assemble.energy import build_energy
 from cobre.io.assemble.evaporation import build_evaporation_references
 from cobre.io.assemble.fitting import build_fits
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.hydros import build_hydro_costs, build_hydros
-from cobre.io.assemble.inflow_fitting.report import coefficient_report
 from cobre.io.assemble.scenarios import build_initial_state, build_scenarios
 from cobre.io.assemble.settings import build_config
 from cobre.io.assemble.system import build_system, entity_indices
@@ -29,18 +29,22 @@ from cobre.io.read.files import CaseFiles
 
 __all__ = ["assemble"]
 
+CONVENTIONS_TODAY = Conventions(diversion_is_outflow=False, withdrawal_is_limited=True)
+
 
 def assemble(files: CaseFiles) -> Case:
     """The study. The files must have passed validation without an error."""
-    horizon = build_horizon(files.stages)
+    horizon = build_horizon(files.stages, files.post_study)
     with files.timing("production_fit"):
         fits = build_fits(files, horizon)
     with files.timing("evaporation_fit"):
         references = build_evaporation_references(files, horizon)
     hydro = build_hydros(files, horizon, fits)
+    energy = build_energy(files, horizon, hydro)
+    constraints, rows = build_constraints(files, horizon, energy)
     return Case(
         name=files.folder.resolve().name,
-        system=build_system(files),
+        system=build_system(files, constraints),
         horizon=horizon,
         tables=Tables(
             hydro=hydro,
@@ -51,15 +55,17 @@ def assemble(files: CaseFiles) -> Case:
             non_controllable=build_non_controllables(files, horizon),
             pumping=build_pumping(files, horizon),
             contract=build_contracts(files, horizon),
-            constraint=build_constraints(files, horizon),
+            constraint=rows,
             operation=build_operation(files, horizon),
+            post_study=build_post_study(files, horizon),
         ),
         scenarios=build_scenarios(files, horizon),
         initial=build_initial_state(files),
-        config=build_config(files.config),
+        config=build_config(files),
+        conventions=CONVENTIONS_TODAY if files.generation.is_today else Conventions(),
         production_fits=fits,
         evaporation_references=references,
-        energy=build_energy(files, horizon, hydro),
+        energy=energy,
         folder=str(files.folder.resolve()),
         fitting_report=_fitting_report(files),
     )
@@ -68,6 +74,8 @@ def assemble(files: CaseFiles) -> Case:
 def _fitting_report(files: CaseFiles) -> str | None:
     if files.inflow_fit is None:
         return None
+    from cobre.io.assemble.inflow_fitting.report import coefficient_report  # few cases are fitted
+
     index = entity_indices(files)["hydro"]
     ids = sorted(index, key=lambda each: index[each])
     return json.dumps(coefficient_report(files.inflow_fit, ids), indent=2, sort_keys=True) + "\n"

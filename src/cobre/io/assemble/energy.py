@@ -13,28 +13,26 @@ from cobre.core.horizon import Horizon
 from cobre.core.tables import HydroTables
 from cobre.io.assemble.fitting import Fitter
 from cobre.io.assemble.plants import Plant
-from cobre.io.assemble.system import by_id, indices
-from cobre.io.read.columns import ABSENT, Table
+from cobre.io.assemble.production import EQUIVALENT
+from cobre.io.assemble.system import by_date, indices
 from cobre.io.read.files import CaseFiles
 from cobre.production.energy import PlaneProductivity, equivalent_productivity, integrated_productivity
 from cobre.production.function import MW_PER_M3S_AND_M, ProductionFunction
 
-EQUIVALENT = "equivalent_productivity_mw_per_m3s"
 SPECIFIC = "specific_productivity_mw_per_m3s_per_m"
 OUTFLOW = "reference_outflow_m3s"
 
 
 def build_energy(files: CaseFiles, horizon: Horizon, tables: HydroTables) -> EnergyConversion:
     """Productivities as the case gives them, or as they follow from head, planes or the stage's productivity."""
-    hydros, index = by_id(files.hydros.hydros), indices(files.hydros.hydros)
-    fitter, table = Fitter(files), _given_values(files.tables["energy_productivity"])
+    hydros, index = by_date(files.hydros.hydros), indices(by_date(files.hydros.hydros))
+    fitter = Fitter(files)
     reference, turbined, specific, equivalent, integrated = np.zeros((5, len(hydros), horizon.n_stages))
     for row, hydro in enumerate(hydros):
         plant, known = fitter.plants[hydro.id], dict[object, tuple[float, float]]()
         for column, stage in enumerate(horizon.stages):
             given = {
-                name: table.get((hydro.id, stage.id, name), table.get((hydro.id, ABSENT, name)))
-                for name in (EQUIVALENT, SPECIFIC, OUTFLOW)
+                name: files.energy_value(name, hydro.id, stage.id) for name in (EQUIVALENT, SPECIFIC, OUTFLOW)
             }
             cell = _Cell(
                 plant,
@@ -44,12 +42,13 @@ def build_energy(files: CaseFiles, horizon: Horizon, tables: HydroTables) -> Ene
                 float(tables.productivity_mw_per_m3s[row, column]),
                 tables.planes_of(row, column),
             )
-            if cell.key not in known:
-                known[cell.key] = cell.productivities()
+            key = cell.key
+            if key not in known:
+                known[key] = cell.productivities()
             reference[row, column] = cell.reference_hm3
             turbined[row, column] = cell.reference_turbined()
             specific[row, column] = cell.specific()
-            equivalent[row, column], integrated[row, column] = known[cell.key]
+            equivalent[row, column], integrated[row, column] = known[key]
     return EnergyConversion(
         reference,
         turbined,
@@ -129,14 +128,3 @@ class _Cell:
             return None, specific
         tailrace = plant.own_tailrace() or plant.backwater(self.level_below_m)
         return plant.production_function(plant.forebay, tailrace), specific
-
-
-def _given_values(table: Table) -> dict[tuple[int, int, str], float]:
-    """By hydro id, stage id (`ABSENT` for all stages) and column, the values of ``hydro_energy_productivity``."""
-    keys = list(zip(table["hydro_id"].tolist(), table["stage_id"].tolist(), strict=True))
-    return {
-        (*key, name): value
-        for name in (EQUIVALENT, SPECIFIC, OUTFLOW)
-        for key, value in zip(keys, table[name].tolist(), strict=True)
-        if not np.isnan(value)
-    }

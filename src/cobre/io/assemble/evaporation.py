@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from cobre.core.horizon import Horizon, Stage
 from cobre.core.production import EvaporationReference
 from cobre.io.assemble.plants import build_plants
-from cobre.io.assemble.system import by_id
+from cobre.io.assemble.system import by_date
 from cobre.io.read.files import CaseFiles
 from cobre.production.evaporation import fills_its_month, hours_of_month, linearise_evaporation
 
 
 def build_evaporation(files: CaseFiles, horizon: Horizon) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """``k0`` and ``kv`` of the flow ``k0 + kv * volume``, each ``[hydro, stage]``; zero without evaporation."""
-    hydros, plants = by_id(files.hydros.hydros), build_plants(files)
+    hydros, plants = by_date(files.hydros.hydros), build_plants(files)
     constant = np.zeros((len(hydros), horizon.n_stages))
     slope = np.zeros_like(constant)
     for reference in build_evaporation_references(files, horizon):
@@ -26,15 +26,20 @@ def build_evaporation(files: CaseFiles, horizon: Horizon) -> tuple[NDArray[np.fl
         for index, stage in enumerate(horizon.stages):
             depth = float(hydro.evaporation.coefficients_mm[stage.start_date.month - 1])
             constant[row, index], slope[row, index] = linearise_evaporation(
-                area, depth, evaporating_hours(stage), reference.volumes_hm3[index]
+                area, depth, _hours(files, stage), reference.volumes_hm3[index]
             )
     return constant, slope
+
+
+def _hours(files: CaseFiles, stage: Stage) -> float:
+    """In 0.18 the hours of the calendar month, whatever the stage."""
+    return hours_of_month(stage.start_date) if files.generation.is_today else evaporating_hours(stage)
 
 
 def build_evaporation_references(files: CaseFiles, horizon: Horizon) -> tuple[EvaporationReference, ...]:
     """The volumes around which evaporation is linearised, of the hydros that evaporate."""
     found = []
-    for row, hydro in enumerate(by_id(files.hydros.hydros)):
+    for row, hydro in enumerate(by_date(files.hydros.hydros)):
         if hydro.evaporation is None:
             continue
         given = hydro.evaporation.reference_volumes_hm3

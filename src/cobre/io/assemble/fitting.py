@@ -6,7 +6,7 @@ from cobre.core.horizon import Horizon, Stage
 from cobre.core.production import ProductionFit
 from cobre.io.assemble.plants import Plant, build_plants
 from cobre.io.assemble.production import Production, production_of
-from cobre.io.assemble.system import by_id
+from cobre.io.assemble.system import by_date
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydro_production_models import (
     AngleReductionRecord,
@@ -128,7 +128,7 @@ def build_fits(files: CaseFiles, horizon: Horizon) -> tuple[ProductionFit, ...]:
     """Every fit of the case and the stages that share it, in order of hydro and first stage."""
     fitter = Fitter(files)
     found = []
-    for row, hydro in enumerate(by_id(files.hydros.hydros)):
+    for row, hydro in enumerate(by_date(files.hydros.hydros)):
         stages: dict[Arguments, list[int]] = {}
         for index, stage in enumerate(horizon.stages):
             arguments = fitter.arguments(hydro, stage)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cobre.core.distinct import distinct
 from cobre.core.sums import sum_in_order
 from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
@@ -117,7 +118,7 @@ def _families(table: Table, hydro_id: int) -> tuple[TailraceFamily, ...]:
     """Families in order of level, one without level first; segments in order of outflow."""
     mine = np.flatnonzero(table["hydro_id"] == hydro_id)
     families = []
-    for family_id in np.unique(table["family_id"][mine]).tolist():
+    for family_id in distinct(table["family_id"][mine]):
         rows = [int(row) for row in mine if table["family_id"][row] == family_id]
         level = float(table["downstream_reference_level_m"][rows[0]])
         segments = sorted(

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from cobre.core.horizon import Horizon, Stage
 from cobre.core.production import ProductionFit
-from cobre.io.assemble.system import by_id
+from cobre.io.assemble.system import by_date
 from cobre.io.read.columns import ABSENT, Table
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydro_production_models import FphaConfigRecord, ModelChoice, StageRangesRecord
-from cobre.io.read.system.hydros import FphaRecord, HydroRecord
+from cobre.io.read.system.hydros import HydroRecord
 
+EQUIVALENT = "equivalent_productivity_mw_per_m3s"
+"""Column of ``hydro_energy_productivity``."""
 NO_CAPACITY = 1e-9
 """m3/s or MW of a plant that cannot generate; planes fitted to it would all be 0."""
 
@@ -37,8 +39,18 @@ class Production:
 
 
 def production_of(hydro: HydroRecord, stage: Stage, files: CaseFiles) -> Production:
-    """The model that applies, most specific first: the stage's or season's choice, then the plant's own."""
-    base = None if isinstance(hydro.generation, FphaRecord) else hydro.generation.productivity_mw_per_m3s
+    """The model that applies: the stage's or season's choice, then the plant's own without a productivity.
+
+    The productivity is that of the choice, or the equivalent one of ``hydro_energy_productivity``.
+    """
+    key = (id(hydro), stage.id if hydro.id in files.hydros_with_production_by_stage else None)
+    found: Production | None = files.productions.get(key)
+    if found is None:
+        found = files.productions[key] = _find_production(hydro, stage, files)
+    return found
+
+
+def _find_production(hydro: HydroRecord, stage: Stage, files: CaseFiles) -> Production:
     choice = _choice(hydro.id, stage, files)
     model = hydro.generation.model if choice is None else choice[0]
     detail = None if choice is None else choice[1]
@@ -48,9 +60,9 @@ def production_of(hydro: HydroRecord, stage: Stage, files: CaseFiles) -> Product
         if found.fit_config is not None and most <= NO_CAPACITY:
             return Production(False, 0.0, detail)
         return found
-    if detail is not None and detail.productivity_override is not None:
-        return Production(False, detail.productivity_override, detail)
-    return Production(False, base, detail)
+    if detail is not None and detail.productivity_mw_per_m3s is not None:
+        return Production(False, detail.productivity_mw_per_m3s, detail)
+    return Production(False, files.energy_value(EQUIVALENT, hydro.id, stage.id), detail)
 
 
 def _choice(hydro_id: int, stage: Stage, files: CaseFiles) -> tuple[str, ModelChoice | None] | None:
@@ -85,7 +97,7 @@ def build_production(
     files: CaseFiles, horizon: Horizon, fits: Sequence[ProductionFit]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
     """Productivity (NaN with planes), offsets of planes, planes: as `HydroTables` wants them."""
-    hydros: Sequence[HydroRecord] = by_id(files.hydros.hydros)
+    hydros: Sequence[HydroRecord] = by_date(files.hydros.hydros)
     fitted = {(each.hydro, stage): each.fit.planes for each in fits for stage in each.stages}
     productivity = np.full((len(hydros), horizon.n_stages), np.nan)
     offsets, planes = [0], []

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.core.case import InitialState
+from cobre.core.case import DatedValue, InitialState
 from cobre.core.horizon import Horizon
 from cobre.core.scenarios import (
     AnnualComponent,
@@ -16,7 +16,6 @@ from cobre.core.scenarios import (
     CorrelationGroup,
     GivenOpenings,
     GivenScenarios,
-    InflowObservation,
     InflowRecords,
     InflowResiduals,
     InflowStatistics,
@@ -24,7 +23,9 @@ from cobre.core.scenarios import (
     PastInflows,
     Scenarios,
 )
+from cobre.io.assemble.filling import initial_storage
 from cobre.io.assemble.inflow_fitting.records import records_of
+from cobre.io.assemble.inflow_fitting.seeds import observations_of
 from cobre.io.assemble.system import entity_indices
 from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
@@ -38,7 +39,9 @@ def build_scenarios(files: CaseFiles, horizon: Horizon) -> Scenarios:
     """All statistics, coefficients, correlations and given values."""
     index = entity_indices(files)
     hydro, tables = index["hydro"], files.tables
-    stats, lags, annual = tables["inflow_stats"], tables["inflow_lags"], tables["inflow_annual"]
+    stats, lags, annual = (
+        _in_order(tables[name], hydro) for name in ("inflow_stats", "inflow_lags", "inflow_annual")
+    )
     return Scenarios(
         inflow=InflowStatistics(
             _positions(stats["hydro_id"], hydro), stats["stage_id"], stats["mean_m3s"], stats["std_m3s"]
@@ -61,34 +64,59 @@ def build_scenarios(files: CaseFiles, horizon: Horizon) -> Scenarios:
         else None,
         residuals=_residuals(files, horizon),
         correlation=None if files.correlation is None else _correlation(files.correlation, horizon, index),
-        openings=_openings(tables["noise_openings"], horizon),
+        openings=_openings(files, horizon),
         external_inflow=_given(tables["external_inflow"], horizon, "hydro_id", "value_m3s", hydro),
         external_load=_given(tables["external_load"], horizon, "bus_id", "value_mw", index["bus"]),
         external_ncs=_given(
-            tables["external_ncs"], horizon, "ncs_id", "value", index["non-controllable source"]
+            tables["external_ncs"],
+            horizon,
+            "ncs_id",
+            "availability_factor",
+            index["non-controllable source"],
         ),
         history=_history(files),
+        external_sets_statistics=files.generation.is_today,
     )
+
+
+def _in_order(table: Table, hydro: Mapping[int, int]) -> Table:
+    """Rows by hydro index; the rest of their order stays."""
+    return table.take(np.argsort(_positions(table["hydro_id"], hydro), kind="stable"))
 
 
 def build_initial_state(files: CaseFiles) -> InitialState:
     """Stored water (zero where the case is silent), past inflows and observations in order of hydros."""
     hydro = entity_indices(files)["hydro"]
-    storage = np.zeros(len(hydro))
-    for entry in files.initial_conditions.storage:
-        storage[hydro[entry.hydro_id]] = entry.value_hm3
-    past = sorted(files.initial_conditions.past_inflows, key=lambda entry: entry.hydro_id)
-    observed = sorted(
-        files.initial_conditions.recent_observations, key=lambda entry: (entry.hydro_id, entry.start_date)
-    )
+    past = sorted(files.past_inflows, key=lambda entry: hydro[entry.hydro_id])
     return InitialState(
-        storage,
+        initial_storage(files),
         tuple(PastInflows(hydro[entry.hydro_id], tuple(map(float, entry.values_m3s))) for entry in past),
-        tuple(
-            InflowObservation(hydro[entry.hydro_id], entry.start_date, entry.end_date, float(entry.value_m3s))
-            for entry in observed
-        ),
+        observations_of(files),
+        dated_values(files, "defluences"),
+        dated_values(files, "commitments"),
     )
+
+
+def dated_values(files: CaseFiles, kind: Literal["defluences", "commitments"]) -> tuple[DatedValue, ...]:
+    """Past releases or commitments in order of plants and dates; releases only of rivers that take time."""
+    index, initial = entity_indices(files), files.initial_conditions
+    if kind == "defluences":
+        delayed = {h.id for h in files.hydros.hydros if h.travel_time_hours and h.downstream_id is not None}
+        found = [
+            DatedValue(index["hydro"][each.hydro_id], each.start_date, each.end_date, float(each.value_m3s))
+            for each in initial.past_defluences
+            if each.hydro_id in delayed
+        ]
+    else:
+        ahead = {t.id for t in files.thermals.thermals if t.anticipated_config is not None}
+        found = [
+            DatedValue(
+                index["thermal"][each.thermal_id], each.start_date, each.end_date, float(each.value_mw)
+            )
+            for each in initial.past_anticipated_commitments
+            if each.thermal_id in ahead
+        ]
+    return tuple(sorted(found, key=lambda each: (each.entity, each.start_date)))
 
 
 def _residuals(files: CaseFiles, horizon: Horizon) -> InflowResiduals | None:
@@ -151,9 +179,10 @@ def _group(record: CorrelationGroupRecord, index: Mapping[str, Mapping[int, int]
     )
 
 
-def _openings(table: Table, horizon: Horizon) -> GivenOpenings | None:
-    if not len(table):
+def _openings(files: CaseFiles, horizon: Horizon) -> GivenOpenings | None:
+    if not files.has_given_openings:
         return None
+    table = files.tables["noise_openings"]
     return GivenOpenings(
         _positions(table["stage_id"], horizon.index_of),
         table["opening_index"],
@@ -168,9 +197,6 @@ def _given(
 ) -> GivenScenarios | None:
     if not len(table):
         return None
-    return GivenScenarios(
-        _positions(table["stage_id"], horizon.index_of),
-        table["scenario_id"],
-        _positions(table[key], index),
-        table[column],
-    )
+    stage, entity = _positions(table["stage_id"], horizon.index_of), _positions(table[key], index)
+    order = np.lexsort((entity, table["scenario_id"], stage))
+    return GivenScenarios(stage[order], table["scenario_id"][order], entity[order], table[column][order])

@@ -29,6 +29,13 @@ class Column:
     high: float | None = None
     excludes_low: bool = False
     meaning: str = ""
+    older_name: str = ""
+    """Its name in the file, where that is of an older format; messages use it."""
+
+    @property
+    def written_name(self) -> str:
+        """The name that stands in the file."""
+        return self.older_name or self.name
 
     def blank(self, length: int) -> NDArray[Any]:
         """A column of nulls."""
@@ -61,6 +68,11 @@ def number(
 def override(name: str, low: float | None = None) -> Column:
     """A column of numbers that replace a base value where they are given."""
     return Column(name, "float", is_nullable=True, is_optional=True, low=low)
+
+
+def block_column() -> Column:
+    """The block that a row is about; null means the whole stage."""
+    return Column("block_id", "int", is_nullable=True, is_optional=True)
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,16 @@ class SimulationRuleRecord(Record):
     bound_tol: NonNegative
 
 
+class GapRecord(Record):
+    """Stop when the bounds are close: by an amount of money, or by percent of the lower one."""
+
+    type: Literal["gap"]
+    tolerance: NonNegative | None = None
+    relative_tolerance: NonNegative | None = None
+
+
 StoppingRuleRecord = Annotated[
-    IterationLimitRecord | TimeLimitRecord | BoundStallingRecord | SimulationRuleRecord,
+    IterationLimitRecord | TimeLimitRecord | BoundStallingRecord | SimulationRuleRecord | GapRecord,
     Field(discriminator="type"),
 ]
 
@@ -72,7 +80,7 @@ def _years_form(value: Any) -> str:
     return "list" if isinstance(value, list | tuple) else "range"
 
 
-class ScenarioSourceRecord(Record):
+class ScenarioFields(Record):
     """Where trajectories take their noise from."""
 
     seed: Seed | None = None
@@ -88,71 +96,179 @@ class ScenarioSourceRecord(Record):
     ncs: SchemeRecord = SchemeRecord()
 
 
+class OpeningsRecord(Record):
+    """Whether openings are generated or read from ``scenarios/noise_openings.parquet``."""
+
+    source: Literal["generated", "file"]
+
+
+class ScenarioSourceRecord(ScenarioFields):
+    """Of training; ``openings`` is about the tree, not about trajectories."""
+
+    openings: OpeningsRecord | None = None
+
+
+class SampledPassesRecord(Record):
+    """Some trajectories per iteration."""
+
+    method: Literal["sampled"]
+    forward_passes: Count
+
+
+class SampledScenariosRecord(Record):
+    """Some scenarios of a simulation."""
+
+    method: Literal["sampled"]
+    num_scenarios: Count = 2000
+
+
+class EnumeratedRecord(Record):
+    """Every path of the policy graph once."""
+
+    method: Literal["enumerated"]
+
+
+class LevelSelection(Record):
+    """Keep cuts that are the highest, or (lml1) the oldest of the highest, at some visited state."""
+
+    method: Literal["level1", "lml1"]
+    tie_tolerance: NonNegative = 1e-10
+    check_frequency: Count = 5
+
+
+class DominationSelection(Record):
+    """Keep cuts that come within a tolerance of the highest at some visited state."""
+
+    method: Literal["domination"]
+    domination_tolerance: NonNegative
+    check_frequency: Count = 5
+
+
+class DynamicSelection(Record):
+    """Load cuts into an LP only as they are violated."""
+
+    method: Literal["dynamic"]
+    start_iteration: WholeNumber = 2
+    seed_window: WholeNumber = 5
+    candidate_recency: WholeNumber | None = None
+    max_added_per_round: Count = 10
+    violation_tolerance: NonNegative = 1e-10
+
+
 class CutSelectionRecord(Record):
     """Which cuts stay."""
 
-    enabled: bool = False
-    method: Literal["level1", "lml1", "domination"] | None = None
-    check_frequency: Count = 5
-    memory_window: WholeNumber | None = None
-    domination_epsilon: NonNegative | None = None
-    threshold: WholeNumber = 0
-    cut_activity_tolerance: NonNegative = 0.0
+    row_activity_tolerance: NonNegative = 0.0
     max_active_per_stage: Count | None = None
-    basis_activity_window: Annotated[int, Field(ge=1, le=31)] = 5
+    selection: (
+        Annotated[LevelSelection | DominationSelection | DynamicSelection, Field(discriminator="method")]
+        | None
+    ) = None
 
 
-class SolverRecord(Record):
+class SolverProfileRecord(Record):
+    """How HiGHS is set up in one phase."""
+
+    dual_edge_weight: Literal["devex", "steepest_edge", "dantzig"] | None = None
+    scale: Literal["off", "solver_scaling"] | None = None
+    price: Literal["row", "row_hyper_sparse"] | None = None
+    primal_feasibility_tolerance: Positive | None = None
+    dual_feasibility_tolerance: Positive | None = None
+    presolve: Literal["on", "off", "choose"] | None = None
+    simplex_update_limit: Count | None = None
+    cost_perturbation: NonNegative | None = None
+    refactor_error_tolerance: Positive | None = None
+    factor_pivot_threshold: Positive | None = None
+    use_warm_start: bool | None = None
+    steepest_edge_devex_fallback_threshold: NonNegative | None = None
+
+
+class RetryRecord(Record):
     """Retries of an LP that gives numerical trouble."""
 
     retry_max_attempts: WholeNumber = 5
     retry_time_budget_seconds: Positive = 30.0
 
 
-class ForwardPassRecord(Record):
-    """A choice the public Cobre reads and does not use."""
+class SolverRecord(RetryRecord):
+    """The solver of training."""
 
-    type: str | None = None
+    forward: SolverProfileRecord | None = None
+    backward: SolverProfileRecord | None = None
+
+
+class NodeSchedulerRecord(Record):
+    """Openings of a point are split in blocks."""
+
+    method: Literal["by_node"]
+    block_size: Count | None = None
+
+
+def _scheduler_form(value: Any) -> str:
+    return "name" if isinstance(value, str) else "by_node"
+
+
+class ParallelismRecord(Record):
+    """How the backward pass is shared among workers; results do not depend on it."""
+
+    backward_scheduler: Annotated[
+        Annotated[Literal["by_scenario"], Tag("name")] | Annotated[NodeSchedulerRecord, Tag("by_node")],
+        Discriminator(_scheduler_form),
+    ] = "by_scenario"
 
 
 class TrainingRecord(Record):
     """The training loop."""
 
     enabled: bool = True
-    forward_passes: Count = 1
-    stopping_rules: Annotated[tuple[StoppingRuleRecord, ...], Field(min_length=1)] | None = None
+    selection: Annotated[SampledPassesRecord | EnumeratedRecord, Field(discriminator="method")]
+    stopping_rules: Annotated[tuple[StoppingRuleRecord, ...], Field(min_length=1)]
     stopping_mode: Literal["any", "all"] = "any"
     tree_seed: Seed | None = None
     scenario_source: ScenarioSourceRecord | None = None
-    cut_formulation: Literal["single", "multi"] | None = None
-    forward_pass: ForwardPassRecord | None = None
     cut_selection: CutSelectionRecord | None = None
     solver: SolverRecord | None = None
+    parallelism: ParallelismRecord | None = None
+
+    @property
+    def forward_passes(self) -> int:
+        """Trajectories of an iteration."""
+        return self.selection.forward_passes if isinstance(self.selection, SampledPassesRecord) else 1
 
 
-class SimulationRecord(Record):
-    """The simulation after training."""
+class SimulationFields(Record):
+    """What both generations of the format say of the simulation."""
 
     enabled: bool = False
-    num_scenarios: Count = 2000
-    policy_type: Literal["outer"] = "outer"
-    io_channel_capacity: Count = 64
-    output_path: str | None = None
-    output_mode: str | None = None
-    scenario_source: ScenarioSourceRecord | None = None
+    io_channel_capacity: Count | None = None
+    scenario_source: ScenarioFields | None = None
+
+
+class SimulationRecord(SimulationFields):
+    """The simulation after training."""
+
+    selection: Annotated[SampledScenariosRecord | EnumeratedRecord, Field(discriminator="method")] = (
+        SampledScenariosRecord(method="sampled")
+    )
+    solver: SolverProfileRecord | None = None
+
+    @property
+    def num_scenarios(self) -> int:
+        """Scenarios that are simulated."""
+        return self.selection.num_scenarios if isinstance(self.selection, SampledScenariosRecord) else 1
 
 
 class NonNegativityRecord(Record):
     """What is done about negative inflows."""
 
     method: Literal["none", "penalty", "truncation", "truncation_with_penalty"] = "penalty"
-    penalty_cost: NonNegative | None = None
 
 
 class ModelingRecord(Record):
     """Modelling choices."""
 
     inflow_non_negativity: NonNegativityRecord | None = None
+    cost_scale_factor: Positive | None = None
 
 
 class EstimationRecord(Record):
@@ -183,14 +299,17 @@ class CheckpointingRecord(Record):
     compress: bool | None = None
 
 
-class PolicyRecord(Record):
+class PolicyFields(Record):
     """Where the policy is kept and how training starts."""
 
     path: str = "./policy"
     mode: Literal["fresh", "warm_start", "resume"] = "fresh"
-    validate_compatibility: bool = True
     boundary: BoundaryRecord | None = None
     checkpointing: CheckpointingRecord | None = None
+
+
+class PolicyRecord(PolicyFields):
+    """Of this generation."""
 
 
 class ExportsRecord(Record):
@@ -202,6 +321,24 @@ class ExportsRecord(Record):
     layout: Literal["by_scenario", "by_table"] = "by_scenario"
 
 
+class LipschitzRecord(Record):
+    """How steep the future cost may be."""
+
+    mode: Literal["auto"] | None = None
+    fallback_value: Positive | None = None
+    scale_factor: Annotated[float, Field(ge=1)] | None = None
+
+
+class UpperBoundRecord(Record):
+    """When the inner bound is computed."""
+
+    enabled: bool | None = None
+    initial_iteration: Count | None = None
+    interval_iterations: Count | None = None
+    lipschitz: LipschitzRecord | None = None
+    max_vertices: Count | None = None
+
+
 class ConfigRecord(Record):
     """The whole file."""
 
@@ -211,7 +348,7 @@ class ConfigRecord(Record):
     estimation: EstimationRecord | None = None
     policy: PolicyRecord | None = None
     exports: ExportsRecord | None = None
-    upper_bound_evaluation: dict[str, Any] | None = None
+    upper_bound_evaluation: UpperBoundRecord | None = None
 
 
 FILE = Document("config.json", ConfigRecord, "config", is_required=True)

@@ -40,14 +40,8 @@ class Reading:
     is_unique: bool = True
 
 
-def read_document(folder: Path, document: Document, problems: Problems) -> Reading:
-    """Parse and check one JSON file that exists."""
-    data = parse_json(folder / document.path, document.path, problems)
-    return Reading() if data is None else read_data(data, document, problems)
-
-
-def read_data(data: Any, document: Document, problems: Problems) -> Reading:
-    """Check what was parsed from a JSON file."""
+def read_data(data: Any, document: Document, problems: Problems, *, is_closed: bool = False) -> Reading:
+    """Check what was parsed from a JSON file; in a closed one an unknown key is an error, else a warning."""
     if not isinstance(data, dict):
         problems.error(
             "SchemaViolation",
@@ -70,7 +64,7 @@ def read_data(data: Any, document: Document, problems: Problems) -> Reading:
         except ShapeError:
             return Reading(None, False, dropped)
         data = rest
-    report_unknown_keys(record, data, document.path, problems)
+    report_unknown_keys(record, data, document.path, problems, is_closed=is_closed)
     is_unique = _check_unique(record, document, problems)
     return Reading(record, is_intact and is_unique, dropped, is_unique)
 

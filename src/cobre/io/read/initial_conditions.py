@@ -1,4 +1,4 @@
-"""``initial_conditions.json``: stored water and past inflows at the start of the study."""
+"""``initial_conditions.json``: stored water, and what was observed or decided before the study."""
 
 from __future__ import annotations
 
@@ -13,16 +13,8 @@ class StorageRecord(Record):
     value_hm3: NonNegative
 
 
-class PastInflowsRecord(Record):
-    """Inflows of one hydro before the study, most recent first."""
-
-    hydro_id: Id
-    values_m3s: tuple[Number, ...]
-    season_ids: tuple[Id, ...] | None = None
-
-
 class ObservationRecord(Record):
-    """Mean inflow of one hydro between two dates (the second exclusive) of the season under way."""
+    """Mean inflow of one hydro between two dates (the second exclusive)."""
 
     hydro_id: Id
     start_date: IsoDate
@@ -30,13 +22,37 @@ class ObservationRecord(Record):
     value_m3s: Number
 
 
-class InitialConditionsRecord(Record):
-    """The whole file."""
+class CommitmentRecord(Record):
+    """Generation of an anticipated thermal that was decided before the study."""
+
+    thermal_id: Id
+    start_date: IsoDate
+    end_date: IsoDate
+    value_mw: NonNegative
+
+
+class DefluenceRecord(Record):
+    """Water that a hydro released before the study and that is still on its way."""
+
+    hydro_id: Id
+    start_date: IsoDate
+    end_date: IsoDate
+    value_m3s: NonNegative
+
+
+class InitialFields(Record):
+    """What both generations of the format have."""
 
     storage: tuple[StorageRecord, ...]
     filling_storage: tuple[StorageRecord, ...]
-    past_inflows: tuple[PastInflowsRecord, ...] = ()
     recent_observations: tuple[ObservationRecord, ...] = ()
+
+
+class InitialConditionsRecord(InitialFields):
+    """The whole file."""
+
+    past_anticipated_commitments: tuple[CommitmentRecord, ...] = ()
+    past_defluences: tuple[DefluenceRecord, ...] = ()
 
 
 FILE = Document(
@@ -47,7 +63,8 @@ FILE = Document(
     unique={
         "storage": ("hydro_id",),
         "filling_storage": ("hydro_id",),
-        "past_inflows": ("hydro_id",),
         "recent_observations": ("hydro_id", "start_date"),
+        "past_anticipated_commitments": ("thermal_id", "start_date"),
+        "past_defluences": ("hydro_id", "start_date"),
     },
 )

@@ -8,16 +8,18 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from cobre.io.problems import Problems, shown
-from cobre.io.read.config import FILE, ConfigRecord
+from cobre.io.read.config import FILE
 from cobre.io.spelling import nearest
 
 
 def merge_overrides(
-    data: Mapping[str, Any], overrides: Mapping[str, Any], problems: Problems
+    data: Mapping[str, Any], overrides: Mapping[str, Any], record: type[BaseModel], problems: Problems
 ) -> dict[str, Any]:
-    """``data`` with ``overrides`` merged deeply: dicts merge, everything else replaces.
+    """``data`` of a file of shape ``record`` with ``overrides`` merged deeply: dicts merge, everything else replaces.
 
-    A key that ``config.json`` does not have is an error: a misspelt setting must not look like one that works.
+    A dotted key such as ``training.tree_seed`` means the same as nested dicts, and ``training.forward_passes`` and
+    ``simulation.num_scenarios`` are those of ``selection`` where the file has that. A key that ``config.json`` does
+    not have is an error: a misspelt setting must not look like one that works.
     """
     if not isinstance(overrides, Mapping):
         problems.error(
@@ -30,7 +32,45 @@ def merge_overrides(
             value=shown(overrides),
         )
         return dict(data)
-    return _merge(data, overrides, ConfigRecord, (), problems)
+    return _merge(data, _with_selection(_nested(overrides), record), record, (), problems)
+
+
+def _with_selection(overrides: dict[str, Any], record: type[BaseModel]) -> dict[str, Any]:
+    """``overrides`` with the counts of trajectories where 0.18 keeps them."""
+    found = dict(overrides)
+    for part, name in (("training", "forward_passes"), ("simulation", "num_scenarios")):
+        inner = found.get(part)
+        shape = _record_of(record.model_fields[part].annotation)
+        if (
+            isinstance(inner, Mapping)
+            and name in inner
+            and shape is not None
+            and "selection" in shape.model_fields
+        ):
+            rest = {key: value for key, value in inner.items() if key != name}
+            chosen = rest.get("selection")
+            rest["selection"] = {
+                "method": "sampled",
+                **(chosen if isinstance(chosen, Mapping) else {}),
+                name: inner[name],
+            }
+            found[part] = rest
+    return found
+
+
+def _nested(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """``overrides`` with every dotted key written as nested dicts; later keys win."""
+    nested: dict[str, Any] = {}
+    for key, value in overrides.items():
+        *outer, last = str(key).split(".")
+        inner = nested
+        for name in outer:
+            inner[name] = dict(inner[name]) if isinstance(inner.get(name), Mapping) else {}
+            inner = inner[name]
+        old = inner.get(last)
+        is_both = isinstance(value, Mapping) and isinstance(old, Mapping)
+        inner[last] = {**old, **value} if is_both and old is not None else value
+    return nested
 
 
 def _merge(

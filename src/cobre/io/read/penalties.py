@@ -26,11 +26,10 @@ class LinePenalties(Record):
     exchange_cost: NonNegative
 
 
-class HydroPenalties(Record):
-    """Prices at hydros. One-sided prices fall back to the two-sided one."""
+class HydroPenaltyFields(Record):
+    """Prices at hydros of both generations. One-sided prices fall back to the two-sided one."""
 
     spillage_cost: NonNegative
-    fpha_turbined_cost: NonNegative
     diversion_cost: NonNegative
     turbined_violation_below_cost: NonNegative
     outflow_violation_below_cost: NonNegative
@@ -45,6 +44,12 @@ class HydroPenalties(Record):
     evaporation_violation_pos_cost: NonNegative | None = None
     evaporation_violation_neg_cost: NonNegative | None = None
     inflow_nonnegativity_cost: NonNegative = 1000.0
+
+
+class HydroPenalties(HydroPenaltyFields):
+    """Prices at hydros; turbined water of every plant has one."""
+
+    turbined_cost: NonNegative
 
 
 class NonControllablePenalties(Record):

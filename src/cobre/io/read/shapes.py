@@ -169,23 +169,35 @@ def _brief(value: Any) -> Any:
     return shown(value, 120) if isinstance(value, dict | list) else value
 
 
-def report_unknown_keys(record: BaseModel, data: Mapping[str, Any], file: str, problems: Problems) -> None:
-    """Warn once per key name that the format does not know, naming who has it."""
+OPEN_PLACES = ("tailrace", "hydraulic_losses", "efficiency", "production_models")
+"""Objects that may have any further keys, also in files that are closed."""
+
+
+def report_unknown_keys(
+    record: BaseModel, data: Mapping[str, Any], file: str, problems: Problems, *, is_closed: bool = False
+) -> None:
+    """Report once per key name that the format does not know, naming who has it: an error in a closed file."""
     holders: dict[str, list[tuple[str, Any]]] = {}
     remedies: dict[str, str] = {}
+    refused: set[str] = set()
     for place, value in _extras(record, ()):
         if place == ("$schema",):
             continue
         entity, field = locate(place, data)
         holders.setdefault(field, []).append((entity, value))
         remedies[field] = _spelling(place, type(record))
+        if is_closed and not any(part in OPEN_PLACES for part in place):
+            refused.add(field)
     for field, found in holders.items():
         entity, value = found[0]
         others = f" (and {len(found) - 1} more entries)" if len(found) > 1 else ""
-        problems.warn(
+        is_refused = field in refused
+        ending = "" if is_refused else "; it is ignored"
+        report = problems.error if is_refused else problems.warn
+        report(
             "SchemaViolation",
             file,
-            f"{field} = {shown(value)} is a key the format does not know; it is ignored{others}",
+            f"{field} = {shown(value)} is a key the format does not know{ending}{others}",
             remedies[field],
             entity=entity,
             field=field,

@@ -21,12 +21,31 @@ class TransitionRecord(Record):
     annual_discount_rate_override: NonNegative | None = None
 
 
-class PolicyGraphRecord(Record):
+class NodeRecord(Record):
+    """A node of the policy graph; ``scenario_id`` pins it to one of the external scenarios.
+
+    ``opening_probabilities`` says how likely each opening of the stage is here: a climate that is wet or dry.
+    """
+
+    id: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    stage_id: StageId
+    scenario_id: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+    label: str | None = None
+    opening_probabilities: tuple[Annotated[float, Field(ge=0, le=1)], ...] | None = None
+
+
+class PolicyGraphFields(Record):
     """How stages follow each other, and the yearly discount rate."""
 
     type: Literal["finite_horizon", "cyclic"]
     annual_discount_rate: NonNegative
     transitions: tuple[TransitionRecord, ...] = ()
+
+
+class PolicyGraphRecord(PolicyGraphFields):
+    """The graph; without ``nodes`` the stages are a chain."""
+
+    nodes: tuple[NodeRecord, ...] = ()
 
 
 class SeasonRecord(Record):
@@ -112,8 +131,8 @@ def _refuse_old_location(value: Any) -> Any:
     )
 
 
-class StageRecord(Period):
-    """One decision period."""
+class StageFields(Period):
+    """What both generations of the format say of a decision period."""
 
     id: StageId
     blocks: Annotated[tuple[BlockRecord, ...], Field(min_length=1)]
@@ -124,18 +143,35 @@ class StageRecord(Period):
         | Annotated[RiskRecord, Tag("cvar")],
         Discriminator(_risk_form),
     ] = "expectation"
-    num_scenarios: Count
     sampling_method: SamplingMethod = "saa"
 
 
-class StagesRecord(Record):
+class StageRecord(StageFields):
+    """One decision period."""
+
+    num_openings: Count | None = None
+    """Only a policy graph with nodes may do without."""
+    annual_discount_rate_override: NonNegative | None = None
+
+    @property
+    def n_openings(self) -> int:
+        """How many openings the stage asks for."""
+        return self.num_openings or 1
+
+
+class StagesFields(Record):
+    """What both generations of the format have beside graph and stages."""
+
+    season_definitions: SeasonDefinitionsRecord | None = None
+    pre_study_stages: tuple[PreStudyStageRecord, ...] = ()
+    scenario_source: Annotated[None, BeforeValidator(_refuse_old_location)] = None
+
+
+class StagesRecord(StagesFields):
     """The whole file."""
 
     policy_graph: PolicyGraphRecord
-    season_definitions: SeasonDefinitionsRecord | None = None
-    pre_study_stages: tuple[PreStudyStageRecord, ...] = ()
     stages: Annotated[tuple[StageRecord, ...], Field(min_length=1)]
-    scenario_source: Annotated[None, BeforeValidator(_refuse_old_location)] = None
 
 
 FILE = Document(

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cobre.io.parquet import read_parquet
@@ -23,8 +22,17 @@ from cobre.io.spelling import nearest
 UNITS = frozenset({"hm3", "km2", "m", "m3s", "mw", "mwh"})
 """Endings of columns that say in what their numbers are."""
 
+FORMER_NAMES = {
+    "bound": "bound_lower and bound_upper",
+    "filling_inflow_m3s": "filling_min_rate_m3s",
+    "fpha_turbined_cost": "turbined_cost",
+}
+"""Columns of 0.5.1 that 0.18 would lose without a word, and what they are called now."""
 
-def read_table(folder: Path, file: TableFile, problems: Problems) -> tuple[Table, bool]:
+
+def read_table(
+    folder: Path, file: TableFile, problems: Problems, *, is_today: bool = False
+) -> tuple[Table, bool]:
     """The usable rows, sorted by key, and whether they are all that the file has."""
     arrow = _open(folder / file.path, file.path, problems)
     if arrow is None:
@@ -33,6 +41,16 @@ def read_table(folder: Path, file: TableFile, problems: Problems) -> tuple[Table
     known = {column.name for column in file.columns}
     unknown = [name for name in arrow.column_names if name not in known]
     for name in unknown:
+        if is_today and name in FORMER_NAMES:
+            problems.error(
+                "SchemaViolation",
+                file.path,
+                f"column {name} is of 0.5.1; this case is one of 0.18",
+                f"write {FORMER_NAMES[name]}",
+                field=name,
+                value=str(arrow.schema.field(arrow.column_names.index(name)).type),
+            )
+            continue
         near = nearest(name, known)
         problems.warn(
             "SchemaViolation",
@@ -130,6 +148,7 @@ def _convert(
 
 
 def _to_numpy(values: pa.ChunkedArray, column: Column) -> NDArray[Any]:
+    """The values as NumPy has them; Arrow's own conversions need `pyarrow.compute`, which is slow to import."""
     types = pa.types
     if types.is_null(values.type):
         return column.blank(len(values))
@@ -137,16 +156,35 @@ def _to_numpy(values: pa.ChunkedArray, column: Column) -> NDArray[Any]:
     if column.kind == "date":
         if not (types.is_date(values.type) or types.is_timestamp(values.type)):
             raise TypeError
+        if types.is_date32(values.type):
+            return np.array(values.to_numpy(), "datetime64[D]")
         days = values.cast(pa.date32()).cast(pa.int32()).fill_null(0).to_numpy()
         dates = days.astype("datetime64[D]")
-        dates[pc.is_null(values).to_numpy()] = np.datetime64("NaT")
+        dates[_nulls(values)] = np.datetime64("NaT")
         return np.asarray(dates)
     if not is_number:
         raise TypeError
     if column.kind == "int":
+        if types.is_signed_integer(values.type) and not values.null_count:
+            return np.array(values.to_numpy(), np.int64)
         whole = values.cast(pa.int64())  # refuses 1.5 and what does not fit
         return np.asarray(whole.fill_null(ABSENT).to_numpy(), np.int64)
-    return np.array(values.cast(pa.float64(), safe=False).to_numpy(), np.float64)
+    return np.array(values.to_numpy(), np.float64)
+
+
+def _nulls(values: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Which values are null."""
+    if not values.null_count:
+        return np.zeros(len(values), bool)
+    return np.concatenate([_nulls_of_chunk(chunk) for chunk in values.chunks])
+
+
+def _nulls_of_chunk(chunk: pa.Array) -> NDArray[np.bool_]:
+    bitmap = None if pa.types.is_null(chunk.type) else chunk.buffers()[0]
+    if bitmap is None:
+        return np.full(len(chunk), pa.types.is_null(chunk.type))
+    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), bitorder="little")
+    return np.asarray(bits[chunk.offset : chunk.offset + len(chunk)] == 0)
 
 
 def _check_values(table: Table, arrow: pa.Table, problems: Problems) -> NDArray[np.bool_]:
@@ -155,7 +193,7 @@ def _check_values(table: Table, arrow: pa.Table, problems: Problems) -> NDArray[
         if column.name not in arrow.column_names:
             continue
         values = table[column.name]
-        null = pc.is_null(arrow.column(column.name)).to_numpy()
+        null = _nulls(arrow.column(column.name))
         for row in np.flatnonzero(null) if not column.is_nullable else ():
             _bad(table, column, int(row), None, "SchemaViolation", "is null", "give a value", problems)
             good[row] = False

@@ -7,6 +7,7 @@ columns that no two rows may share.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,14 @@ def schemas() -> dict[str, dict[str, Any]]:
     }
 
 
-def export_schemas(folder: Path) -> list[Path]:
-    """Write every schema into ``folder``, which is made if need be; the paths written."""
+def export_schemas(folder: Path, others: Mapping[str, Mapping[str, Any]] | None = None) -> list[Path]:
+    """Write every schema, and ``others`` by their names, into ``folder``; the paths written."""
+    by_name = {**{Path(path).stem: schema for path, schema in schemas().items()}, **(others or {})}
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, schema in schemas().items():
-            target = folder / f"{Path(path).stem}.schema.json"
+        for name, schema in by_name.items():
+            target = folder / f"{name}.schema.json"
             target.write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8")
             written.append(target)
     except OSError as error:

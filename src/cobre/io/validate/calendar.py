@@ -166,6 +166,8 @@ def _check_season(season: SeasonRecord, *, is_custom: bool, problems: Problems) 
 
 def _check_transitions(files: CaseFiles, stages: Sequence[StageRecord], problems: Problems) -> None:
     graph = files.stages.policy_graph
+    if graph.nodes:
+        return  # then they are about nodes
     by_source: dict[int, list[TransitionRecord]] = {}
     for transition in graph.transitions:
         by_source.setdefault(transition.source_id, []).append(transition)
@@ -173,7 +175,8 @@ def _check_transitions(files: CaseFiles, stages: Sequence[StageRecord], problems
     for source, transitions in sorted(by_source.items()):
         place = {"entity": f"stage {source}"}
         total = sum(transition.probability for transition in transitions)
-        if abs(total - 1.0) > PROBABILITY_TOLERANCE:
+        may_end = graph.type == "cyclic" and source not in following and total < 1.0
+        if abs(total - 1.0) > PROBABILITY_TOLERANCE and not may_end:
             problems.error(
                 "OutOfRange",
                 FILE,
@@ -194,13 +197,14 @@ def _check_transitions(files: CaseFiles, stages: Sequence[StageRecord], problems
                 value=sorted(map(str, rates)),
                 **place,
             )
-        if graph.type == "finite_horizon" and source in {stage.id for stage in stages}:
+        is_back = graph.type == "cyclic" and source not in following
+        if source in {stage.id for stage in stages} and not (is_back and len(transitions) == 1):
             wrong = sorted({t.target_id for t in transitions} - {following.get(source)})
             if wrong:
                 problems.error(
                     "IncompatibleSettings",
                     FILE,
-                    f"leads to stage {listed(wrong)}; only a chain, each stage to the next, is modelled",
+                    f"leads to stage {listed(wrong)}; stages without nodes are a chain, each leads to the next",
                     CANNOT_RUN,
                     field="policy_graph.transitions.target_id",
                     value=wrong[0],

@@ -11,6 +11,7 @@ from cobre.io.assemble.inflow_fitting.given import given_coefficients, given_sta
 from cobre.io.assemble.inflow_fitting.tables import fill_ratios
 from cobre.io.assemble.system import entity_indices
 from cobre.io.problems import Problems
+from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.calendar import check_calendar
 from cobre.io.validate.naming import called
@@ -38,6 +39,18 @@ def complete_ratios(files: CaseFiles, problems: Problems) -> None:
     if not {LAGS, STATS} <= files.present or set(NEEDED) & (files.damaged | files.unusable | files.ambiguous):
         return
     table = files.tables["inflow_lags"]
+    if files.generation.is_today and not np.isnan(table["residual_std_ratio"]).all():
+        problems.warn(
+            "IncompatibleSettings",
+            LAGS,
+            "residual_std_ratio has no effect: it is derived from the coefficients",
+            "remove the column",
+            field="residual_std_ratio",
+            value=float(np.nanmax(table["residual_std_ratio"])),
+        )
+        blank = np.full(len(table), np.nan)
+        table = Table(table.file, {**table.columns, "residual_std_ratio": blank})
+        files.tables["inflow_lags"] = table
     is_counted = bool((table["lag"] >= 1).all())
     if not is_counted or not set(table["hydro_id"].tolist()) <= set(entity_indices(files)["hydro"]):
         return

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
+import numpy as np
+
+from cobre.io.assemble.constraints import parse_constraint
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.production import planes_of, production_of
 from cobre.io.problems import Problems
 from cobre.io.read.columns import ABSENT
-from cobre.io.read.constraints.expression import ExpressionError, parse_expression
+from cobre.io.read.constraints.expression import ExpressionError
+from cobre.io.read.constraints.generic_constraints import GenericConstraintRecord
 from cobre.io.read.files import CaseFiles
+from cobre.io.read.system.hydro_production_models import StageRangesRecord
+from cobre.io.read.system.hydros import HydroRecord
+from cobre.io.validate.block_rows import check_block_rows
 from cobre.io.validate.naming import called, listed
 from cobre.io.validate.noise import check_noise
 from cobre.io.validate.notes import CANNOT_RUN
+from cobre.io.validate.parameters import check_constraint_rows, check_parameters
 
 
 def check_dimensions(files: CaseFiles, problems: Problems) -> None:
@@ -22,6 +30,9 @@ def check_dimensions(files: CaseFiles, problems: Problems) -> None:
     blocks = {stage.id: len(stage.blocks) for stage in files.stages.stages}
     _check_factors(files, blocks, problems)
     _check_constraint_blocks(files, blocks, problems)
+    check_block_rows(files, blocks, problems)
+    check_constraint_rows(files, problems)
+    check_parameters(files, problems)
     if not files.known_ids["bus"] and "system/buses.json" not in files.unusable:
         problems.error(
             "CoverageMismatch",
@@ -63,7 +74,7 @@ def _check_blocks(files: CaseFiles, problems: Problems) -> None:
             value=1,
         )
     for before, after in pairwise(ids):
-        if after > before + 1:
+        if after > before + 1 and not files.generation.is_today:
             problems.error(
                 "StageMismatch",
                 "stages.json",
@@ -128,7 +139,7 @@ def _check_constraint_blocks(files: CaseFiles, blocks: Mapping[int, int], proble
                 field="block_id",
                 value=block,
             )
-    for row in range(len(table)):
+    for row in () if files.generation.is_today else range(len(table)):
         key = (int(table["constraint_id"][row]), int(table["stage_id"][row]))
         if key in whole and table["block_id"][row] != ABSENT:
             problems.error(
@@ -151,6 +162,17 @@ def _check_term_blocks(
         if constraint.id not in active and table_is_whole(
             files, "constraints/generic_constraint_bounds.parquet"
         ):
+            if _has_inline_bound(files, constraint):
+                problems.error(
+                    "CoverageMismatch",
+                    "constraints/generic_constraints.json",
+                    "has a right-hand side but no row says in which stages it holds",
+                    "add a row per stage to constraints/generic_constraint_bounds.parquet; its bounds may be null",
+                    value=constraint.id,
+                    rule="referential.6",
+                    **{**place, "field": "id"},
+                )
+                continue
             problems.warn(
                 "CoverageMismatch",
                 "constraints/generic_constraints.json",
@@ -160,7 +182,7 @@ def _check_term_blocks(
                 **{**place, "field": "id"},
             )
         try:
-            terms = parse_expression(constraint.expression)
+            terms = parse_constraint(files, constraint).terms
         except ExpressionError:
             continue
         for term in terms:
@@ -177,8 +199,17 @@ def _check_term_blocks(
                     f"which stage {listed(lacking)} does not have",
                     "name a block that every stage with a bound has, or leave the block out",
                     value=term.block_id,
+                    rule="5a.20",
                     **place,
                 )
+
+
+def _has_inline_bound(files: CaseFiles, constraint: GenericConstraintRecord) -> bool:
+    """Whether the text compares two sides."""
+    try:
+        return files.generation.is_today and parse_constraint(files, constraint).operator is not None
+    except ExpressionError:
+        return False
 
 
 def table_is_whole(files: CaseFiles, path: str) -> bool:
@@ -196,17 +227,22 @@ def _check_production(files: CaseFiles, problems: Problems) -> None:
     stages = build_horizon(files.stages).stages
     for hydro in files.hydros.hydros:
         owner = called("hydro", hydro)
-        if hydro.generation.model == "fpha" and hydro.id not in files.production_model_of:
+        if hydro.id not in files.production_model_of and (
+            hydro.generation.model == "fpha" or files.generation.is_today
+        ):
             problems.error(
                 "CoverageMismatch",
                 "system/hydro_production_models.json",
-                "has the model fpha but no entry in production_models",
-                f"add an entry with hydro_id {hydro.id} that says where its planes come from",
+                f"has the model {hydro.generation.model} but no entry in production_models",
+                f"add an entry with hydro_id {hydro.id} that says where its planes come from"
+                if hydro.generation.model == "fpha"
+                else f"add an entry with hydro_id {hydro.id} that gives its productivity",
                 entity=owner,
                 field="production_models",
                 value=hydro.id,
             )
             continue
+        _warn_of_linear_heads(files, hydro, problems)
         without_planes, without_flow, without_productivity = [], [], []
         for stage in stages:
             production = production_of(hydro, stage, files)
@@ -243,11 +279,32 @@ def _check_production(files: CaseFiles, problems: Problems) -> None:
                 "SchemaViolation",
                 "system/hydro_production_models.json",
                 f"has no productivity in stage {listed(without_productivity)}, where its model is not fpha",
-                "give productivity_override there",
+                f"give {files.generation.word('productivity_mw_per_m3s')} there"
+                + (" or in system/hydro_energy_productivity.parquet" if files.generation.is_today else ""),
                 entity=owner,
-                field="productivity_override",
+                field=files.generation.word("productivity_mw_per_m3s"),
                 value=None,
             )
+
+
+def _warn_of_linear_heads(files: CaseFiles, hydro: HydroRecord, problems: Problems) -> None:
+    """The public Cobre wants a geometry with this model, though it does not use it either."""
+    model, geometry = files.production_model_of.get(hydro.id), files.tables["geometry"]
+    if model is None or not files.generation.is_today:
+        return
+    choices = model.stage_ranges if isinstance(model, StageRangesRecord) else model.seasons
+    has_linear = any(choice.model == "linearized_head" for choice in choices)
+    if has_linear and np.count_nonzero(geometry["hydro_id"] == hydro.id) < 2:
+        problems.warn(
+            "CoverageMismatch",
+            geometry.file.path,
+            "has fewer than two rows, which linearized_head should have; the productivity is taken as constant",
+            "use constant_productivity, or add rows",
+            entity=called("hydro", hydro),
+            field="hydro_id",
+            value=hydro.id,
+            rule="dimensional.7",
+        )
 
 
 def _check_evaporation(files: CaseFiles, problems: Problems) -> None:
@@ -268,6 +325,7 @@ def _check_evaporation(files: CaseFiles, problems: Problems) -> None:
                 entity=owner,
                 field="hydro_id",
                 value=hydro.id,
+                rule="5a.50",
             )
         elif not areas.any():
             problems.warn(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,8 @@ def check_external_rows(files: CaseFiles, problems: Problems) -> None:
         different = {name: found[stage] for name, found in counts.items() if found.get(stage)}
         if len(set(different.values())) > 1:
             words = " and ".join(f"{n} of {name}" for name, n in different.items())
-            problems.warn(
+            report = problems.error if files.generation.is_today else problems.warn
+            report(
                 "CoverageMismatch",
                 files.tables[f"external_{next(iter(different))}"].file.path,
                 f"there are {words} scenarios, so that trajectories combine scenarios of different numbers",
@@ -39,7 +40,11 @@ def check_external_rows(files: CaseFiles, problems: Problems) -> None:
                 entity=f"stage {stage}",
                 field="scenario_id",
                 value=sorted(set(different.values())),
+                rule="5b.45",
             )
+    if files.generation.is_today:
+        _check_lengths(files, counts, problems)
+        _check_constant_inflows(files, problems)
 
 
 def stated_by_scenarios(files: CaseFiles, statistics: str) -> set[tuple[int, int]]:
@@ -77,6 +82,7 @@ def _check_class(files: CaseFiles, name: EntityClass, problems: Problems) -> dic
                 entity=f"stage {stage}",
                 field="scenario_id",
                 value=len(scenarios),
+                rule="5b.46",
             )
     idle = unused_ids(files, name)
     if idle:
@@ -89,6 +95,45 @@ def _check_class(files: CaseFiles, name: EntityClass, problems: Problems) -> dic
             value=idle[:8],
         )
     return counts
+
+
+def _check_lengths(
+    files: CaseFiles, counts: Mapping[EntityClass, dict[int, int]], problems: Problems
+) -> None:
+    """Warn where stages have different numbers of scenarios: a trajectory cannot keep its number."""
+    for name, found in counts.items():
+        if len(set(found.values())) > 1:
+            problems.warn(
+                "CoverageMismatch",
+                files.tables[f"external_{name}"].file.path,
+                f"stages have {listed(sorted(set(found.values())))} scenarios, so that trajectories change theirs",
+                "give every stage as many scenarios",
+                field="scenario_id",
+                value=sorted(set(found.values())),
+                rule="5b.48",
+            )
+
+
+def _check_constant_inflows(files: CaseFiles, problems: Problems) -> None:
+    """A plant whose inflow follows its past cannot take external inflows that do not vary: no noise gives them."""
+    table, lags = files.tables["external_inflow"], files.tables["inflow_lags"]
+    if not _is_used(files, "inflow"):
+        return
+    for hydro_id, stage in sorted(
+        set(zip(lags["hydro_id"].tolist(), lags["stage_id"].tolist(), strict=True))
+    ):
+        values = table["value_m3s"][(table["hydro_id"] == hydro_id) & (table["stage_id"] == stage)]
+        if len(values) > 1 and np.ptp(values) == 0.0:
+            problems.error(
+                "PhysicalConstraint",
+                table.file.path,
+                f"all {len(values)} scenarios have {values[0]:g} m3/s, but the inflow follows its lags",
+                "give scenarios that differ, or remove the hydro's rows from inflow_ar_coefficients",
+                entity=f"hydro {hydro_id}, stage {stage}",
+                field="value_m3s",
+                value=float(values[0]),
+                rule="5b.50",
+            )
 
 
 def _fault(scenarios: NDArray[Any], ids: NDArray[Any], wanted: Sequence[int], key: str) -> str:

@@ -34,7 +34,8 @@ from cobre.io.read.config import EstimationRecord
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.calendar import check_calendar
 from cobre.io.validate.coefficients import report_stationarity
-from cobre.io.validate.history_dates import HISTORY, check_windows, report_late, report_merged
+from cobre.io.validate.fit_wanted import CORRELATION, HISTORY, LAGS, STATS, wants_fit
+from cobre.io.validate.history_dates import check_windows, report_late, report_merged
 from cobre.io.validate.history_reports import (
     report_certain_seasons,
     report_findings,
@@ -46,19 +47,9 @@ from cobre.io.validate.history_reports import (
 from cobre.stochastic.fitting import FitOptions, InflowFit, fit_inflows, levels_of
 from cobre.stochastic.fitting.closure import close, effective_coefficients
 
-__all__ = ["HISTORY", "complete_from_history", "wants_fit"]
+__all__ = ["complete_from_history"]
 
-STATS, LAGS = "scenarios/inflow_seasonal_stats.parquet", "scenarios/inflow_ar_coefficients.parquet"
-CORRELATION = "scenarios/correlation.json"
 NEEDED = ("config.json", "stages.json", "system/hydros.json", HISTORY, STATS, LAGS)
-
-
-def wants_fit(files: CaseFiles) -> bool:
-    """Whether something of the inflow model comes from the history."""
-    if HISTORY not in files.present:
-        return False
-    estimation = files.config.estimation or EstimationRecord()
-    return not {STATS, LAGS} <= files.present or estimation.residuals == "bootstrap"
 
 
 def complete_from_history(files: CaseFiles, problems: Problems) -> None:

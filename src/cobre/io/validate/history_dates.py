@@ -12,13 +12,12 @@ from cobre.io.assemble.system import entity_indices
 from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord
+from cobre.io.validate.fit_wanted import HISTORY
 from cobre.io.validate.naming import called
 from cobre.stochastic.fitting import InflowHistory
 from cobre.stochastic.fitting.calendar import EPOCH
 
-__all__ = ["HISTORY", "check_windows", "hydros_by_index", "report_late", "report_merged"]
-
-HISTORY = "scenarios/inflow_history.parquet"
+__all__ = ["check_windows", "hydros_by_index", "report_late", "report_merged"]
 
 
 def hydros_by_index(files: CaseFiles) -> list[HydroRecord]:

@@ -12,7 +12,8 @@ from cobre.io.assemble.system import entity_indices
 from cobre.io.problems import Problems
 from cobre.io.read.config import EstimationRecord
 from cobre.io.read.files import CaseFiles
-from cobre.io.validate.history_dates import HISTORY, hydros_by_index
+from cobre.io.validate.fit_wanted import HISTORY
+from cobre.io.validate.history_dates import hydros_by_index
 from cobre.io.validate.naming import called, listed
 from cobre.stochastic.fitting import Finding, InflowFit
 from cobre.stochastic.fitting.units import check_units
@@ -45,7 +46,7 @@ def report_units(files: CaseFiles, fit: InflowFit, problems: Problems) -> None:
     capacity = np.array([float(hydro.generation.max_turbined_m3s) for hydro in hydros])
     recent = np.full(len(hydros), np.nan)
     index = entity_indices(files)["hydro"]
-    for past in files.initial_conditions.past_inflows:
+    for past in files.past_inflows:
         if past.hydro_id in index and past.values_m3s:
             recent[index[past.hydro_id]] = sum(past.values_m3s) / len(past.values_m3s)
     for finding in check_units(fit.levels[0].observations, capacity, recent):

@@ -27,11 +27,16 @@ STATISTICS, CONFIG = "scenarios/inflow_seasonal_stats.parquet", "config.json"
 
 
 def check_inflow_model(
-    case: Case, sources: Mapping[str, ScenarioSource], n_trajectories: Mapping[str, int], problems: Problems
+    case: Case,
+    sources: Mapping[str, ScenarioSource],
+    n_trajectories: Mapping[str, int],
+    problems: Problems,
+    openings_key: str = "num_openings",
 ) -> None:
     """Report why noise, inflows or lags cannot be modelled, if they cannot.
 
-    ``sources`` are where the trajectories of training and of a simulation take their noise from.
+    ``sources`` are where the trajectories of training and of a simulation take their noise from; ``openings_key`` is
+    how the case spells the number of openings.
     """
     try:
         _check_lag_statistics(case, problems)
@@ -43,7 +48,7 @@ def check_inflow_model(
                 scenarios.noise(range(scenarios.n_scenarios))
             if phase == "training":
                 stages, _ = stages_with_openings(case, statistics, process)
-                _check_openings(case, stages, problems)
+                _check_openings(case, stages, openings_key, problems)
                 _check_nonnegative(case, process, problems)
             if source.inflow == "historical":
                 windows = historical_windows(case, source, process)
@@ -68,7 +73,7 @@ def _report(case: Case, error: ValidationError, problems: Problems) -> None:
     )
 
 
-def _check_openings(case: Case, stages: Sequence[Stage], problems: Problems) -> None:
+def _check_openings(case: Case, stages: Sequence[Stage], key: str, problems: Problems) -> None:
     """Stages that get fewer openings than the case asks for."""
     pairs = zip(case.horizon.stages, stages, strict=True)
     fewer = [(asked, given) for asked, given in pairs if given.n_openings < asked.n_openings]
@@ -77,11 +82,11 @@ def _check_openings(case: Case, stages: Sequence[Stage], problems: Problems) -> 
         problems.warn(
             "CoverageMismatch",
             "stages.json",
-            f"stage {listed(stage.id for stage, _ in fewer)} has num_scenarios = {asked.n_openings}, but gets "
+            f"stage {listed(stage.id for stage, _ in fewer)} has {key} = {asked.n_openings}, but gets "
             f"{given.n_openings} openings: there are no more external scenarios or windows of the history",
-            f"set num_scenarios to {given.n_openings}, or give more scenarios or years",
+            f"set {key} to {given.n_openings}, or give more scenarios or years",
             entity=f"stage {asked.id}",
-            field="num_scenarios",
+            field=key,
             value=asked.n_openings,
         )
 

@@ -11,7 +11,7 @@ from cobre.core.horizon import Horizon
 from cobre.io.assemble.bounds import Floats, build_contracts, build_pumping, build_thermals
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.hydros import hydro_limit
-from cobre.io.assemble.system import by_id
+from cobre.io.assemble.system import by_date, by_id
 from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.naming import Named, called
@@ -85,11 +85,14 @@ def _check_by_stage(files: CaseFiles, horizon: Horizon, problems: Problems) -> N
     def compare(
         file: str, kind: str, owners: Sequence[Named], low: tuple[str, Floats], high: tuple[str, Floats]
     ) -> None:
-        for row, stage in np.argwhere(low[1] > high[1]).tolist():
-            entity = f"{called(kind, owners[row])}, stage {horizon.stages[stage].id}"
-            _report(Pair(file, entity, low[0], low[1][row, stage], high[0], high[1][row, stage]), problems)
+        least, most = low[1], high[1]
+        if least.shape != most.shape:
+            least, most = horizon.over_blocks(least), horizon.over_blocks(most)
+        for row, column in np.argwhere(least > most).tolist():
+            entity = f"{called(kind, owners[row])}, {_column_name(horizon, least.shape[1], column)}"
+            _report(Pair(file, entity, low[0], least[row, column], high[0], most[row, column]), problems)
 
-    file, hydros = "constraints/hydro_bounds.parquet", by_id(files.hydros.hydros)
+    file, hydros = "constraints/hydro_bounds.parquet", by_date(files.hydros.hydros)
     for name in ("storage_hm3", "turbined_m3s", "outflow_m3s", "generation_mw"):
         low, high = hydro_limit(files, horizon, f"min_{name}"), hydro_limit(files, horizon, f"max_{name}")
         compare(file, "hydro", hydros, (f"min_{name}", low), (f"max_{name}", high))
@@ -119,17 +122,26 @@ def _check_by_stage(files: CaseFiles, horizon: Horizon, problems: Problems) -> N
     )
     canals = {hydro.id for hydro in hydros if hydro.diversion is not None}
     table = files.tables["hydro_bounds"]
-    for row in np.flatnonzero(np.nan_to_num(table["max_diversion_m3s"]) > 0.0).tolist():
-        if int(table["hydro_id"][row]) not in canals:
-            problems.error(
-                "PhysicalConstraint",
-                file,
-                f"max_diversion_m3s = {table['max_diversion_m3s'][row]:g}, but the hydro has no diversion",
-                "give it a diversion in system/hydros.json, or remove the value",
-                entity=table.label(row),
-                field="max_diversion_m3s",
-                value=float(table["max_diversion_m3s"][row]),
-            )
+    for name in ("min_diversion_m3s", "max_diversion_m3s"):
+        for row in np.flatnonzero(np.nan_to_num(table[name]) > 0.0).tolist():
+            if int(table["hydro_id"][row]) not in canals:
+                problems.error(
+                    "PhysicalConstraint",
+                    file,
+                    f"{name} = {table[name][row]:g}, but the hydro has no diversion",
+                    "give it a diversion in system/hydros.json, or remove the value",
+                    entity=table.label(row),
+                    field=name,
+                    value=float(table[name][row]),
+                    rule="5a.46",
+                )
+
+
+def _column_name(horizon: Horizon, n_columns: int, column: int) -> str:
+    if n_columns == horizon.n_stages:
+        return f"stage {horizon.stages[column].id}"
+    stage = int(np.searchsorted(horizon.block_offsets, column, side="right")) - 1
+    return f"stage {horizon.stages[stage].id}, block {column - int(horizon.block_offsets[stage])}"
 
 
 def _check_loops(files: CaseFiles, problems: Problems) -> None:

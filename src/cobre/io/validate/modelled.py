@@ -10,14 +10,13 @@ import numpy as np
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.production import production_of
 from cobre.io.problems import Problems
-from cobre.io.read.columns import ABSENT
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord
-from cobre.io.validate.history import HISTORY, wants_fit
+from cobre.io.validate.fit_wanted import HISTORY, wants_fit
 from cobre.io.validate.modelled_settings import check_modelled_settings
 from cobre.io.validate.naming import called, listed
 from cobre.io.validate.noise_members import sources_of
-from cobre.io.validate.notes import CANNOT_RUN, Notes
+from cobre.io.validate.notes import Notes
 
 STAGES, HYDROS, INITIAL = "stages.json", "system/hydros.json", "initial_conditions.json"
 
@@ -34,28 +33,17 @@ def check_modelled(files: CaseFiles, problems: Problems) -> None:
 
 
 def _check_stages(files: CaseFiles, notes: Notes) -> None:
-    if files.stages.policy_graph.type == "cyclic":
+    lacking = [stage.id for stage in files.stages.stages if stage.num_openings is None]
+    if lacking and not files.stages.policy_graph.nodes:
         notes.refuse(
             STAGES,
-            "policy_graph.type",
-            "cyclic",
-            "policy_graph.type = 'cyclic' is not modelled yet",
-            CANNOT_RUN,
+            "num_openings",
+            None,
+            f"num_openings is missing in stage {listed(lacking)}",
+            "say how many openings the stage has",
+            f"stage {lacking[0]}",
         )
     n_lags = len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"])
-    for stage in files.stages.stages:
-        entity = f"stage {stage.id}"
-        if stage.block_mode == "chronological":
-            is_alone = len(stage.blocks) == 1
-            report = notes.warn if is_alone else notes.refuse
-            report(
-                STAGES,
-                "block_mode",
-                "chronological",
-                "block_mode = 'chronological' is not modelled yet",
-                "use parallel, which is the same with one block" if is_alone else CANNOT_RUN,
-                entity,
-            )
     _check_state_variables(files, bool(n_lags), notes)
 
 
@@ -66,11 +54,14 @@ def _check_state_variables(files: CaseFiles, has_lags: bool, notes: Notes) -> No
             STAGES,
             "state_variables.storage",
             False,
-            f"storage = false in stage {listed(without)} has no effect: storage is always state",
+            f"storage = false in stage {listed(without)} has no effect: storage is always state, since cuts without it "
+            "would be no bound",
             "set it to true",
             f"stage {without[0]}",
         )
     other = [s.id for s in files.stages.stages if s.state_variables.inflow_lags is not has_lags]
+    if files.generation.is_today and not has_lags:
+        other = []  # without lags both values mean the same
     is_unknown = wants_fit(files) and files.inflow_fit is None
     if other and not is_unknown:
         word = "has lags" if has_lags else "has no lags"
@@ -79,58 +70,40 @@ def _check_state_variables(files: CaseFiles, has_lags: bool, notes: Notes) -> No
             STAGES,
             "state_variables.inflow_lags",
             value,
-            f"inflow_lags = {str(value).lower()} in stage {listed(other)} has no effect: the model {word}",
+            f"inflow_lags = {str(value).lower()} in stage {listed(other)} has no effect: the model {word}"
+            + (", and cuts without them would be no bound" if has_lags else ""),
             f"set it to {str(has_lags).lower()}",
             f"stage {other[0]}",
         )
 
 
 def _check_plants(files: CaseFiles, notes: Notes) -> None:
-    for thermal in files.thermals.thermals:
-        if thermal.gnl_config is not None:
-            lag = thermal.gnl_config.lag_stages
-            report = notes.warn if lag == 0 else notes.refuse
-            report(
-                "system/thermals.json",
-                "gnl_config.lag_stages",
-                lag,
-                f"gnl_config with lag_stages = {lag}: lead times of fuel are not modelled yet",
-                "remove gnl_config, which has no effect" if lag == 0 else CANNOT_RUN,
-                called("thermal", thermal),
-            )
-    ids = sorted(stage.id for stage in files.stages.stages)
-    for hydro in files.hydros.hydros:
-        entity = called("hydro", hydro)
-        entry, leave = hydro.entry_stage_id, hydro.exit_stage_id
-        if ids and entry is not None and entry > ids[0]:
-            notes.refuse(
-                HYDROS,
-                "entry_stage_id",
-                entry,
-                f"entry_stage_id = {entry}: a hydro that starts after stage {ids[0]} is not modelled yet",
-                CANNOT_RUN,
-                entity,
-            )
-        if ids and leave is not None and leave <= ids[-1]:
-            notes.refuse(
-                HYDROS,
-                "exit_stage_id",
-                leave,
-                f"exit_stage_id = {leave}: a hydro that ends before the study is not modelled yet",
-                CANNOT_RUN,
-                entity,
-            )
-        if hydro.filling is not None:
-            notes.refuse(
-                HYDROS,
-                "filling",
-                hydro.filling.start_stage_id,
-                f"filling from stage {hydro.filling.start_stage_id} on is not modelled yet",
-                CANNOT_RUN,
-                entity,
-            )
+    _check_thermals(files, notes)
     _check_planes(files, notes)
     _check_bounds(files, notes)
+
+
+def _check_thermals(files: CaseFiles, notes: Notes) -> None:
+    for thermal in files.thermals.thermals:
+        if thermal.id in files.idle_lead_times:
+            notes.warn(
+                "system/thermals.json",
+                "gnl_config.lag_stages",
+                0,
+                "gnl_config with lag_stages = 0 has no effect",
+                "remove gnl_config",
+                called("thermal", thermal),
+            )
+        if thermal.anticipated_config is not None and not files.generation.is_today:
+            notes.refuse(
+                "system/thermals.json",
+                "gnl_config.lag_stages",
+                thermal.anticipated_config.lead_stages,
+                f"gnl_config.lag_stages = {thermal.anticipated_config.lead_stages}: what was decided before the study "
+                "cannot be said in this generation of the format",
+                "convert the case (cobre convert) and add past_anticipated_commitments to initial_conditions.json",
+                called("thermal", thermal),
+            )
 
 
 def _check_planes(files: CaseFiles, notes: Notes) -> None:
@@ -181,27 +154,16 @@ def _warn_of_idle_heads(files: CaseFiles, hydro: HydroRecord, notes: Notes) -> N
 
 
 def _check_bounds(files: CaseFiles, notes: Notes) -> None:
-    thermal, hydro = files.tables["thermal_bounds"], files.tables["hydro_bounds"]
-    for row in np.flatnonzero(thermal["block_id"] != ABSENT).tolist():
-        block = int(thermal["block_id"][row])
-        notes.refuse(
-            thermal.file.path,
-            "block_id",
-            block,
-            f"block_id = {block}: limits of thermals by block are not modelled",
-            f"write the limit as a generic constraint on thermal_generation({int(thermal['thermal_id'][row])}) with a "
-            "bound in that block",
-            thermal.label(row),
-        )
+    hydro, name = files.tables["hydro_bounds"], files.generation.word("filling_min_rate_m3s")
     filling = {each.id for each in files.hydros.hydros if each.filling is not None}
-    for row in np.flatnonzero(~np.isnan(hydro["filling_inflow_m3s"])).tolist():
+    for row in np.flatnonzero(~np.isnan(hydro["filling_min_rate_m3s"])).tolist():
         if int(hydro["hydro_id"][row]) not in filling:
-            value = float(hydro["filling_inflow_m3s"][row])
+            value = float(hydro["filling_min_rate_m3s"][row])
             notes.warn(
                 hydro.file.path,
-                "filling_inflow_m3s",
+                name,
                 value,
-                f"filling_inflow_m3s = {value:g} has no effect: the hydro is not being filled",
+                f"{name} = {value:g} has no effect: the hydro is not being filled",
                 "remove the value",
                 hydro.label(row),
             )
@@ -209,6 +171,7 @@ def _check_bounds(files: CaseFiles, notes: Notes) -> None:
 
 def _check_initial(files: CaseFiles, notes: Notes) -> None:
     initial = files.initial_conditions
+    _check_after(files, notes)
     filling = {each.id for each in files.hydros.hydros if each.filling is not None}
     for entry in initial.filling_storage:
         if entry.hydro_id not in filling:
@@ -220,7 +183,7 @@ def _check_initial(files: CaseFiles, notes: Notes) -> None:
                 "remove the entry",
                 f"hydro {entry.hydro_id}",
             )
-    for past in initial.past_inflows:
+    for past in files.past_inflows:
         if past.season_ids is not None:
             notes.warn(
                 INITIAL,
@@ -242,9 +205,26 @@ def _check_initial(files: CaseFiles, notes: Notes) -> None:
         )
 
 
+def _check_after(files: CaseFiles, notes: Notes) -> None:
+    """Stages after the study matter to what is under way as it ends."""
+    is_under_way = any(hydro.travel_time_hours for hydro in files.hydros.hydros) or any(
+        thermal.anticipated_config is not None for thermal in files.thermals.thermals
+    )
+    if files.post_study.stages and not is_under_way:
+        notes.warn(
+            "post_study_stages.json",
+            "stages",
+            len(files.post_study.stages),
+            "the stages after the study have no effect: neither water nor generation is under way as it ends",
+            "remove the file",
+        )
+
+
 def _check_history(files: CaseFiles, notes: Notes) -> None:
     if HISTORY not in files.present or wants_fit(files) or _is_drawn_from(files):
         return
+    if files.generation.is_today and files.past_inflows:
+        return  # lags start from it
     n_rows = len(files.tables["inflow_history"])
     notes.warn(
         HISTORY,

@@ -15,7 +15,9 @@ def check_modelled_settings(files: CaseFiles, notes: Notes) -> None:
 
 
 def _check_training(files: CaseFiles, notes: Notes) -> None:
-    training = files.config.training
+    if files.older_config is None:
+        return
+    training = files.older_config.training
     if training.cut_formulation == "multi":
         notes.warn(
             CONFIG,
@@ -66,15 +68,27 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
             )
     if config.exports is not None and config.exports.states:
         notes.warn(CONFIG, "exports.states", True, "exports.states = true is not available yet", "remove it")
-    if config.upper_bound_evaluation is not None:
-        notes.warn(
-            CONFIG,
-            "upper_bound_evaluation",
-            str(config.upper_bound_evaluation),
-            "upper_bound_evaluation is not available yet; the statistical upper bound is computed",
-            "remove it",
-        )
+    _check_upper_bound(files, notes)
     _check_estimation(files, notes)
+
+
+def _check_upper_bound(files: CaseFiles, notes: Notes) -> None:
+    """The inner bound needs a future cost that is convex and a horizon that ends."""
+    wanted = files.config.upper_bound_evaluation
+    if wanted is None or not wanted.enabled:
+        return
+    place = (CONFIG, "upper_bound_evaluation.enabled", True)
+    if files.stages.policy_graph.type == "cyclic":
+        message = "the inner bound is not modelled for a horizon without end"
+        notes.refuse(*place, message, "set it to false; the lower bound holds all the same")
+    modeling = files.config.modeling
+    method = None if modeling is None else modeling.inflow_non_negativity
+    has_lags = len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"]) > 0
+    if has_lags and method is not None and method.method.startswith("truncation"):
+        message = (
+            "truncated inflows with lags make the future cost non-convex, and the inner bound would be none"
+        )
+        notes.refuse(*place, message, "set modeling.inflow_non_negativity.method to penalty")
 
 
 def _check_estimation(files: CaseFiles, notes: Notes) -> None:

@@ -112,10 +112,27 @@ def _check_lags(files: CaseFiles, problems: Problems) -> None:
                 entity=f"stage {stage_id}",
                 field="season_id",
                 value=None,
+                rule="5b.35.1",
             )
     annual = files.tables["inflow_annual"]
+    _check_annual_cycle(files, problems)
     for pair in sorted(_pairs(annual)):
         _check_stats_row(files, stats, pair, annual.file.path, problems)
+
+
+def _check_annual_cycle(files: CaseFiles, problems: Problems) -> None:
+    """The annual component is the mean of twelve months: other seasons have no such mean."""
+    annual, definitions = files.tables["inflow_annual"], files.stages.season_definitions
+    if len(annual) and definitions is not None and definitions.cycle_type != "monthly":
+        problems.error(
+            "IncompatibleSettings",
+            annual.file.path,
+            f"is about the mean of twelve months, but cycle_type is {definitions.cycle_type}",
+            "use a monthly calendar, or remove the file",
+            field="annual_coefficient",
+            value=definitions.cycle_type,
+            rule="5a.29",
+        )
 
 
 def _check_stats_row(
@@ -150,9 +167,11 @@ def _check_past_inflows(files: CaseFiles, problems: Problems) -> None:
     for hydro_id, stage_id in _pairs(annual):
         if stage_id in study:
             orders[hydro_id] = max(orders[hydro_id], ANNUAL_SEASONS)
-    given = {entry.hydro_id: len(entry.values_m3s) for entry in files.initial_conditions.past_inflows}
+    given = {entry.hydro_id: len(entry.values_m3s) for entry in files.past_inflows}
     is_given = len(lags) > 0 and lags.file.path in files.present
     wanted = is_given and any(stage.state_variables.inflow_lags for stage in files.stages.stages)
+    if files.generation.is_today:
+        return  # lags start from the history, whose gaps are reported where they are filled
     for hydro_id, order in sorted(orders.items()):
         if given.get(hydro_id, 0) >= order or "initial_conditions.json" in files.damaged:
             continue
@@ -167,7 +186,7 @@ def _check_past_inflows(files: CaseFiles, problems: Problems) -> None:
             field="past_inflows.values_m3s",
             value=given.get(hydro_id, 0),
         )
-    for entry in files.initial_conditions.past_inflows:
+    for entry in files.past_inflows:
         if entry.season_ids is not None and len(entry.season_ids) != len(entry.values_m3s):
             problems.error(
                 "CoverageMismatch",
@@ -200,8 +219,8 @@ def _check_matrices(files: CaseFiles, problems: Problems) -> None:
 
 
 def _check_openings(files: CaseFiles, problems: Problems) -> None:
-    table = files.tables["noise_openings"]
-    if not len(table) or {"stages.json", table.file.path} & files.damaged:
+    table, key = files.tables["noise_openings"], files.generation.word("num_openings")
+    if not files.has_given_openings or {"stages.json", table.file.path} & files.damaged:
         return
     n_entities = sum(len(members_of(files, name)) for name in CLASSES)
     highest = int(table["entity_index"].max())
@@ -218,15 +237,15 @@ def _check_openings(files: CaseFiles, problems: Problems) -> None:
     for stage in sorted(files.stages.stages, key=lambda stage: stage.id):
         mine = table["stage_id"] == stage.id
         openings = np.unique(table["opening_index"][mine])
-        expected = stage.num_scenarios * n_entities
-        if np.array_equal(openings, np.arange(stage.num_scenarios)) and np.count_nonzero(mine) == expected:
+        expected = stage.n_openings * n_entities
+        if np.array_equal(openings, np.arange(stage.n_openings)) and np.count_nonzero(mine) == expected:
             continue
         problems.error(
             "CoverageMismatch",
             table.file.path,
-            f"has {np.count_nonzero(mine)} rows with {len(openings)} openings where num_scenarios = "
-            f"{stage.num_scenarios} and {n_entities} noises make {expected}",
-            f"give openings 0 to {stage.num_scenarios - 1}, each with entities 0 to {n_entities - 1}",
+            f"has {np.count_nonzero(mine)} rows with {len(openings)} openings where {key} = "
+            f"{stage.n_openings} and {n_entities} noises make {expected}",
+            f"give openings 0 to {stage.n_openings - 1}, each with entities 0 to {n_entities - 1}",
             entity=f"stage {stage.id}",
             field="opening_index",
             value=len(openings),

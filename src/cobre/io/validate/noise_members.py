@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from cobre.core.distinct import distinct
 from cobre.core.scenarios import EntityClass
-from cobre.io.read.config import ScenarioSourceRecord
+from cobre.io.read.config import ScenarioFields
 from cobre.io.read.files import CaseFiles
 
 CLASSES: tuple[EntityClass, ...] = ("inflow", "load", "ncs")
 KEYS = {"inflow": "hydro_id", "load": "bus_id", "ncs": "ncs_id"}
 
 
-def sources_of(files: CaseFiles) -> dict[str, ScenarioSourceRecord]:
+def sources_of(files: CaseFiles) -> dict[str, ScenarioFields]:
     """The scenario sources that the case gives, by phase."""
     simulation = files.config.simulation
     given = {
@@ -43,6 +42,8 @@ def members_of(files: CaseFiles, name: EntityClass, *, is_external: bool | None 
     found = set(load["bus_id"][load["std_mw"] > 0.0].tolist())
     if not is_external:
         return found
+    if files.generation.is_today:
+        return found | set(external["bus_id"].tolist())
     certain = (load["mean_mw"] != 0.0) | (load["std_mw"] != 0.0)
     stated = set(zip(load["bus_id"][certain].tolist(), load["stage_id"][certain].tolist(), strict=True))
     rows = zip(external["bus_id"].tolist(), external["stage_id"].tolist(), strict=True)
@@ -51,5 +52,5 @@ def members_of(files: CaseFiles, name: EntityClass, *, is_external: bool | None 
 
 def unused_ids(files: CaseFiles, name: EntityClass) -> list[int]:
     """Ids with external scenarios that nobody follows: their statistics leave no room for noise."""
-    ids = np.unique(files.tables[f"external_{name}"][KEYS[name]]).tolist()
+    ids = distinct(files.tables[f"external_{name}"][KEYS[name]])
     return sorted(set(ids) - members_of(files, name, is_external=True))

@@ -39,6 +39,17 @@ def check_observations(files: CaseFiles, problems: Problems) -> None:
                 value=str(each.end_date),
                 **place,
             )
+        if each.value_m3s < 0.0 and files.generation.is_today:
+            problems.warn(
+                "OutOfRange",
+                FILE,
+                f"value_m3s = {each.value_m3s:g} from {each.start_date} to {each.end_date} is negative",
+                "check the observation; lags may start below 0",
+                entity=f"hydro {each.hydro_id}",
+                field="recent_observations.value_m3s",
+                value=each.value_m3s,
+                rule="5a.34a",
+            )
     for first, second in pairwise(observed):
         if first.hydro_id == second.hydro_id and second.start_date < first.end_date:
             problems.error(

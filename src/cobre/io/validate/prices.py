@@ -26,6 +26,8 @@ def check_prices(files: CaseFiles, problems: Problems) -> None:
         common = files.penalties.bus.deficit_segments
         _check_segments(common, PENALTIES, "bus", "bus.deficit_segments", problems)
         _check_order(files, problems)
+        if files.generation.is_today and files.hydros.hydros:
+            _check_flow_prices(files, problems)
     for bus in files.buses.buses:
         if bus.deficit_segments is not None:
             _check_segments(
@@ -118,4 +120,39 @@ def _check_order(files: CaseFiles, problems: Problems) -> None:
             "keep deficit above the cost of every plant, and penalties above 0",
             field="deficit_segments.cost",
             value=deficit,
+        )
+
+
+def _check_flow_prices(files: CaseFiles, problems: Problems) -> None:
+    """Prices of 0.18 whose order is probably not meant: unserved load, violations of flows, spilled water."""
+    hydro = files.penalties.hydro
+    deficit = min((segment.cost for segment in files.penalties.bus.deficit_segments), default=None)
+    cheap = {name: getattr(hydro, name) for name in ("spillage_cost", "diversion_cost")}
+    flows = {name: getattr(hydro, name) for name in VIOLATIONS[:3]}
+    found = []
+    power = hydro.generation_violation_below_cost
+    if deficit is not None and deficit <= power:
+        text = f"deficit ({deficit:g}) is not above generation_violation_below_cost ({power:g})"
+        found.append(("5b.8", "bus.deficit_segments.cost", deficit, text))
+    for name, value in flows.items():
+        below = {other: price for other, price in cheap.items() if value <= price}
+        if below:
+            text = f"{name} ({value:g}) is not above {', '.join(f'{k} ({v:g})' for k, v in below.items())}"
+            found.append(
+                ("5b.9", f"hydro.{name}", value, text + ": the limit is broken rather than water released")
+            )
+    for name, value in cheap.items():
+        if value <= 0.0:
+            found.append(
+                ("5b.10", f"hydro.{name}", value, f"{name} is {value:g}: water may be released for nothing")
+            )
+    for rule, field, value, text in found:
+        problems.warn(
+            "PenaltyConsistency",
+            PENALTIES,
+            text,
+            "change one of the prices, if that is not meant",
+            field=field,
+            value=value,
+            rule=rule,
         )

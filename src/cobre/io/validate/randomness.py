@@ -19,12 +19,15 @@ def check_randomness(files: CaseFiles, problems: Problems) -> None:
     _check_deviations(files, problems)
     if files.correlation is None or CORRELATION not in files.present:
         return
-    if files.correlation.method not in METHODS:
-        problems.warn(
+    known = METHODS[:1] if files.generation.is_today else METHODS
+    if files.correlation.method not in known:
+        report = problems.error if files.generation.is_today else problems.warn
+        report(
             "InvalidEnum",
             CORRELATION,
-            f"method = {files.correlation.method!r} is not known; the symmetric square root is used",
-            f"use {' or '.join(METHODS)}",
+            f"method = {files.correlation.method!r} is not known"
+            + ("" if files.generation.is_today else "; the symmetric square root is used"),
+            f"use {' or '.join(known)}",
             field="method",
             value=files.correlation.method,
         )
@@ -122,28 +125,34 @@ def _check_schedule(files: CaseFiles, problems: Problems) -> None:
 
 def _check_deviations(files: CaseFiles, problems: Problems) -> None:
     """Openings that do not differ are wasted work, and mostly a mistake."""
+    key = files.generation.word("num_openings")
     stats, load = files.tables["inflow_stats"], files.tables["load_stats"]
     sources = files.tables["non_controllable_stats"]
-    if {stats.file.path, load.file.path, sources.file.path} & files.damaged or len(
-        files.tables["noise_openings"]
-    ):
+    if {stats.file.path, load.file.path, sources.file.path} & files.damaged or files.has_given_openings:
         return
-    if files.lacks_fit:
+    if files.lacks_fit or _follows_scenarios(files):
         return
     noisy = {
         stage
         for table, column in ((stats, "std_m3s"), (load, "std_mw"), (sources, "std"))
         for stage in table["stage_id"][table[column] > 0.0].tolist()
     }
-    silent = [s for s in files.stages.stages if s.num_scenarios > 1 and s.id not in noisy]
+    silent = [s for s in files.stages.stages if s.n_openings > 1 and s.id not in noisy]
     if silent:
         problems.warn(
             "CoverageMismatch",
             "stages.json",
             f"stage {listed(sorted(s.id for s in silent))} has several openings, but every deviation there is 0: "
             "they are all the same",
-            "set num_scenarios to 1 there, or give deviations",
+            f"set {key} to 1 there, or give deviations",
             entity=f"stage {silent[0].id}",
-            field="num_scenarios",
-            value=silent[0].num_scenarios,
+            field=key,
+            value=silent[0].n_openings,
         )
+
+
+def _follows_scenarios(files: CaseFiles) -> bool:
+    """Whether external scenarios give the deviations, as they do in 0.18."""
+    source = files.config.training.scenario_source
+    schemes = () if source is None else (source.inflow.scheme, source.load.scheme, source.ncs.scheme)
+    return files.generation.is_today and "external" in schemes

@@ -7,9 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cobre.core.distinct import distinct
+from cobre.io.assemble.constraints import parse_constraint
 from cobre.io.problems import Problems
 from cobre.io.read.columns import ABSENT
-from cobre.io.read.constraints.expression import VARIABLES, ExpressionError, parse_expression
+from cobre.io.read.constraints.expression import VARIABLES, ExpressionError, Term
+from cobre.io.read.constraints.generic_parameters import ComputedParameter
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.stages import Period
 from cobre.io.validate.naming import called, known
@@ -61,7 +64,9 @@ def _system_references(files: CaseFiles) -> Iterator[Reference]:
         yield Reference("system/thermals.json", called("thermal", thermal), "bus_id", thermal.bus_id, "bus")
     for hydro in files.hydros.hydros:
         place = ("system/hydros.json", called("hydro", hydro))
-        yield Reference(*place, "bus_id", hydro.bus_id, "bus")
+        field = "unit_groups.bus_id" if files.generation.is_today else "bus_id"
+        for bus_id in sorted({group.bus_id for group in hydro.unit_groups}):
+            yield Reference(*place, field, bus_id, "bus")
         if hydro.downstream_id is not None:
             yield Reference(*place, "downstream_id", hydro.downstream_id, "hydro")
         if hydro.diversion is not None:
@@ -81,9 +86,23 @@ def _system_references(files: CaseFiles) -> Iterator[Reference]:
 
 def _document_references(files: CaseFiles) -> Iterator[Reference]:
     initial = files.initial_conditions
-    for name in ("storage", "filling_storage", "past_inflows", "recent_observations"):
+    for name in ("storage", "filling_storage", "recent_observations", "past_defluences"):
         for entry in getattr(initial, name):
             yield Reference("initial_conditions.json", name, "hydro_id", entry.hydro_id, "hydro")
+    for past in files.past_inflows:
+        yield Reference("initial_conditions.json", "past_inflows", "hydro_id", past.hydro_id, "hydro")
+    for commitment in initial.past_anticipated_commitments:
+        yield Reference(
+            "initial_conditions.json",
+            "past_anticipated_commitments",
+            "thermal_id",
+            commitment.thermal_id,
+            "thermal",
+        )
+    for each in files.generic_parameters.scalar_parameters:
+        if isinstance(each, ComputedParameter):
+            place = ("constraints/generic_parameters.json", f"parameter {each.id} ({each.name})")
+            yield Reference(*place, "computed_spec.hydro_id", each.computed_spec.hydro_id, "hydro")
     for model in files.production_models.production_models:
         yield Reference(
             "system/hydro_production_models.json", "production_models", "hydro_id", model.hydro_id, "hydro"
@@ -106,7 +125,7 @@ def _document_references(files: CaseFiles) -> Iterator[Reference]:
         )
         yield Reference(*place, "line_id", exchange.line_id, "line")
         yield Reference(*place, "stage_id", exchange.stage_id, "stage")
-    for transition in files.stages.policy_graph.transitions:
+    for transition in () if files.stages.policy_graph.nodes else files.stages.policy_graph.transitions:
         place = ("stages.json", f"transition {transition.source_id} -> {transition.target_id}")
         yield Reference(*place, "source_id", transition.source_id, "stage")
         yield Reference(*place, "target_id", transition.target_id, "stage")
@@ -124,7 +143,7 @@ def _expression_references(files: CaseFiles, problems: Problems) -> Iterator[Ref
     for constraint in files.generic_constraints.constraints:
         place = ("constraints/generic_constraints.json", called("generic constraint", constraint))
         try:
-            terms = parse_expression(constraint.expression)
+            parsed = parse_constraint(files, constraint)
         except ExpressionError as error:
             problems.error(
                 "ParseError",
@@ -136,8 +155,54 @@ def _expression_references(files: CaseFiles, problems: Problems) -> Iterator[Ref
                 value=constraint.expression,
             )
             continue
-        for term in terms:
-            yield Reference(*place, "expression", term.entity_id, VARIABLES[term.variable])
+        for term in parsed.terms:
+            if not _is_missing_contract(files, term, place, problems):
+                yield Reference(*place, "expression", term.entity_id, VARIABLES[term.variable])
+            if term.bus_id is not None:
+                yield Reference(*place, "expression", term.bus_id, "bus")
+                _check_units_at(files, term, term.bus_id, place, problems)
+
+
+def _is_missing_contract(files: CaseFiles, term: Term, place: tuple[str, str], problems: Problems) -> bool:
+    """Whether a term is about a contract that is not there, which is allowed in 0.18: the term is 0."""
+    ids = files.known_ids["contract"]
+    if VARIABLES[term.variable] != "contract" or not files.generation.is_today or ids is None:
+        return False
+    if term.entity_id not in ids:
+        problems.warn(
+            "MissingReference",
+            place[0],
+            f"the term {term} counts as 0: there is no contract {term.entity_id}",
+            known(ids),
+            entity=place[1],
+            field="expression",
+            value=term.entity_id,
+            rule="referential.11",
+        )
+    return term.entity_id not in ids
+
+
+def _check_units_at(
+    files: CaseFiles, term: Term, bus_id: int, place: tuple[str, str], problems: Problems
+) -> None:
+    """Report a term about the units at a bus where the plant has none."""
+    buses = {
+        group.bus_id
+        for hydro in files.hydros.hydros
+        if hydro.id == term.entity_id
+        for group in hydro.unit_groups
+    }
+    if buses and bus_id not in buses:
+        problems.error(
+            "MissingReference",
+            place[0],
+            f"the term {term} names bus {bus_id}, where the hydro has no unit group",
+            known(buses),
+            entity=place[1],
+            field="expression",
+            value=bus_id,
+            rule="referential.10",
+        )
 
 
 def _check_tables(files: CaseFiles, problems: Problems) -> None:
@@ -146,7 +211,7 @@ def _check_tables(files: CaseFiles, problems: Problems) -> None:
             if not column.refers_to or files.known_ids[column.refers_to] is None:
                 continue
             ids = files.known_ids[column.refers_to] or frozenset()
-            for value in np.unique(table[column.name]).tolist():
+            for value in distinct(table[column.name]):
                 if value in ids or value == ABSENT:
                     continue
                 row = int(np.argmax(table[column.name] == value))
@@ -157,20 +222,20 @@ def _check_tables(files: CaseFiles, problems: Problems) -> None:
                     problems.warn(
                         "MissingReference",
                         table.file.path,
-                        f"{rows} {column.name} = {value}, which is not among pre_study_stages",
+                        f"{rows} {column.written_name} = {value}, which is not among pre_study_stages",
                         "add it to pre_study_stages in stages.json to document its dates",
                         entity=table.label(row),
-                        field=column.name,
+                        field=column.written_name,
                         value=value,
                     )
                     continue
                 problems.error(
                     "MissingReference",
                     table.file.path,
-                    f"{rows} {column.name} = {value}, but there is no {kind} {value}",
+                    f"{rows} {column.written_name} = {value}, but there is no {kind} {value}",
                     known(ids),
                     entity=table.label(row),
-                    field=column.name,
+                    field=column.written_name,
                     value=value,
                 )
 

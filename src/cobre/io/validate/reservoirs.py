@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cobre.core.distinct import distinct
 from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord
@@ -46,7 +47,7 @@ def _check_cascade(files: CaseFiles, problems: Problems) -> None:
 
 def _check_geometry(files: CaseFiles, problems: Problems) -> None:
     table = files.tables["geometry"]
-    for hydro_id in np.unique(table["hydro_id"]).tolist():
+    for hydro_id in distinct(table["hydro_id"]):
         rows = np.flatnonzero(table["hydro_id"] == hydro_id)
         for name in ("height_m", "area_km2"):
             values = table[name][rows]
@@ -72,6 +73,8 @@ def _check_initial_storage(files: CaseFiles, problems: Problems) -> None:
         entity, basin = called("hydro", hydro), hydro.reservoir
         value = given.get(hydro.id)
         if value is None:
+            if hydro.filling is not None:
+                continue  # it starts from filling_storage, or empty
             if basin.max_storage_hm3 > 0.0 and file not in files.damaged:
                 problems.warn(
                     "CoverageMismatch",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cobre.core.scenarios import EntityClass
 from cobre.io.problems import Problems
-from cobre.io.read.config import ScenarioSourceRecord, YearRange
+from cobre.io.read.config import ScenarioFields, YearRange
 from cobre.io.read.files import CaseFiles
-from cobre.io.validate.history import HISTORY
+from cobre.io.validate.fit_wanted import HISTORY
 from cobre.io.validate.naming import listed
 from cobre.io.validate.noise_members import CLASSES, members_of, sources_of
 from cobre.stochastic.sobol import MAX_SOBOL_DIMENSIONS
@@ -25,11 +25,11 @@ def check_sampling(files: CaseFiles, problems: Problems) -> None:
     _check_methods(files, problems)
 
 
-def _scheme(source: ScenarioSourceRecord, name: EntityClass) -> str:
+def _scheme(source: ScenarioFields, name: EntityClass) -> str:
     return str(getattr(source, name).scheme)
 
 
-def _check_schemes(files: CaseFiles, phase: str, source: ScenarioSourceRecord, problems: Problems) -> None:
+def _check_schemes(files: CaseFiles, phase: str, source: ScenarioFields, problems: Problems) -> None:
     field = f"{phase}.scenario_source"
     seeded = [name for name in CLASSES if _scheme(source, name) in SEEDED]
     if seeded and source.seed is None:
@@ -62,7 +62,7 @@ def _check_schemes(files: CaseFiles, phase: str, source: ScenarioSourceRecord, p
         )
 
 
-def _check_years(files: CaseFiles, phase: str, source: ScenarioSourceRecord, problems: Problems) -> None:
+def _check_years(files: CaseFiles, phase: str, source: ScenarioFields, problems: Problems) -> None:
     years, field = source.historical_years, f"{phase}.scenario_source.historical_years"
     if years is None:
         return
@@ -127,7 +127,7 @@ def _check_external_files(files: CaseFiles, problems: Problems) -> None:
 def _check_methods(files: CaseFiles, problems: Problems) -> None:
     """Methods of the opening tree matter only where the tree is not given."""
     stages = sorted(files.stages.stages, key=lambda stage: stage.id)
-    if not len(files.tables["noise_openings"]):
+    if not files.has_given_openings:
         _check_points(files, problems)
         wanting = [stage.id for stage in stages if stage.sampling_method == "historical_residuals"]
         if wanting and HISTORY not in files.present:
@@ -172,7 +172,7 @@ def _check_bootstrap(files: CaseFiles, selective: list[int], problems: Problems)
         )
 
 
-def _schemes(source: ScenarioSourceRecord) -> set[str]:
+def _schemes(source: ScenarioFields) -> set[str]:
     return {_scheme(source, name) for name in CLASSES}
 
 
@@ -189,15 +189,15 @@ def _check_points(files: CaseFiles, problems: Problems) -> None:
             field="sampling_method",
             value=sobol[0].sampling_method,
         )
-    uneven = [s for s in sobol if s.num_scenarios & (s.num_scenarios - 1)]
+    uneven = [s for s in sobol if s.n_openings & (s.n_openings - 1)]
     if uneven:
         problems.warn(
             "OutOfRange",
             STAGES,
             f"stage {listed(s.id for s in uneven)} has a number of Sobol points that is no power of two, so that they "
             "are not spread evenly",
-            "set num_scenarios to a power of two, if evenly spread points are meant",
+            f"set {files.generation.word('num_openings')} to a power of two, if evenly spread points are meant",
             entity=f"stage {uneven[0].id}",
-            field="num_scenarios",
-            value=uneven[0].num_scenarios,
+            field=files.generation.word("num_openings"),
+            value=uneven[0].n_openings,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles
+from cobre.io.validate.settings_today import check_today
 
 CONFIG = "config.json"
 
@@ -12,7 +13,8 @@ def check_settings(files: CaseFiles, problems: Problems) -> None:
     """Report settings without the others that they need."""
     if CONFIG in files.unusable:
         return
-    selection = files.config.training.cut_selection
+    older = files.older_config
+    selection = None if older is None else older.training.cut_selection
     if selection is not None and selection.enabled and selection.method is None:
         problems.error(
             "SchemaViolation",
@@ -23,10 +25,12 @@ def check_settings(files: CaseFiles, problems: Problems) -> None:
             value=None,
         )
     _check_penalty(files, problems)
+    if files.generation.is_today:
+        check_today(files, problems)
 
 
 def _check_penalty(files: CaseFiles, problems: Problems) -> None:
-    modeling = files.config.modeling
+    modeling = None if files.older_config is None else files.older_config.modeling
     method = None if modeling is None else modeling.inflow_non_negativity
     used = files.penalties.hydro.inflow_nonnegativity_cost
     if method is None or method.penalty_cost is None or "penalties.json" in files.unusable:

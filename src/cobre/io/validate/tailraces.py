@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from cobre.core.distinct import distinct
 from cobre.io.assemble.plants import HYDROS
 from cobre.io.problems import Problems
 from cobre.io.read.columns import Table
@@ -26,7 +27,7 @@ def check_tailraces(files: CaseFiles, problems: Problems) -> frozenset[int]:
     wrong = {hydro.id for hydro in files.hydros.hydros if not _has_good_points(hydro, problems)}
     table = files.tables["tailrace_curves"]
     if table.file.path not in files.damaged:
-        for hydro_id in np.unique(table["hydro_id"]).tolist():
+        for hydro_id in distinct(table["hydro_id"]):
             families: dict[int, list[int]] = {}
             for row in np.flatnonzero(table["hydro_id"] == hydro_id).tolist():
                 families.setdefault(int(table["family_id"][row]), []).append(row)

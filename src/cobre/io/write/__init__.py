@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cobre.io.write.anticipated import write_fixed_deliveries
 from cobre.io.write.folder import SUCCESS, begin, check_owner, claim, fail, finish
 from cobre.io.write.generic_constraints import write_generic_constraints
 from cobre.io.write.hydro_models import write_hydro_models
@@ -17,6 +18,7 @@ __all__ = [
     "claim",
     "fail",
     "finish",
+    "write_fixed_deliveries",
     "write_generic_constraints",
     "write_hydro_models",
     "write_model_facts",

@@ -17,7 +17,13 @@ from cobre.core.constraint_tables import RESOLVED_CONSTRAINTS
 from cobre.core.files import write_atomically
 from cobre.core.hydro_model_tables import HYDRO_MODEL_TABLES
 from cobre.core.outputs import TableSchema, code, identifier, number, table
-from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, SIMULATION_TABLES, STAGE_SUMMARY
+from cobre.core.simulation_tables import (
+    FIXED_DELIVERIES,
+    PATHS,
+    SCENARIO_SUMMARY,
+    SIMULATION_TABLES,
+    STAGE_SUMMARY,
+)
 from cobre.core.training_tables import CONVERGENCE, CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_ITERATIONS, TIMING
 from cobre.io.write.parquet import parquet_bytes
 from cobre.io.write.training import json_bytes
@@ -103,7 +109,12 @@ def _entities(case: Case) -> Iterator[tuple[Any, ...]]:
     )
     for kind, entities in kinds:
         for entity in entities:
-            bus = entity.id if kind == "bus" else -1 if kind == "line" else bus_ids[entity.bus]
+            if kind == "bus":
+                bus = entity.id
+            elif kind == "line" or (kind == "hydro" and entity.more_buses):
+                bus = -1
+            else:
+                bus = bus_ids[entity.bus]
             yield ENTITY_TYPES.index(kind), entity.id, entity.name, bus, 0
 
 
@@ -122,6 +133,7 @@ def _variables() -> Iterator[tuple[Any, ...]]:
     for schema in HYDRO_MODEL_TABLES:
         yield from _described(f"hydro_models/{schema.name}", schema)
     yield from _described(f"generic_constraints/{RESOLVED_CONSTRAINTS.name}", RESOLVED_CONSTRAINTS)
+    yield from _described(f"anticipated/{FIXED_DELIVERIES.name}", FIXED_DELIVERIES)
     yield from _described(BOUNDS.name, BOUNDS)
 
 
@@ -139,8 +151,7 @@ def _described(file: str, schema: TableSchema) -> Iterator[tuple[Any, ...]]:
 
 def _bounds(case: Case) -> dict[str, NDArray[Any]]:
     system, tables = case.system, case.tables
-    hydro, lines = tables.hydro, tables.line
-    first_blocks = case.horizon.block_offsets[:-1]
+    hydro = tables.hydro
     by_kind: list[tuple[str, Sequence[Any], list[tuple[str, NDArray[np.float64]]]]] = [
         (
             "hydro",
@@ -174,26 +185,18 @@ def _bounds(case: Case) -> dict[str, NDArray[Any]]:
             system.contracts,
             [("flow_min", tables.contract.min_mw), ("flow_max", tables.contract.max_mw)],
         ),
+        (
+            "line",
+            system.lines,
+            [("flow_min", -tables.line.reverse_mw), ("flow_max", tables.line.direct_mw)],
+        ),
     ]
     rows: list[tuple[float, ...]] = []
     for kind, entities, limits in by_kind:
         for e, entity in enumerate(entities):
             for s, stage in enumerate(case.horizon.stages):
                 for name, values in limits:
-                    if np.isfinite(values[e, s]):
-                        rows.append(_row(kind, entity.id, stage.id, np.nan, name, values[e, s]))
-    for e, line in enumerate(system.lines):
-        for s, stage in enumerate(case.horizon.stages):
-            blocks = slice(int(first_blocks[s]), int(first_blocks[s]) + stage.n_blocks)
-            for name, values in (
-                ("flow_min", -lines.reverse_mw[e, blocks]),
-                ("flow_max", lines.direct_mw[e, blocks]),
-            ):
-                is_of_stage = bool((values == values[0]).all())
-                for block, value in enumerate(values[:1] if is_of_stage else values):
-                    rows.append(
-                        _row("line", line.id, stage.id, np.nan if is_of_stage else block, name, value)
-                    )
+                    rows += _limit_rows(kind, entity.id, stage.id, name, _of_stage(case, values[e], s))
     columns = np.array(rows, dtype=np.float64).reshape(len(rows), len(BOUNDS.columns)).T
     types = {"i8": np.int8, "i32": np.int32}
     return {
@@ -204,24 +207,48 @@ def _bounds(case: Case) -> dict[str, NDArray[Any]]:
     }
 
 
+def _of_stage(case: Case, values: NDArray[np.float64], stage: int) -> list[float]:
+    """The value of the stage, or those of its blocks where they differ."""
+    if len(values) == case.horizon.n_stages:
+        return [float(values[stage])]
+    found = [float(value) for value in values[case.horizon.blocks_of(stage)]]
+    return found[:1] if len(set(found)) == 1 else found
+
+
+def _limit_rows(
+    kind: str, entity: int, stage: int, name: str, values: Sequence[float]
+) -> Iterator[tuple[float, ...]]:
+    for block, value in enumerate(values):
+        if np.isfinite(value):
+            yield _row(kind, entity, stage, np.nan if len(values) == 1 else block, name, value)
+
+
 def _row(kind: str, entity: int, stage: int, block: float, name: str, value: float) -> tuple[float, ...]:
     return ENTITY_TYPES.index(kind), entity, np.nan, stage, block, CODES["bound_type"].index(name), value
 
 
+STATE_UNITS = {"storage": "hm3", "in_transit": "hm3", "commitment": "MW"}
+
+
 def _state(state_names: Sequence[str]) -> dict[str, Any]:
-    """The components of the state in the order of a cut's coefficients, named ``storage:ID`` or ``inflow_lagK:ID``."""
+    """The components of the state in the order of a cut's coefficients.
+
+    Named ``storage:ID``, ``inflow_lagK:ID``, ``inflow_so_far:ID``, ``in_transitK:ID`` (of the plant that the water goes
+    to) or ``commitmentK:ID`` (of a thermal).
+    """
     variables = []
     for index, name in enumerate(state_names):
         part, _, entity = name.partition(":")
-        lag = part.removeprefix("inflow_lag")
+        kind = part.rstrip("0123456789")
+        lag = part[len(kind) :]
         variables.append(
             {
                 "index": index,
-                "type": "storage" if part == "storage" else "inflow_lag",
-                "entity_type": "hydro",
+                "type": "inflow_lag" if kind == "inflow_so_far" else kind,
+                "entity_type": "thermal" if kind == "commitment" else "hydro",
                 "entity_id": int(entity),
-                "unit": "hm3" if part == "storage" else "m3/s",
-                **({"lag_index": int(lag)} if lag.isdigit() else {}),
+                "unit": STATE_UNITS.get(kind, "m3/s"),
+                **({"lag_index": int(lag)} if lag else {}),
             }
         )
     return {"version": "1.0", "state_variables": variables}

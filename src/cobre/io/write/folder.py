@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from cobre.core.files import unwritable, write_atomically
+from cobre.core.files import syncing_together, unwritable, write_atomically
 from cobre.core.simulation_tables import SIMULATION_TABLES
 from cobre.errors import IOError
 from cobre.io.write.model_facts import MODEL_FACTS
@@ -35,6 +35,7 @@ STALE_FOLDERS = (
     "training/dictionaries",
     HYDRO_MODELS,
     "generic_constraints",
+    "anticipated",
 )
 SIMULATION = "simulation"
 PARTS = ".parts"
@@ -153,5 +154,6 @@ def fail(folder: Path, run: RunRecord, reason: str) -> None:
 
 def finish(folder: Path) -> None:
     """Put the marks: all results of training are written."""
-    write_atomically(folder / TRAINING_SUCCESS, b"")
-    write_atomically(folder / SUCCESS, b"")
+    with syncing_together():
+        write_atomically(folder / TRAINING_SUCCESS, b"")
+        write_atomically(folder / SUCCESS, b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isinf
 from pathlib import Path
 from typing import Any
 
@@ -37,30 +38,45 @@ def _rows(case: Case) -> Iterator[tuple[Any, ...]]:
         bounds.constraint.tolist(),
         bounds.stage.tolist(),
         bounds.block.tolist(),
-        bounds.bound.tolist(),
+        bounds.lower.tolist(),
+        bounds.upper.tolist(),
         strict=True,
     )
-    for index, stage, block, bound in entries:
+    for index, stage, block, lower, upper in entries:
         constraint = system.generic_constraints[index]
-        place = (case.horizon.stages[stage].id, block, constraint.id, constraint.name)
-        limits = _limits(constraint, bound)
+        named = None if block < 0 else block
+        place = (case.horizon.stages[stage].id, named, constraint.id, constraint.name)
+        limits = _limits(constraint, lower, upper)
+        column = int(case.horizon.block_offsets[stage]) + max(block, 0)
         for number, term in enumerate(constraint.terms):
-            text = _text(term, system)
-            yield (*place, number, term.variable, text, term.coefficient, *limits)
+            text, factor = _text(term, system), term.coefficient
+            if term.parameter is not None:
+                factor *= float(bounds.parameters[term.parameter, column])
+            yield (*place, number, term.variable, text, factor, *limits)
 
 
-def _limits(constraint: GenericConstraint, bound: float) -> tuple[Any, ...]:
-    lower = None if constraint.sense == "<=" else bound
-    upper = None if constraint.sense == ">=" else bound
-    shape = {">=": "floor", "<=": "cap", "==": "equality"}[constraint.sense]
-    return lower, upper, shape, constraint.slack_penalty is not None, constraint.slack_penalty
+def _limits(constraint: GenericConstraint, lower: float, upper: float) -> tuple[Any, ...]:
+    if isinf(upper):
+        shape = "floor"
+    elif isinf(lower):
+        shape = "cap"
+    else:
+        shape = "equality" if lower == upper else "band"
+    penalty = constraint.slack_penalty
+    return (
+        None if isinf(lower) else lower,
+        None if isinf(upper) else upper,
+        shape,
+        penalty is not None,
+        penalty,
+    )
 
 
 def _text(term: ConstraintTerm, system: System) -> str:
     """As in ``hydro_turbined(id=0, bus=all, block=all)``."""
     parts = [f"id={_entities(term.variable, system)[term.entity].id}"]
     if term.variable in BY_BUS:
-        parts.append("bus=all")
+        parts.append(f"bus={'all' if term.bus is None else system.buses[term.bus].id}")
     if term.variable not in STAGE_VARIABLES:
         parts.append(f"block={'all' if term.block is None else term.block}")
     return f"{term.variable}({', '.join(parts)})"

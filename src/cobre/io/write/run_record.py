@@ -7,11 +7,11 @@ import os
 import secrets
 import socket
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from typing import Any, Literal, Self
 
 from cobre.core.case import Case
 from cobre.core.digest import digest
+from cobre.core.versions import version
 
 __all__ = ["RunRecord", "Status"]
 

@@ -17,6 +17,8 @@ from cobre.core.files import unwritable
 from cobre.core.outputs import Column, TableSchema
 
 Values = NDArray[Any]
+INTEGER_BITS = {"i8": 8, "i32": 32, "date": 0}
+"""In the file; dates are days since 1970."""
 
 
 def write_scenarios(
@@ -27,7 +29,7 @@ def write_scenarios(
     Columns are ``[scenario, row]``, or ``[row]`` where all scenarios have the same. Each file appears whole or not at
     all, but a crash of the machine may lose it until `cobre.core.files.sync_files` is called.
     """
-    n_rows = columns["stage_id"].shape[-1]
+    n_rows = next(iter(columns.values())).shape[-1]
     if n_rows == 0:
         return
     table = output.ScenarioTable(len(scenarios), n_rows)
@@ -57,8 +59,8 @@ def _add(table: output.ScenarioTable, column: Column, values: Values) -> None:
     elif column.type == "bool":
         booleans = np.ascontiguousarray(values, dtype=np.bool_).view(np.uint8)
         table.add_booleans(column.name, booleans, is_valid, column.is_nullable)
-    elif column.type in ("i8", "i32"):
+    elif column.type in INTEGER_BITS:
         integers = np.ascontiguousarray(values, dtype=np.int32)
-        table.add_integers(column.name, integers, is_valid, column.is_nullable, int(column.type[1:]))
+        table.add_integers(column.name, integers, is_valid, column.is_nullable, INTEGER_BITS[column.type])
     else:
         raise NotImplementedError(f"column {column.name} has values of type {column.type}")

@@ -89,10 +89,11 @@ def _open_rows(folder: Path, rank: int, n_ranks: int) -> PartFiles | WholeFiles:
 
 def _chunk_table(table: TableRows, scenarios: range) -> pa.Table:
     """All rows of a chunk, scenario by scenario."""
-    n_rows = len(table.columns["stage_id"])
+    given = table.columns
+    n_rows = next(iter(given.values())).shape[-1]
     columns: dict[str, NDArray[np.generic]] = {
         name: np.tile(values, len(scenarios)) if values.ndim == 1 else values.ravel()
-        for name, values in table.columns.items()
+        for name, values in given.items()
     }
     columns["scenario_id"] = np.repeat(np.arange(scenarios.start, scenarios.stop, dtype=np.int32), n_rows)
     return arrow_table(table.schema, columns)

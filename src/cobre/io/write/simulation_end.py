@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,27 +24,38 @@ from cobre.io.write.training import json_bytes
 METADATA = "metadata.json"
 
 
-def write_summaries(folder: Path, stage_ids: Sequence[int], costs: NDArray[np.float64]) -> None:
-    """The path and the cost of every scenario; ``costs [scenario]``."""
+def write_summaries(
+    folder: Path,
+    stage_ids: Sequence[int],
+    costs: NDArray[np.float64],
+    node_ids: Callable[[range], NDArray[np.int32]],
+    probabilities: NDArray[np.float64] | None,
+) -> None:
+    """The path and the cost of every scenario; ``costs [scenario]``.
+
+    ``node_ids`` gives ``[scenario, stage]`` of some scenarios. ``probabilities`` are those of scenarios that are all
+    there are.
+    """
     n_scenarios = len(costs)
     paths = GroupedFile(table_path(folder, PATHS), PATHS)
-    for rows in _paths(stage_ids, n_scenarios):
+    for rows in _paths(stage_ids, n_scenarios, node_ids):
         paths.append(rows)
     paths.close()
     content = {
         "scenario_id": np.arange(n_scenarios, dtype=np.int32),
-        "probability": np.full(n_scenarios, np.nan),
+        "probability": np.full(n_scenarios, np.nan) if probabilities is None else probabilities,
         "discounted_immediate_cost": costs,
     }
     path = table_path(folder, SCENARIO_SUMMARY)
     write_atomically(path, parquet_bytes(arrow_table(SCENARIO_SUMMARY, content)))
 
 
-def _paths(stage_ids: Sequence[int], n_scenarios: int) -> Iterator[pa.Table]:
+def _paths(
+    stage_ids: Sequence[int], n_scenarios: int, node_ids: Callable[[range], NDArray[np.int32]]
+) -> Iterator[pa.Table]:
     """Some scenarios at a time."""
     n_stages = len(stage_ids)
     stage = np.array(stage_ids, dtype=np.int32)
-    node = np.arange(n_stages, dtype=np.int32)
     step = max(1, ROWS_PER_GROUP // n_stages)
     for first in range(0, n_scenarios, step):
         scenarios = np.arange(first, min(first + step, n_scenarios), dtype=np.int32)
@@ -53,7 +64,7 @@ def _paths(stage_ids: Sequence[int], n_scenarios: int) -> Iterator[pa.Table]:
             {
                 "scenario_id": np.repeat(scenarios, n_stages),
                 "stage_id": np.tile(stage, len(scenarios)),
-                "node_id": np.tile(node, len(scenarios)),
+                "node_id": node_ids(range(first, first + len(scenarios))).ravel(),
             },
         )
 

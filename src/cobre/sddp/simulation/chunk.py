@@ -20,10 +20,23 @@ Column = NDArray[Any]
 
 @dataclass(frozen=True)
 class TableRows:
-    """``columns[name]`` is ``[scenario, row]``, or ``[row]`` where it is the same for every scenario."""
+    """Rows of one table for the scenarios of a chunk."""
 
     schema: TableSchema
-    columns: dict[str, Column]
+    stages: list[dict[str, Column]]
+    """The columns of each stage, which `columns` joins."""
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """Of all stages: ``[scenario, row]``, or ``[row]`` where a column is the same for every scenario.
+
+        They are joined when they are asked for, by the thread that writes them.
+        """
+        return {
+            column.name: _join([stage[column.name] for stage in self.stages])
+            for column in self.schema
+            if column.name != "scenario_id"
+        }
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,7 @@ def collect(scenarios: range, outcomes: Iterable[StageOutcome], tables: Sequence
     parts: list[list[dict[str, Column]]] = [[] for _ in tables]
     summaries: list[dict[str, Column]] = []
     costs = np.zeros(len(scenarios))
-    totals = np.zeros((len(scenarios), len(TOTALS)))
+    totals = np.zeros((len(scenarios), len(TOTALS)), order="F")
     for outcome in outcomes:
         rows = {table.schema.name: dict(table.rows(outcome)) for table in tables}
         costs += outcome.view.discount_factor * rows["costs"]["immediate_cost"][:, 0]
@@ -58,28 +71,20 @@ def collect(scenarios: range, outcomes: Iterable[StageOutcome], tables: Sequence
     return Chunk(
         scenarios,
         costs,
-        totals,
-        [
-            TableRows(table.schema, _joined(table.schema, part))
-            for table, part in zip(tables, parts, strict=True)
-        ],
-        TableRows(STAGE_SUMMARY, _joined(STAGE_SUMMARY, summaries)),
+        np.ascontiguousarray(totals),
+        [TableRows(table.schema, part) for table, part in zip(tables, parts, strict=True)],
+        TableRows(STAGE_SUMMARY, summaries),
     )
 
 
 def _with_place(outcome: StageOutcome, columns: dict[str, Column]) -> dict[str, Column]:
     n_rows = next(iter(columns.values())).shape[-1]
     columns["stage_id"] = np.full(n_rows, outcome.view.scope.stage.id, dtype=np.int32)
-    columns["node_id"] = np.full(n_rows, outcome.view.scope.index, dtype=np.int32)
+    if outcome.node_ids is None:
+        columns["node_id"] = np.full(n_rows, outcome.view.scope.index, dtype=np.int32)
+    else:
+        columns["node_id"] = np.repeat(outcome.node_ids[:, np.newaxis], n_rows, axis=1)
     return columns
-
-
-def _joined(schema: TableSchema, stages: list[dict[str, Column]]) -> dict[str, Column]:
-    return {
-        column.name: _join([stage[column.name] for stage in stages])
-        for column in schema
-        if column.name != "scenario_id"
-    }
 
 
 def _join(parts: list[Column]) -> Column:

@@ -3,74 +3,120 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cobre.comm import GroupMember
 from cobre.core.case import Case
+from cobre.core.distinct import distinct
 from cobre.errors import ValidationError
 from cobre.production.energy import energy_of
+from cobre.sddp.forecast import visit_values
+from cobre.sddp.itinerary import Ints, Step
 from cobre.sddp.policy import Policy
 from cobre.sddp.simulation.outcome import StageOutcome, StageView
-from cobre.sddp.stage import Bases, StageModel
-from cobre.sddp.stage_cuts import StageCuts
+from cobre.sddp.simulation.paths import SimulatedPaths
+from cobre.sddp.simulation.start_bases import start_bases
+from cobre.sddp.stage import StageModel
 from cobre.sddp.subproblem.scope import StageScope
 from cobre.sddp.workspace import open_workspace
+from cobre.solver import BatchOutput
+
+Floats = NDArray[np.float64]
 
 
 class Engine:
     """The stage problems of a case with the cuts of a policy.
 
-    A solve starts from the basis that the policy keeps for its stage. So what a scenario does depends on the case, the
-    policy and the number of the scenario alone.
+    Where a solve starts follows from the case and the policy (`cobre.sddp.simulation.start_bases`). So what a scenario
+    does depends on the case, the policy and the number of the scenario alone.
     """
 
-    def __init__(self, comm: GroupMember, case: Case, policy: Policy, n_scenarios: int) -> None:
+    def __init__(
+        self, comm: GroupMember, case: Case, policy: Policy, n_scenarios: int, threads: int = 1
+    ) -> None:
         """Collective."""
         source = case.config.simulated_source
         last = policy.stages[-1]
         end_cost_bound = last.floor if last.active.any() else None
-        work = open_workspace(comm, case, source, n_scenarios, end_cost_bound=end_cost_bound)
+        work = open_workspace(comm, case, source, n_scenarios, end_cost_bound=end_cost_bound, threads=threads)
         policy = _fitted(case, policy, work.state_names)
-        self._initial_state = work.initial_state
-        self._forecast = work.forecast
-        self._models = work.models
-        self._bases = [_prepare(model, cuts) for model, cuts in zip(work.models, policy.stages, strict=True)]
+        self._work = work
+        self._paths = SimulatedPaths.of(case, n_scenarios)
+        self._tree_seed = case.config.training.tree_seed
+        for model, cuts in zip(work.models, policy.stages, strict=True):
+            model.solver.set_cuts(cuts.intercepts, cuts.coefficients, cuts.active)
+        self._starts = start_bases(
+            comm,
+            work.models,
+            policy.stages,
+            self._tree_seed,
+            work.initial_state,
+            is_chain=case.horizon.graph is None,
+        )
         energy = energy_of(case)
         self.views = [
-            StageView(StageScope(case, model.index), problem, float(discount), work.n_inflow_lags, energy)
-            for model, problem, discount in zip(work.models, work.problems, work.discounts, strict=True)
+            StageView(StageScope(case, stage), problem, float(discount), work.n_inflow_lags, energy)
+            for stage, (problem, discount) in enumerate(zip(work.problems, work.discounts, strict=True))
         ]
 
     @property
     def models(self) -> list[StageModel]:
-        return self._models
+        """One for each cut pool."""
+        return self._work.models
+
+    @property
+    def paths(self) -> SimulatedPaths:
+        """Which nodes each scenario visits."""
+        return self._paths
 
     def run(self, scenarios: range) -> Iterator[StageOutcome]:
         """What these scenarios, numbered over all ranks, do in each stage, in order."""
-        first, n = scenarios.start, len(scenarios)
-        incoming = np.repeat(self._initial_state[np.newaxis, :], n, axis=0)
-        self._forecast.start_iteration(0, first, n)
-        for model, view, basis in zip(self._models, self.views, self._bases, strict=True):
-            parameters = model.parameters(incoming, self._forecast.values(model.index))
-            batch = model.solve(parameters, 0, first, start_bases=basis, want_solution=True)
-            incoming = model.outgoing(batch.observed_primal)
-            yield StageOutcome.of(view, parameters, batch)
+        work, first, n = self._work, scenarios.start, len(scenarios)
+        incoming = np.repeat(work.initial_state[np.newaxis, :], n, axis=0)
+        if not self._paths.is_enumerated:
+            work.forecast.start_iteration(0, first, n)
+        visited = self._paths.nodes(scenarios)
+        for stage, view in enumerate(self.views):
+            here = visited[:, stage]
+            values = self._values(stage, here, scenarios)
+            parts = [self._solve(position, here, incoming, values, scenarios) for position in distinct(here)]
+            outcome = StageOutcome.joined(view, parts, n)
+            incoming = np.empty_like(incoming)
+            for at, _, _, outgoing in parts:
+                incoming[at] = outgoing
+            yield outcome if self._paths.graph is None else replace(outcome, node_ids=self._paths.ids[here])
 
+    def _values(self, stage: int, here: Ints, scenarios: range) -> Floats:
+        nodes = self._work.nodes
+        if self._paths.is_enumerated:
+            return np.concatenate([nodes[position].openings[:1] for position in here.tolist()])
+        n = len(scenarios)
+        numbers = np.arange(scenarios.start, scenarios.stop, dtype=np.int64)
+        step = Step(here, numbers, np.arange(n), (n,), 0, scenarios.start)
+        return visit_values(self._work.forecast, nodes, step, stage, 0, self._tree_seed)
 
-def _prepare(model: StageModel, cuts: StageCuts) -> Bases | None:
-    """Put the cuts into the stage's program; returns the start basis of its solves, if it fits the program."""
-    model.solver.set_cuts(cuts.intercepts, cuts.coefficients, cuts.active)
-    template = model.solver.template
-    size_without_cuts = template.n_columns + template.n_rows
-    fits = size_without_cuts <= len(cuts.basis) <= size_without_cuts + len(cuts.intercepts)
-    return np.ascontiguousarray(cuts.basis[np.newaxis, :]) if fits else None
+    def _solve(
+        self, position: int, here: Ints, incoming: Floats, values: Floats, scenarios: range
+    ) -> tuple[Ints, Floats, BatchOutput, Floats]:
+        """The scenarios that are in a node: where they are, their parameters, solutions and outgoing states."""
+        work = self._work
+        node, at = work.nodes[position], np.flatnonzero(here == position)
+        parameters = node.parameters(incoming[at], values[at])
+        basis = self._starts[work.graph.pools[position]].nearest(parameters)
+        numbers = [scenarios.start + int(k) for k in at]
+        batch = node.solve(parameters, 0, numbers, start_bases=basis, want_solution=True)
+        return at, parameters, batch, node.outgoing(batch.observed_primal)
 
 
 def _check_dates(case: Case, policy: Policy) -> None:
     """Raise if a stage of the policy, where it has dates, ends on another day than that of the case."""
-    for stage, (_, date) in zip(case.horizon.stages, policy.calendar, strict=False):
-        if date and date != stage.end_date.isoformat():
+    by_id = {stage.id: stage for stage in case.horizon.stages}
+    stages = [by_id.get(id) for id, _ in policy.calendar] if policy.node_ids else case.horizon.stages
+    for stage, (_, date) in zip(stages, policy.calendar, strict=False):
+        if stage is not None and date and date != stage.end_date.isoformat():
             raise ValidationError(
                 f"stage {stage.id} ends on {stage.end_date.isoformat()}, and that of the policy on {date}",
                 kind="IncompatibleSettings",
@@ -81,7 +127,17 @@ def _check_dates(case: Case, policy: Policy) -> None:
 
 def _fitted(case: Case, policy: Policy, state_names: list[str]) -> Policy:
     """``policy`` with the components of the state in the order of the case."""
-    if policy.n_stages != case.horizon.n_stages:
+    graph = case.horizon.graph
+    ids = () if graph is None else tuple(graph.nodes[k].id for k in graph.pool_nodes)
+    if policy.node_ids != ids:
+        words = [f"nodes {each}" if each else "a chain of stages" for each in (policy.node_ids, ids)]
+        raise ValidationError(
+            f"the policy is about {words[0]}, the case about {words[1]}",
+            kind="IncompatibleSettings",
+            context={"policy_nodes": list(policy.node_ids), "case_nodes": list(ids)},
+            suggestion="simulate with a policy that was trained on this case",
+        )
+    if graph is None and policy.n_stages != case.horizon.n_stages:
         raise ValidationError(
             f"the policy has {policy.n_stages} stages, the case {case.horizon.n_stages}",
             kind="IncompatibleSettings",

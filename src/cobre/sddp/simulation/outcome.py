@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -19,6 +19,33 @@ from cobre.solver import BatchOutput
 Floats = NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 Fact = TypeVar("Fact")
+
+FEW_SCENARIOS = 16
+"""For fewer a loop over columns takes longer than one call that adds up the rows; the sums are the same."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Columns of a stage's program, some of which it may lack."""
+
+    columns: Indices
+    present: Indices | None
+    """The columns, 0 for those that are absent; None if all are."""
+    is_absent: NDArray[np.bool_] | None
+    """None if no column is absent."""
+    prices: Floats
+    """Cost of each column in the objective."""
+
+    @classmethod
+    def of(cls, columns: Indices, costs: Floats) -> Places:
+        is_absent = columns == ABSENT
+        present = np.where(is_absent, 0, columns)
+        return cls(
+            columns,
+            None if is_absent.all() else present,
+            is_absent if is_absent.any() else None,
+            costs[present],
+        )
 
 
 @dataclass(frozen=True)
@@ -46,6 +73,16 @@ class StageView:
     def _facts(self) -> dict[Callable[[StageView], Any], Any]:
         return {}
 
+    @cached_property
+    def _places(self) -> dict[int, Places]:
+        return {}
+
+    def places(self, columns: Indices) -> Places:
+        """What is known of ``columns``, which must be an array of `problem`: found once and kept."""
+        if id(columns) not in self._places:
+            self._places[id(columns)] = Places.of(columns, self.problem.template.column_cost)
+        return self._places[id(columns)]
+
     def once(self, find: Callable[[StageView], Fact]) -> Fact:
         """``find(self)``, computed for the first chunk of scenarios and kept for the others."""
         if find not in self._facts:
@@ -56,7 +93,11 @@ class StageView:
 
 @dataclass(frozen=True)
 class StageOutcome:
-    """``n`` solves of one stage. Rows of every array are scenarios."""
+    """``n`` solves of one stage. Rows of every array are scenarios.
+
+    In memory scenarios lie next to each other: NumPy then works on few long vectors instead of many short ones, and
+    what is computed from such arrays lies in memory alike.
+    """
 
     view: StageView
     parameters: Floats
@@ -66,34 +107,71 @@ class StageOutcome:
     """``[n, column]``."""
     dual: Floats
     """``[n, row]`` of the program without its cuts."""
+    node_ids: NDArray[np.int32] | None = None
+    """``[n]``: of a policy graph, the node that each scenario is in."""
+
+    @classmethod
+    def joined(
+        cls, view: StageView, parts: Sequence[tuple[Any, Floats, BatchOutput, Floats]], n: int
+    ) -> StageOutcome:
+        """Of groups of the ``n`` scenarios: their rows, parameters and solves; the last entry is not looked at."""
+        if len(parts) == 1:
+            return cls.of(view, parts[0][1], parts[0][2])
+        groups = [cls.of(view, parameters, batch) for _, parameters, batch, _ in parts]
+        found = [np.empty((n, *field.shape[1:])) for field in groups[0].arrays()]
+        for (rows, *_), group in zip(parts, groups, strict=True):
+            for whole, part in zip(found, group.arrays(), strict=True):
+                whole[rows] = part
+        return cls(view, *found)
+
+    def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Everything that has one row per scenario."""
+        return self.parameters, self.objective, self.primal, self.dual
 
     @classmethod
     def of(cls, view: StageView, parameters: Floats, batch: BatchOutput) -> StageOutcome:
         """From solves that wrote all columns and rows."""
         if batch.primal is None or batch.dual is None:
             raise ValueError("the batch has no primal and dual values\n  fix: allocate it with solution=True")
-        return cls(view, parameters, batch.objective, batch.primal, batch.dual)
+        return cls(
+            view,
+            np.asfortranarray(parameters),
+            batch.objective,
+            np.asfortranarray(batch.primal),
+            np.asfortranarray(batch.dual),
+        )
 
     def __len__(self) -> int:
         return len(self.objective)
 
     def values(self, columns: Indices) -> Floats:
         """``[n, *columns.shape]`` of the solution; 0 where the stage has no such column."""
-        is_absent = columns == ABSENT
-        if not is_absent.any():
-            return np.take(self.primal, columns, axis=1)
-        if is_absent.all():
-            return np.zeros((len(self), *columns.shape))
-        return np.where(is_absent, 0.0, np.take(self.primal, np.where(is_absent, 0, columns), axis=1))
+        places = self.view.places(columns)
+        if places.present is None:
+            return np.broadcast_to(0.0, (len(self), *columns.shape))
+        found = taken(self.primal, places.present)
+        if places.is_absent is not None:
+            found[:, places.is_absent] = 0.0
+        return found
 
     def duals(self, rows: Indices) -> Floats:
         """``[n, *rows.shape]``: what one unit more on the right-hand side costs."""
-        return np.take(self.dual, rows, axis=1)
+        return taken(self.dual, rows)
 
     def charges(self, columns: Indices) -> Floats:
         """``[n, *columns.shape]``: cost of each of these columns in the objective."""
-        prices = self.view.problem.template.column_cost[np.where(columns == ABSENT, 0, columns)]
-        return self.values(columns) * prices
+        return self.values(columns) * self.view.places(columns).prices
+
+
+def taken(values: NDArray[Scalar], places: Indices) -> NDArray[Scalar]:
+    """``[n, *places.shape]``: these columns of ``values [n, column]``, scenarios next to each other in memory."""
+    found = values.T[places]
+    return found.transpose(found.ndim - 1, *range(found.ndim - 1))
+
+
+def zeros(n: int, *shape: int) -> Floats:
+    """``[n, *shape]``, scenarios next to each other in memory."""
+    return np.zeros((*shape, n)).transpose(len(shape), *range(len(shape)))
 
 
 def sum_in_order(terms: Floats) -> Floats:
@@ -103,12 +181,22 @@ def sum_in_order(terms: Floats) -> Floats:
     """
     if not terms.shape[1]:
         return np.zeros(len(terms))
-    total: Floats = np.add.accumulate(terms, axis=1)[:, -1]
+    if len(terms) < FEW_SCENARIOS:
+        return np.ascontiguousarray(np.add.accumulate(terms, axis=1)[:, -1])
+    total = terms[:, 0].copy()
+    for column in range(1, terms.shape[1]):
+        total += terms[:, column]
+    return total
+
+
+def sum_of(parts: Sequence[Floats]) -> Floats:
+    """``[n]``: the sum of arrays ``[n]``, in order."""
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
     return total
 
 
 def by_block(view: StageView, values: NDArray[Scalar]) -> NDArray[Scalar]:
-    """``[..., entity, block]``: values ``[..., entity]`` of the whole stage, repeated for each block."""
-    if view.n_blocks == 1:
-        return values[..., np.newaxis]
-    return np.repeat(values[..., np.newaxis], view.n_blocks, axis=-1)
+    """``[..., entity, block]``: values ``[..., entity]`` of the whole stage, the same for each block."""
+    return np.broadcast_to(values[..., np.newaxis], (*values.shape, view.n_blocks))

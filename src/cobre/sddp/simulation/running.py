@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from cobre.comm import GroupMember, ReduceOp, contiguous_block
 from cobre.core.case import Case
 from cobre.errors import CobreError
-from cobre.sddp.events import OnProgress, ProgressEvent
+from cobre.sddp.agreement import agree
+from cobre.sddp.control import ControlDesk, ControlPoint, Request
+from cobre.sddp.events import ControlTaken, OnDetail, OnProgress, ProgressEvent
 from cobre.sddp.interruption import StopRequest
 from cobre.sddp.policy import Policy
 from cobre.sddp.sharing import share_failure, together
@@ -23,12 +25,13 @@ from cobre.sddp.simulation.statistics import SimulationStatistics, simulation_st
 from cobre.sddp.simulation.summary import TOTALS
 from cobre.sddp.simulation.tables import SimulationTable, tables_of
 from cobre.sddp.simulation.writing import WriterThread
-from cobre.sddp.solver_tables import solver_counters
+from cobre.sddp.solver_tables import by_stage, solver_counters
 from cobre.sddp.statistics import gather_rows
 
 CHUNK_BYTES = 32 << 20
 """Tables of one chunk; two are held at once, one computed and one written."""
-CHUNK_SCENARIOS = 64
+CHUNK_SCENARIOS = 250
+"""More gain nothing: what a call of NumPy costs is small beside what it computes."""
 
 Floats = NDArray[np.float64]
 
@@ -52,6 +55,8 @@ class SimulationOutcome:
     counters: Floats
     """``[stage, counter]`` of the solvers of all ranks: see `cobre.sddp.solver_tables.COUNTERS`."""
     stop_signal: int | None = None
+    controls: list[ControlTaken] = field(default_factory=list)
+    """How somebody steered it: pauses, a stop."""
 
 
 def simulate(
@@ -63,16 +68,23 @@ def simulate(
     sink: Sink | None = None,
     on_progress: OnProgress | None = None,
     on_ready: Callable[[], None] | None = None,
+    on_detail: OnDetail | None = None,
+    desk: ControlDesk | None = None,
+    threads: int = 1,
 ) -> SimulationOutcome:
     """Collective: run scenarios 0 to ``n_scenarios - 1`` under ``policy``; every rank gets the outcome.
 
     Each rank runs a contiguous block and gives its tables to its own ``sink``. What a scenario does depends on case,
     policy and its number alone. An error of one rank, in a solve or in the sink, is raised on every rank; SIGINT and
     SIGTERM end the simulation after the chunks that run, on all ranks together. ``on_ready`` is called on every rank
-    once the policy is known to fit the case; no rank writes before all have returned from it.
+    once the policy is known to fit the case; no rank writes before all have returned from it. Requests to pause, to
+    resume and to stop arrive at ``desk`` of the first rank and are taken up between chunks. ``threads`` of this rank
+    solve its programs.
     """
     with StopRequest() as stop:
-        simulation = _Simulation(comm, case, policy, n_scenarios, sink, on_progress, stop)
+        simulation = _Simulation(
+            comm, case, policy, n_scenarios, sink, on_progress, stop, on_detail, desk, threads
+        )
         if on_ready is not None:
             together(comm, on_ready)
         return simulation.run()
@@ -88,6 +100,9 @@ class _Simulation:
         sink: Sink | None,
         on_progress: OnProgress | None,
         stop: StopRequest,
+        on_detail: OnDetail | None,
+        desk: ControlDesk | None,
+        threads: int,
     ) -> None:
         self.began = time.perf_counter()
         self.comm = comm
@@ -95,8 +110,10 @@ class _Simulation:
         self.sink = sink
         self.on_progress = on_progress
         self.stop = stop
+        told = on_detail if comm.rank == 0 else None
+        self.control = ControlPoint(comm, stop, desk, "simulation", _refuse, told)
         self.first, self.n_mine = contiguous_block(n_scenarios, comm.rank, comm.size)
-        self.engine = Engine(comm, case, policy, n_scenarios)
+        self.engine = Engine(comm, case, policy, n_scenarios, threads)
         self.tables = tables_of(case)
         self.chunk_size = chunk_size(self.tables, case, n_scenarios)
         self.costs: list[Floats] = []
@@ -110,8 +127,9 @@ class _Simulation:
             for number in range(n_rounds):
                 failure = self._run_chunk(number, writer, is_last=number == n_rounds - 1)
                 share_failure(self.comm, failure)
-                signal = self._shared_signal()
+                sums = agree(self.comm, {**self.stop.counts(), "requests": self.control.pending()})
                 self._report(number)
+                signal = self.control.settle(int(sums["requests"]), StopRequest.signal_of(sums), None)
                 if signal:
                     break
         return self._outcome(signal or None)
@@ -133,10 +151,8 @@ class _Simulation:
             return error
         return None
 
-    def _shared_signal(self) -> int:
-        mine, shared = np.array([self.stop.signal or 0], dtype=np.int64), np.empty(1, dtype=np.int64)
-        self.comm.allreduce(mine, shared, ReduceOp.MAX)
-        return int(shared[0])
+    def _elapsed_ms(self) -> float:
+        return 1000.0 * (time.perf_counter() - self.began - self.control.paused_s)
 
     def _report(self, number: int) -> None:
         if self.on_progress is None:
@@ -148,7 +164,7 @@ class _Simulation:
                 lower_bound=None,
                 upper_bound=None,
                 gap=None,
-                wall_time_ms=1000.0 * (time.perf_counter() - self.began),
+                wall_time_ms=self._elapsed_ms(),
                 iteration_time_ms=None,
                 scenarios_complete=self._n_complete(number + 1),
                 scenarios_total=self.n_scenarios,
@@ -164,20 +180,28 @@ class _Simulation:
         return sum(min(n_rounds * self.chunk_size, block) for block in blocks)
 
     def _outcome(self, signal: int | None) -> SimulationOutcome:
-        elapsed_ms = 1000.0 * (time.perf_counter() - self.began)
+        elapsed_ms, controls = self._elapsed_ms(), self.control.taken
         if signal is not None:
             nothing = np.empty(0)
-            return SimulationOutcome(None, nothing, nothing, elapsed_ms, self._counters(), signal)
+            return SimulationOutcome(None, nothing, nothing, elapsed_ms, self._counters(), signal, controls)
         costs = gather_rows(self.comm, _joined(self.costs, ()), self.n_scenarios)
         totals = gather_rows(self.comm, _joined(self.totals, (len(TOTALS),)), self.n_scenarios)
-        statistics = simulation_statistics(costs, totals)
-        return SimulationOutcome(statistics, costs, totals, elapsed_ms, self._counters())
+        statistics = simulation_statistics(costs, totals, self.engine.paths.probabilities)
+        return SimulationOutcome(statistics, costs, totals, elapsed_ms, self._counters(), None, controls)
 
     def _counters(self) -> Floats:
-        mine = solver_counters(self.engine.models)
+        mine = by_stage(self.engine.models, solver_counters(self.engine.models))
         total = np.empty_like(mine)
         self.comm.allreduce(mine, total, ReduceOp.SUM)
         return total
+
+
+def _refuse(request: Request) -> NoReturn:
+    raise CobreError(
+        f"{request.action} is for training, and the run simulates now",
+        kind="IncompatibleSettings",
+        suggestion="pause, resume and stop work in a simulation",
+    )
 
 
 def chunk_size(tables: Sequence[SimulationTable], case: Case, n_scenarios: int) -> int:
@@ -198,7 +222,7 @@ def chunk_size(tables: Sequence[SimulationTable], case: Case, n_scenarios: int) 
         len(table.schema.columns) * per_block.get(table.schema.name, 1) * case.horizon.n_stage_blocks
         for table in tables
     )
-    return max(1, min(CHUNK_BYTES // max(1, n_bytes), CHUNK_SCENARIOS, config.max_waiting, n_scenarios))
+    return max(1, min(CHUNK_BYTES // max(1, n_bytes), config.max_waiting or CHUNK_SCENARIOS, n_scenarios))
 
 
 def _joined(parts: list[Floats], shape: tuple[int, ...]) -> Floats:

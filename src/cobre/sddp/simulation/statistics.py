@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.horizon import RiskMeasure
 from cobre.core.simulation_tables import COST_CATEGORIES
+from cobre.core.sums import sum_in_order
+from cobre.sddp.risk import risk_of
 from cobre.sddp.simulation.summary import TOTALS
 from cobre.sddp.statistics import statistics_of
 
@@ -62,8 +65,16 @@ class SimulationStatistics:
         return asdict(self)
 
 
-def simulation_statistics(costs: Floats, totals: Floats) -> SimulationStatistics:
-    """From all scenarios in order: ``costs [scenario]`` and ``totals [scenario, value]`` (`TOTALS`)."""
+def simulation_statistics(
+    costs: Floats, totals: Floats, probabilities: Floats | None = None
+) -> SimulationStatistics:
+    """From all scenarios in order: ``costs [scenario]`` and ``totals [scenario, value]`` (`TOTALS`).
+
+    With ``probabilities`` the scenarios are all there are: deviations are those of the population, and the mean has no
+    interval.
+    """
+    if probabilities is not None:
+        return _census(costs, totals, probabilities)
     of_costs = statistics_of(costs)
     ordered = np.sort(costs)
     n = len(costs)
@@ -93,6 +104,46 @@ def simulation_statistics(costs: Floats, totals: Floats) -> SimulationStatistics
         total_spillage_hm3=mean("spillage_hm3"),
         total_curtailment_mwh=mean("curtailment_mwh"),
         categories={kind: _category(total(f"{kind}_cost"), costs) for kind in COST_CATEGORIES},
+    )
+
+
+def _census(costs: Floats, totals: Floats, probabilities: Floats) -> SimulationStatistics:
+    def mean_of(values: Floats) -> float:
+        return sum_in_order((probabilities * values).tolist())
+
+    def total(name: str) -> Floats:
+        return totals[:, TOTALS.index(name)]
+
+    order = np.argsort(costs, kind="stable")
+    ordered, reached = costs[order], np.add.accumulate(probabilities[order])
+
+    def quantile_of(share: float) -> float:
+        return float(ordered[min(int(np.searchsorted(reached, share)), len(ordered) - 1)])
+
+    mean = mean_of(costs)
+    categories = {}
+    for kind in COST_CATEGORIES:
+        of_kind = total(f"{kind}_cost")
+        counts = np.abs(of_kind) > NEGLIGIBLE * np.maximum(1.0, np.abs(costs))
+        frequency = mean_of(counts.astype(np.float64))
+        categories[kind] = CategoryStatistics(mean_of(of_kind), float(of_kind.max()), frequency)
+    return SimulationStatistics(
+        n_scenarios=len(costs),
+        mean_cost=mean,
+        std_cost=math.sqrt(mean_of((costs - mean) ** 2)),
+        ci_95=0.0,
+        min_cost=float(ordered[0]),
+        max_cost=float(ordered[-1]),
+        p5=quantile_of(0.05),
+        p50=quantile_of(0.5),
+        p95=quantile_of(0.95),
+        cvar_95=risk_of(costs, RiskMeasure(1.0, 1.0 - TAIL), probabilities),
+        deficit_frequency=mean_of((total("max_deficit_mw") > DEFICIT_MW).astype(np.float64)),
+        total_deficit_mwh=mean_of(total("deficit_mwh")),
+        total_spillage_mwh=mean_of(total("spillage_mwh")),
+        total_spillage_hm3=mean_of(total("spillage_hm3")),
+        total_curtailment_mwh=mean_of(total("curtailment_mwh")),
+        categories=categories,
     )
 
 

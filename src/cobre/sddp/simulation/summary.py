@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cobre.core.horizon import HM3_PER_M3S_HOUR
 from cobre.core.simulation_tables import COST_CATEGORIES
-from cobre.sddp.simulation.outcome import Floats, StageView, sum_in_order
+from cobre.sddp.simulation.outcome import Floats, StageView, sum_in_order, sum_of
 
 Rows = Mapping[str, NDArray[Any]]
 TOTALS = (
@@ -67,27 +67,27 @@ def _is_import(view: StageView) -> NDArray[np.bool_]:
 
 
 def _water(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Floats]:
-    volume, energy, once = view.once(_factors_of_plants)
+    volume, energy, is_last = view.once(_factors_of_plants)
     return {
         "spillage_hm3": _total(tables, n, "hydros", "spillage_m3s", volume),
         "spillage_mwh": _total(tables, n, "hydros", "spillage_m3s", energy),
-        "storage_final_hm3": _total(tables, n, "hydros", "storage_final_hm3", once),
-        "stored_energy_final_mwh": _total(tables, n, "hydros", "stored_energy_final_mwh", once),
+        "storage_final_hm3": _total(tables, n, "hydros", "storage_final_hm3", is_last),
+        "stored_energy_final_mwh": _total(tables, n, "hydros", "stored_energy_final_mwh", is_last),
     }
 
 
 def _factors_of_plants(view: StageView) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Of each row of hydros: hm3 and MWh of one m3/s, and whether it is the first row of its plant."""
+    """Of each row of hydros: hm3 and MWh of one m3/s, and whether it is the last row of its plant."""
     n_hydros = len(view.scope.system.hydros)
     hours = np.tile(view.hours, n_hydros)
     productivity = view.energy.equivalent_productivity[:, view.scope.index]
-    is_first = np.tile(np.arange(view.n_blocks) == 0, n_hydros)
-    return HM3_PER_M3S_HOUR * hours, np.repeat(productivity, view.n_blocks) * hours, is_first
+    is_last = np.tile(np.arange(view.n_blocks) == view.n_blocks - 1, n_hydros)
+    return HM3_PER_M3S_HOUR * hours, np.repeat(productivity, view.n_blocks) * hours, is_last
 
 
 def _costs(costs: Rows) -> dict[str, Floats]:
     groups = {
-        f"{kind}_cost": sum_in_order(np.concatenate([costs[name] for name in names], axis=1))
+        f"{kind}_cost": sum_of([costs[name][:, 0] for name in names])
         for kind, names in COST_CATEGORIES.items()
     }
     return {"immediate_cost": costs["immediate_cost"][:, 0].astype(np.float64), **groups}

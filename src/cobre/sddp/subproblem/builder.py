@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from cobre.sddp.subproblem.naming import Axis, NameGroup, Names
 from cobre.solver import LpTemplate, Patches, Target
@@ -39,7 +39,8 @@ class _Lines:
             mask = None
             self.count += indices.size
         else:
-            mask = np.broadcast_to(np.asarray(where, dtype=np.bool_), shape)
+            mask = np.empty(shape, dtype=np.bool_)
+            mask[...] = where
             indices = np.full(shape, ABSENT, dtype=np.int64)
             n_present = int(np.count_nonzero(mask))
             indices[mask] = np.arange(self.count, self.count + n_present)
@@ -57,7 +58,7 @@ class LpBuilder:
         self._cost: list[NDArray[np.float64]] = []
         self._column_bounds: tuple[list[NDArray[np.float64]], ...] = ([], [])
         self._row_bounds: tuple[list[NDArray[np.float64]], ...] = ([], [])
-        self._terms: tuple[list[Indices], list[Indices], list[NDArray[np.float64]]] = ([], [], [])
+        self._terms: tuple[list[NDArray[Any]], ...] = ([], [], [])
         self._patch_targets: list[tuple[Target, int]] = []
         self._patches: list[tuple[NDArray[Any], ...]] = []
 
@@ -72,10 +73,10 @@ class LpBuilder:
     ) -> Indices:
         """Column numbers, one per combination of the axes; ``ABSENT`` where ``where`` says no."""
         indices = self._columns.add(kind, axes, where)
-        present = indices != ABSENT
-        self._cost.append(np.broadcast_to(np.asarray(cost, dtype=np.float64), indices.shape)[present])
+        present = None if where is None else indices != ABSENT
+        self._cost.append(_spread(cost, indices.shape, present))
         for store, bound in zip(self._column_bounds, (lower, upper), strict=True):
-            store.append(np.broadcast_to(np.asarray(bound, dtype=np.float64), indices.shape)[present])
+            store.append(_spread(bound, indices.shape, present))
         return indices
 
     def add_rows(
@@ -88,23 +89,21 @@ class LpBuilder:
     ) -> Indices:
         """Row numbers, like :meth:`add_columns`."""
         indices = self._rows.add(kind, axes, where)
-        present = indices != ABSENT
+        present = None if where is None else indices != ABSENT
         for store, bound in zip(self._row_bounds, (lower, upper), strict=True):
-            store.append(np.broadcast_to(np.asarray(bound, dtype=np.float64), indices.shape)[present])
+            store.append(_spread(bound, indices.shape, present))
         return indices
 
     def add_terms(self, rows: ArrayLike, columns: ArrayLike, values: ArrayLike) -> None:
         """Adds ``values * column`` to each row; the three are broadcast. What is absent is left out."""
-        row, column, value = np.broadcast_arrays(
-            np.asarray(rows, dtype=np.int64),
-            np.asarray(columns, dtype=np.int64),
-            np.asarray(values, dtype=np.float64),
-        )
+        row = np.asarray(rows, dtype=np.int64)
+        column = np.asarray(columns, dtype=np.int64)
+        value = np.asarray(values, dtype=np.float64)
         present = (row != ABSENT) & (column != ABSENT) & (value != 0.0)
-        rows_so_far, columns_so_far, values_so_far = self._terms
-        rows_so_far.append(row[present])
-        columns_so_far.append(column[present])
-        values_so_far.append(value[present])
+        if not present.any():
+            return
+        for store, part in zip(self._terms, (row, column, value), strict=True):
+            store.append(_spread(part, present.shape, present, part.dtype))
 
     def patch(
         self,
@@ -129,11 +128,10 @@ class LpBuilder:
     def least_cost(self) -> float:
         """The least that costs and column bounds alone allow, never above 0; minus infinity if unlimited."""
         cost, lower, upper = (_join(parts) for parts in (self._cost, *self._column_bounds))
-        best = np.where(cost < 0.0, upper, lower)
+        priced = cost != 0.0
+        least = cost[priced] * np.where(cost < 0.0, upper, lower)[priced]
         # Exactly rounded, so that it does not depend on the order of the columns.
-        return math.fsum(
-            min(0.0, c * x) for c, x in zip(cost.tolist(), best.tolist(), strict=True) if c != 0.0
-        )
+        return math.fsum(least[least < 0.0].tolist())
 
     def unlimited_earners(self) -> list[str]:
         """Names of the columns that make :meth:`least_cost` infinite."""
@@ -198,6 +196,21 @@ class LpBuilder:
             offset=offset,
             factor=factor,
         )
+
+
+def _spread(
+    values: ArrayLike,
+    shape: tuple[int, ...],
+    present: NDArray[np.bool_] | None,
+    dtype: DTypeLike = np.float64,
+) -> NDArray[Any]:
+    """``values`` broadcast to ``shape``, as a vector; only those that are ``present``.
+
+    Assigning does it: `numpy.broadcast_to` takes longer than a stage of a small study has time for.
+    """
+    spread = np.empty(shape, dtype=dtype)
+    spread[...] = values
+    return spread.ravel() if present is None else spread[present]
 
 
 def _join(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -10,19 +10,31 @@ from numpy.typing import NDArray
 
 from cobre.core.entities import ConstraintTerm, GenericConstraint
 from cobre.errors import ValidationError
-from cobre.sddp.subproblem.builder import INFINITY, Indices, LpBuilder
+from cobre.sddp.subproblem.builder import ABSENT, Indices, LpBuilder
 from cobre.sddp.subproblem.layout import (
+    CommitmentColumns,
     ConstraintColumns,
     HydroColumns,
     NetworkColumns,
     ParameterLayout,
     StateColumns,
+    TransitColumns,
 )
 from cobre.sddp.subproblem.naming import labels_of
 from cobre.sddp.subproblem.scope import StageScope
+from cobre.sddp.subproblem.transit import Rivers
 from cobre.solver import Target
 
-TARGETS = {"<=": Target.ROW_UPPER, ">=": Target.ROW_LOWER, "==": Target.ROW_EQUAL}
+WHOLE_STAGE = -1
+"""In place of a block: the row exists once in the stage."""
+STOCKS = (
+    "hydro_storage",
+    "hydro_storage_initial",
+    "hydro_storage_final",
+    "hydro_useful_volume_initial",
+    "hydro_useful_volume_final",
+)
+"""Variables that are about the ends of the stage unless they name a block."""
 
 
 @dataclass
@@ -38,7 +50,8 @@ class Expression:
 class Vocabulary:
     """What the variable names of a constraint mean in one stage.
 
-    Of each stage it means: hydro storage at the end, evaporation and withdrawal; of each block all else.
+    Of each stage it means: storages and withdrawal; of each block all else. Evaporation is that of the stage, or of the
+    block where blocks are chronological; there a storage may name the block before or after which it is meant.
     """
 
     scope: StageScope
@@ -46,11 +59,23 @@ class Vocabulary:
     state: StateColumns
     hydro: HydroColumns
     network: NetworkColumns
+    rivers: Rivers
+    transit: TransitColumns
+    commitment: CommitmentColumns
 
     def add(self, expression: Expression, term: ConstraintTerm, block: int) -> None:
         """Adds ``term`` to ``expression``; ``block`` holds where the term names none."""
-        meaning = MEANINGS[term.variable]
-        meaning(self, expression, term.coefficient, term.entity, block if term.block is None else term.block)
+        where = block if term.block is None else term.block
+        if term.block is None and term.variable in STOCKS:
+            where = WHOLE_STAGE
+        factor = term.coefficient
+        if term.parameter is not None:
+            values = self.scope.by_block(self.scope.tables.constraint.parameters)[term.parameter]
+            factor *= float(values[max(block, 0)])
+        if term.bus is not None:
+            _add_cells(self, expression, term, factor, where)
+        else:
+            MEANINGS[term.variable](self, expression, factor, term.entity, where)
 
 
 Meaning = Callable[[Vocabulary, Expression, float, int, int], None]
@@ -75,11 +100,100 @@ def _hydro_withdrawal(
     expression.columns.append((int(words.hydro.withdrawal_below[entity]), -factor))
 
 
+def _add_cells(
+    words: Vocabulary, expression: Expression, term: ConstraintTerm, factor: float, block: int
+) -> None:
+    """The flow or power of the units at one bus."""
+    scope = words.scope
+    for cell in np.flatnonzero((scope.cell_hydro == term.entity) & (scope.cell_bus == term.bus)).tolist():
+        if term.variable == "hydro_turbined":
+            expression.columns.append((int(words.hydro.turbined[cell, block]), factor))
+        else:
+            power = float(words.hydro.generation_factor[cell])
+            expression.columns.append((int(words.hydro.generation[cell, block]), factor * power))
+
+
+def _turbined(words: Vocabulary, expression: Expression, factor: float, entity: int, block: int) -> None:
+    for cell in np.flatnonzero(words.scope.cell_hydro == entity).tolist():
+        expression.columns.append((int(words.hydro.turbined[cell, block]), factor))
+
+
+def _outflow(words: Vocabulary, expression: Expression, factor: float, entity: int, block: int) -> None:
+    _turbined(words, expression, factor, entity, block)
+    expression.columns.append((int(words.hydro.spillage[entity, block]), factor))
+
+
+def _inflow(words: Vocabulary, expression: Expression, factor: float, entity: int, block: int) -> None:
+    """What reaches the plant in the block except pumped water: inflows, releases and diversions.
+
+    Through a plant that is not there the same water flows on; it reaches the site all the same.
+    """
+    scope = words.scope
+    canals = [h.diversion.downstream if h.diversion else None for h in scope.system.hydros]
+    for source in scope.passing(range(len(canals)), entity):
+        expression.columns.append((int(words.state.inflow[source]), factor))
+    for above in scope.passing([h.downstream for h in scope.system.hydros], entity):
+        if not words.rivers.is_delayed[above]:
+            _outflow(words, expression, factor, above, block)
+    _arrivals(words, expression, factor, entity, block)
+    for above in scope.passing(canals, entity):
+        expression.columns.append((int(words.hydro.diversion[above, block]), factor))
+
+
+def _arrivals(words: Vocabulary, expression: Expression, factor: float, entity: int, block: int) -> None:
+    """Of rivers that take time: what was released in this stage and arrives in the block, and before this stage."""
+    rivers, transit = words.rivers, words.rivers.transit
+    if not transit.arcs:
+        return
+    for arc, shares in zip(transit.arcs, rivers.flow_shares(), strict=True):
+        if rivers.receiver(transit.ring_of(arc)) == entity:
+            for released in np.flatnonzero(shares[:, block]).tolist():
+                _outflow(words, expression, factor * float(shares[released, block]), arc.source, released)
+    for ring, rates in enumerate(rivers.arrival_rates()):
+        if rivers.receiver(ring) == entity and transit.depth[ring]:
+            column = int(words.transit.incoming[transit.starts[ring]])
+            expression.columns.append((column, factor * float(rates[block])))
+
+
+def _decision(words: Vocabulary, expression: Expression, factor: float, entity: int, block: int) -> None:
+    """What the stage decides for a later one; nothing where it decides nothing."""
+    column = int(words.commitment.decision[entity])
+    if column != ABSENT:
+        expression.columns.append((column, factor))
+
+
+def _storage(*, is_final: bool, is_useful: bool = False) -> Meaning:
+    """A storage at an end of the stage, or of the named block; a useful one without the plant's own lowest."""
+
+    def add(words: Vocabulary, expression: Expression, factor: float, entity: int, block: int) -> None:
+        state = words.state
+        if block == WHOLE_STAGE:
+            columns = state.storage if is_final else state.incoming_storage
+        else:
+            columns = (state.storage_after if is_final else state.storage_before)[:, block]
+        expression.columns.append((int(columns[entity]), factor))
+        if is_useful:
+            expression.constant -= factor * words.scope.system.hydros[entity].min_storage_hm3
+
+    return add
+
+
+def _evaporation(words: Vocabulary, expression: Expression, factor: float, entity: int, block: int) -> None:
+    """Of the block, or the mean of the stage."""
+    scope, columns = words.scope, words.hydro.evaporation[entity]
+    if block != WHOLE_STAGE:
+        expression.columns.append((int(columns[scope.period_of_block[block]]), factor))
+        return
+    shares = scope.period_hours / scope.stage.hours if scope.is_chronological else np.ones(1)
+    expression.columns.extend((int(c), factor * float(w)) for c, w in zip(columns, shares, strict=True))
+
+
 def _hydro_generation(
     words: Vocabulary, expression: Expression, factor: float, entity: int, block: int
 ) -> None:
-    power = float(words.hydro.generation_factor[entity])
-    expression.columns.append((int(words.hydro.generation[entity, block]), factor * power))
+    for cell in np.flatnonzero(words.scope.cell_hydro == entity).tolist():
+        power = float(words.hydro.generation_factor[cell])
+        expression.columns.append((int(words.hydro.generation[cell, block]), factor * power))
 
 
 def _line_exchange(words: Vocabulary, expression: Expression, factor: float, entity: int, block: int) -> None:
@@ -112,13 +226,19 @@ def _curtailment(words: Vocabulary, expression: Expression, factor: float, entit
 
 
 MEANINGS: dict[str, Meaning] = {
-    "hydro_storage": _columns(lambda words: words.state.storage),
-    "hydro_evaporation": _columns(lambda words: words.hydro.evaporation),
+    "hydro_storage": _storage(is_final=True),
+    "hydro_storage_initial": _storage(is_final=False),
+    "hydro_storage_final": _storage(is_final=True),
+    "hydro_useful_volume_initial": _storage(is_final=False, is_useful=True),
+    "hydro_useful_volume_final": _storage(is_final=True, is_useful=True),
+    "hydro_evaporation": _evaporation,
+    "anticipated_decision": _decision,
     "hydro_withdrawal": _hydro_withdrawal,
-    "hydro_turbined": _columns(lambda words: words.hydro.turbined),
+    "hydro_turbined": _turbined,
     "hydro_spillage": _columns(lambda words: words.hydro.spillage),
     "hydro_diversion": _columns(lambda words: words.hydro.diversion),
-    "hydro_outflow": _columns(lambda words: words.hydro.turbined, lambda words: words.hydro.spillage),
+    "hydro_outflow": _outflow,
+    "hydro_inflow": _inflow,
     "hydro_generation": _hydro_generation,
     "thermal_generation": _columns(lambda words: words.network.thermal),
     "line_direct": _columns(lambda words: words.network.line_direct),
@@ -142,37 +262,55 @@ def add_generic_constraints(lp: LpBuilder, words: Vocabulary) -> tuple[Indices, 
     active = np.flatnonzero(table.stage == scope.index)
     constraint, block = table.constraint[active], table.block[active]
     chosen = [scope.system.generic_constraints[c] for c in constraint]
-    names, blocks = labels_of(scope.system.generic_constraints), labels_of(scope.blocks)
-    labels = [f"{names[c]},{blocks[k]}" for c, k in zip(constraint, block, strict=True)]
+    labels = _labels(scope, constraint, block)
     penalty = np.array([c.slack_penalty or 0.0 for c in chosen])
     is_soft = np.array([c.slack_penalty is not None for c in chosen], dtype=np.bool_)
-    cost = penalty * scope.hours[block] if active.size else penalty
-    limits_above = np.array([c.sense != ">=" for c in chosen], dtype=np.bool_)
-    limits_below = np.array([c.sense != "<=" for c in chosen], dtype=np.bool_)
-    above = lp.add_columns("constraint_above", labels, cost=cost, where=is_soft & limits_above)
-    below = lp.add_columns("constraint_below", labels, cost=cost, where=is_soft & limits_below)
+    hours = np.where(block == WHOLE_STAGE, scope.stage.hours, scope.hours[block]) if active.size else penalty
+    lower, upper = table.lower[active], table.upper[active]
+    limits_above, limits_below = np.isfinite(upper), np.isfinite(lower)
+    above = lp.add_columns("constraint_above", labels, cost=penalty * hours, where=is_soft & limits_above)
+    below = lp.add_columns("constraint_below", labels, cost=penalty * hours, where=is_soft & limits_below)
 
     expressions = list(_expressions(words, chosen, block))
-    bound = table.bound[active] - np.array([expression.constant for expression in expressions])
-    rows = lp.add_rows(
-        "constraint",
-        labels,
-        lower=np.where(limits_below, bound, -INFINITY),
-        upper=np.where(limits_above, bound, INFINITY),
-    )
-    for row, one, limit, expression in zip(rows, chosen, bound, expressions, strict=True):
-        _add_row(lp, int(row), one, float(limit), expression)
+    constant = np.array([expression.constant for expression in expressions])
+    lower, upper = lower - constant, upper - constant
+    rows = lp.add_rows("constraint", labels, lower=lower, upper=upper)
+    for row, low, high, expression in zip(rows, lower, upper, expressions, strict=True):
+        _add_row(lp, int(row), float(low), float(high), expression)
     lp.add_terms(rows, above, -1.0)
     lp.add_terms(rows, below, 1.0)
     return rows, ConstraintColumns(constraint, block, above, below)
 
 
-def _add_row(lp: LpBuilder, row: int, constraint: GenericConstraint, bound: float, terms: Expression) -> None:
+def _labels(scope: StageScope, constraint: Indices, block: Indices) -> list[str]:
+    """Names of rows; a constraint may have several rows in a block."""
+    names, blocks = labels_of(scope.system.generic_constraints), labels_of(scope.blocks)
+    seen: dict[str, int] = {}
+    labels = []
+    for c, k in zip(constraint.tolist(), block.tolist(), strict=True):
+        label = names[c] if k == WHOLE_STAGE else f"{names[c]},{blocks[k]}"
+        seen[label] = seen.get(label, 0) + 1
+        labels.append(label if seen[label] == 1 else f"{label}#{seen[label]}")
+    return labels
+
+
+def _add_row(lp: LpBuilder, row: int, lower: float, upper: float, terms: Expression) -> None:
     if terms.columns:
         lp.add_terms(row, [column for column, _ in terms.columns], [factor for _, factor in terms.columns])
-    if terms.parameters:
+    if not terms.parameters:
+        return
+    targets = (
+        [(Target.ROW_EQUAL, lower)]
+        if lower == upper
+        else [
+            (target, bound)
+            for target, bound in ((Target.ROW_LOWER, lower), (Target.ROW_UPPER, upper))
+            if np.isfinite(bound)
+        ]
+    )
+    for target, bound in targets:
         lp.patch(
-            TARGETS[constraint.sense],
+            target,
             row,
             [source for source, _ in terms.parameters],
             offset=[bound] + [0.0] * (len(terms.parameters) - 1),
@@ -194,6 +332,14 @@ def _expressions(
                     kind="StageMismatch",
                     context={"constraint": constraint.id, "stage": words.scope.stage.id, "block": term.block},
                     suggestion="give the constraint bounds only in stages that have the block",
+                )
+            if term.block is not None and term.variable in STOCKS and not words.scope.is_chronological:
+                raise ValidationError(
+                    f"generic constraint {constraint.name!r} asks for {term.variable} of block {term.block} in stage "
+                    f"{words.scope.stage.id}, whose blocks are parallel",
+                    kind="StageMismatch",
+                    context={"constraint": constraint.id, "stage": words.scope.stage.id, "block": term.block},
+                    suggestion="leave the block out, or give the constraint bounds only in chronological stages",
                 )
             words.add(expression, term, block)
         yield expression

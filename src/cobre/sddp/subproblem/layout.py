@@ -18,9 +18,10 @@ from cobre.sddp.subproblem.builder import Indices
 class ParameterLayout:
     """The vector that tells one solve of a stage from another.
 
-    In order: incoming storage [hm3] by hydro; incoming lags [m3/s], all hydros of lag 1, then of lag 2, ...;
-    inflow without its lag terms [m3/s] by hydro; load [MW] by bus and available power [MW] by
-    non-controllable source, both before block factors. The first two are the incoming state. Where the stages of
+    In order: incoming storage [hm3] by hydro; incoming lags [m3/s], all hydros of lag 1, then of lag 2, ...; water
+    under way [hm3] by plant that it goes to, nearest stage first; commitments of thermals [MW]; inflow without its lag
+    terms [m3/s] by hydro; load [MW] by bus and available power [MW] by non-controllable source, both before block
+    factors. The first four are the incoming state. Where the stages of
     one season share it, the last lag gathers the inflow so far and has no part in the inflow.
     """
 
@@ -28,10 +29,12 @@ class ParameterLayout:
     n_lags: int
     n_buses: int
     n_sources: int
+    n_transit: int = 0
+    n_commitments: int = 0
 
     @property
     def state_dimension(self) -> int:
-        return self.n_hydros * (1 + self.n_lags)
+        return int(self.commitments.stop)
 
     @property
     def state(self) -> slice:
@@ -43,7 +46,15 @@ class ParameterLayout:
 
     @property
     def lags(self) -> slice:
-        return slice(self.n_hydros, self.state_dimension)
+        return slice(self.n_hydros, self.n_hydros * (1 + self.n_lags))
+
+    @property
+    def transit(self) -> slice:
+        return slice(self.lags.stop, self.lags.stop + self.n_transit)
+
+    @property
+    def commitments(self) -> slice:
+        return slice(self.transit.stop, self.transit.stop + self.n_commitments)
 
     @property
     def inflow(self) -> slice:
@@ -80,31 +91,69 @@ class StateColumns:
     """``[hydro]``, hm3 at the end of the stage."""
     future_cost: int
     """Expected cost from the next stage on, in its own money."""
+    storage_before: Indices
+    """``[hydro, block]``, hm3 as the block begins; of parallel blocks as the stage does."""
+    storage_after: Indices
+    """``[hydro, block]``, hm3 as the block ends; of parallel blocks as the stage does."""
 
 
 @dataclass(frozen=True)
 class HydroColumns:
-    """Decisions of hydros: ``[hydro, block]`` flows in m3/s, and ``[hydro]`` what holds for the whole stage."""
+    """Decisions of hydros: ``[hydro, block]`` flows in m3/s, and ``[hydro]`` what holds for the whole stage.
+
+    Evaporation is ``[hydro, period]``, a period being a block of a chronological stage, or the whole of another one.
+    What turbines do is ``[cell, block]``: see `cobre.core.entities.System.cells`.
+    """
 
     turbined: Indices
+    """``[cell, block]``."""
     spillage: Indices
     diversion: Indices
     generation: Indices
-    """Column whose value times ``generation_factor`` is the power: ``turbined``, or one of its own with planes."""
+    """``[cell, block]``: column whose value times ``generation_factor`` is the power: ``turbined``, or its own with
+    planes."""
     generation_factor: NDArray[np.float64]
-    """``[hydro]``: productivity in MW per m3/s, or 1."""
+    """``[cell]``: productivity in MW per m3/s, or 1."""
     has_planes: NDArray[np.bool_]
     """``[hydro]``: whether production planes rule in this stage."""
     turbined_below: Indices
+    """``[cell, block]``."""
     outflow_below: Indices
     outflow_above: Indices
     generation_below: Indices
+    """``[cell, block]``."""
     negative_inflow: Indices
     evaporation: Indices
     evaporation_above: Indices
     evaporation_below: Indices
     withdrawal_above: Indices
     withdrawal_below: Indices
+    filling_below: Indices
+    """``[hydro]``, hm3: by how much the storage misses its target of filling."""
+    storage_below: Indices
+    """``[hydro]``, hm3: by how much the storage misses its lowest one, of a plant that was filled in the study."""
+
+
+@dataclass(frozen=True)
+class TransitColumns:
+    """Water under way between plants, hm3, ``[component]`` as in `cobre.sddp.transit.Transit`."""
+
+    incoming: Indices
+    outgoing: Indices
+
+
+@dataclass(frozen=True)
+class CommitmentColumns:
+    """Generation that is decided ahead, MW."""
+
+    incoming: Indices
+    """``[component]`` as in `cobre.sddp.commitments.Commitments`."""
+    outgoing: Indices
+    """``[component]``."""
+    decision: Indices
+    """``[thermal]``: what this stage decides for a later one."""
+    delivered: Indices
+    """``[thermal]``: the incoming column that this stage must generate."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +180,7 @@ class ConstraintColumns:
     constraint: Indices
     """``[row]``: index of the constraint."""
     block: Indices
-    """``[row]``: index of the block."""
+    """``[row]``: index of the block, -1 for a row of the whole stage."""
     above: Indices
     """``[row]``: by how much the expression passes its bound upwards."""
     below: Indices
@@ -145,6 +194,8 @@ class ColumnLayout:
     hydro: HydroColumns
     network: NetworkColumns
     constraint: ConstraintColumns
+    transit: TransitColumns
+    commitment: CommitmentColumns
 
 
 @dataclass(frozen=True)
@@ -158,7 +209,7 @@ class RowLayout:
     inflow: Indices
     """``[hydro]``."""
     water_balance: Indices
-    """``[hydro]``."""
+    """``[hydro, period]``: a period is a block of a chronological stage, or the whole of another one."""
     load_balance: Indices
     """``[bus, block]``: dual over block hours is the spot price."""
     constraint: Indices

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cobre.sddp.subproblem.builder import INFINITY, Indices, LpBuilder
+from cobre.sddp.subproblem.builder import ABSENT, INFINITY, Indices, LpBuilder
 from cobre.sddp.subproblem.layout import HydroColumns, NetworkColumns, ParameterLayout
 from cobre.sddp.subproblem.naming import labels_of
 from cobre.sddp.subproblem.scope import StageScope
@@ -21,8 +22,13 @@ class AtBus(Protocol):
     def bus(self) -> int: ...
 
 
-def add_network_columns(lp: LpBuilder, scope: StageScope, parameters: ParameterLayout) -> NetworkColumns:
-    """All decisions that meet at buses, except the power of hydros."""
+def add_network_columns(
+    lp: LpBuilder,
+    scope: StageScope,
+    parameters: ParameterLayout,
+    is_paid: NDArray[np.bool_] | None = None,
+) -> NetworkColumns:
+    """All decisions that meet at buses, except the power of hydros. Thermals that are ``paid`` already cost nothing."""
     system, tables, blocks = scope.system, scope.tables, scope.blocks
     segments = [(b, segment) for b, bus in enumerate(system.buses) for segment in bus.deficit_segments]
     labels = [
@@ -33,14 +39,17 @@ def add_network_columns(lp: LpBuilder, scope: StageScope, parameters: ParameterL
     depth = [INFINITY if segment.depth_mw is None else segment.depth_mw for _, segment in segments]
     price = np.array([segment.cost_per_mwh for _, segment in segments], dtype=np.float64)
     exchange = scope.cost(tables.line.exchange_cost_per_mwh)
+    fuel = scope.cost(tables.thermal.cost_per_mwh)
+    if is_paid is not None and is_paid.any():
+        fuel = np.where(is_paid[:, None], 0.0, fuel)
     return NetworkColumns(
         thermal=lp.add_columns(
             "thermal",
             system.thermals,
             blocks,
-            lower=scope.at(tables.thermal.min_generation_mw)[:, None],
-            upper=scope.at(tables.thermal.max_generation_mw)[:, None],
-            cost=scope.cost(tables.thermal.cost_per_mwh),
+            lower=scope.limit(tables.thermal.min_generation_mw),
+            upper=scope.limit(tables.thermal.max_generation_mw),
+            cost=fuel,
         ),
         line_direct=lp.add_columns(
             "line_direct", system.lines, blocks, upper=scope.by_block(tables.line.direct_mw), cost=exchange
@@ -64,16 +73,16 @@ def add_network_columns(lp: LpBuilder, scope: StageScope, parameters: ParameterL
             "pumping",
             system.pumping_stations,
             blocks,
-            lower=scope.at(tables.pumping.min_flow_m3s)[:, None],
-            upper=scope.at(tables.pumping.max_flow_m3s)[:, None],
+            lower=scope.limit(tables.pumping.min_flow_m3s),
+            upper=scope.limit(tables.pumping.max_flow_m3s),
         ),
         contract=lp.add_columns(
             "contract",
             system.contracts,
             blocks,
-            lower=scope.at(tables.contract.min_mw)[:, None],
-            upper=scope.at(tables.contract.max_mw)[:, None],
-            cost=scope.cost(tables.contract.price_per_mwh),
+            lower=scope.limit(tables.contract.min_mw),
+            upper=scope.limit(tables.contract.max_mw),
+            cost=scope.limit(tables.contract.price_per_mwh) * scope.hours,
         ),
     )
 
@@ -91,7 +100,7 @@ def add_load_balance(
     factor = scope.by_block(scope.tables.bus.load_factor)
     lp.patch(Target.ROW_EQUAL, rows, parameters.numbers(parameters.load)[:, None], factor=factor)
 
-    lp.add_terms(rows[_buses(system.hydros)], hydro.generation, hydro.generation_factor[:, None])
+    lp.add_terms(rows[scope.cell_bus], hydro.generation, hydro.generation_factor[:, None])
     lp.add_terms(rows[_buses(system.thermals)], network.thermal, 1.0)
     lp.add_terms(rows[_buses(system.non_controllables)], network.non_controllable, 1.0)
     signs = np.array([1.0 if contract.is_import else -1.0 for contract in system.contracts])
@@ -113,7 +122,7 @@ def add_load_balance(
 
 
 def _add_non_controllables(lp: LpBuilder, scope: StageScope, parameters: ParameterLayout) -> Indices:
-    """Up to what nature gives; producing is rewarded by what curtailing would cost."""
+    """Up to what nature gives, or exactly that; producing is rewarded by what curtailing would cost."""
     tables = scope.tables.non_controllable
     factor = scope.by_block(tables.factor)
     columns = lp.add_columns(
@@ -125,6 +134,10 @@ def _add_non_controllables(lp: LpBuilder, scope: StageScope, parameters: Paramet
     )
     available = parameters.numbers(parameters.available)[:, None]
     lp.patch(Target.COLUMN_UPPER, columns, available, factor=factor)
+    must_run = np.array([source.must_run for source in scope.system.non_controllables], dtype=np.bool_)
+    if must_run.any():
+        forced = np.where(must_run[:, None], columns, ABSENT)
+        lp.patch(Target.COLUMN_LOWER, forced, available, factor=factor)
     return columns
 
 

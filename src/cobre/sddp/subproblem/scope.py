@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from cobre.core.entities import System
 from cobre.core.horizon import HM3_PER_M3S_HOUR, Block, Stage
 from cobre.core.tables import Tables
 from cobre.sddp.subproblem.builder import ABSENT, Indices
+
+FILLING, OPERATING = 1, 2
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,39 @@ class StageScope:
         """Volume of one m3/s during the whole stage."""
         return HM3_PER_M3S_HOUR * self.stage.hours
 
+    @property
+    def is_chronological(self) -> bool:
+        return self.stage.is_chronological
+
+    @property
+    def periods(self) -> tuple[tuple[Block, ...], ...]:
+        """The axis of water balances: one period for each block of a chronological stage, otherwise no axis at all."""
+        return (self.blocks,) if self.is_chronological else ()
+
+    @cached_property
+    def period_hm3(self) -> NDArray[np.float64]:
+        """Volume of one m3/s during each period of the water balance: a block, or the whole stage."""
+        return self.block_hm3 if self.is_chronological else np.array([self.stage_hm3])
+
+    @cached_property
+    def period_hours(self) -> NDArray[np.float64]:
+        return self.hours if self.is_chronological else np.array([self.stage.hours])
+
+    @cached_property
+    def block_of_period(self) -> Indices:
+        """``[period]``: the block whose storages are those of the period."""
+        return np.arange(self.period_hm3.size)
+
+    def per_period(self, values: NDArray[Any]) -> NDArray[Any]:
+        """``values [hydro, period]`` in the shape of columns and rows with the axes hydros and `periods`."""
+        return values if self.is_chronological else values[:, 0]
+
+    @cached_property
+    def period_of_block(self) -> Indices:
+        """``[block]``: the period of the water balance that it belongs to."""
+        n = len(self.blocks)
+        return np.arange(n) if self.is_chronological else np.zeros(n, dtype=np.int64)
+
     def at(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """This stage's column of an ``[entity, stage]`` table."""
         column: NDArray[np.float64] = table[:, self.index]
@@ -68,6 +104,12 @@ class StageScope:
         part: NDArray[np.float64] = table[:, self.case.horizon.blocks_of(self.index)]
         return part
 
+    def limit(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``[entity, block]`` of a limit or price that may differ by block."""
+        if table.shape[1] != self.case.horizon.n_stages:
+            return self.by_block(table)
+        return np.repeat(self.at(table)[:, None], len(self.blocks), axis=1)
+
     def cost(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """``[entity, block]`` cost of one unit during a block, from a table of prices per hour."""
         return self.at(table)[:, None] * self.hours
@@ -77,14 +119,71 @@ class StageScope:
         return self.at(table) * self.stage.hours
 
     @cached_property
+    def hydro_states(self) -> NDArray[np.int8]:
+        """``[hydro]``: codes of `cobre.core.tables.OperationTables`."""
+        states = self.tables.operation.hydro
+        if states is None:
+            return np.full(len(self.system.hydros), OPERATING, dtype=np.int8)
+        column: NDArray[np.int8] = states[:, self.index]
+        return column
+
+    @property
+    def is_present(self) -> NDArray[np.bool_]:
+        """``[hydro]``: whether it holds water back; the others let all of it pass."""
+        present: NDArray[np.bool_] = (self.hydro_states == FILLING) | (self.hydro_states == OPERATING)
+        return present
+
+    @property
+    def operates(self) -> NDArray[np.bool_]:
+        """``[hydro]``: whether its turbines run."""
+        operates: NDArray[np.bool_] = self.hydro_states == OPERATING
+        return operates
+
+    @cached_property
+    def receiver(self) -> Indices:
+        """``[hydro]``: itself, or the first plant below that is present; -1 if there is none."""
+        below = _positions(h.downstream for h in self.system.hydros)
+        found = np.arange(below.size)
+        for h in range(below.size):
+            while found[h] != ABSENT and not self.is_present[found[h]]:
+                found[h] = below[found[h]]
+        return found
+
+    def passing(self, starts: Iterable[int | None], site: int) -> list[int]:
+        """Hydros whose water, from where ``starts`` says it goes first, comes by a site before a plant holds it."""
+        found = []
+        for hydro, start in enumerate(starts):
+            at = start
+            while at is not None and at != site and not self.is_present[at]:
+                at = self.system.hydros[at].downstream
+            if at == site:
+                found.append(hydro)
+        return found
+
+    @cached_property
     def downstream(self) -> Indices:
         """``[hydro]``: who receives its water by the river; -1 for the sea."""
-        return _positions(h.downstream for h in self.system.hydros)
+        return self._received(_positions(h.downstream for h in self.system.hydros))
 
     @cached_property
     def diversion_target(self) -> Indices:
-        """``[hydro]``: who receives its diverted water; -1 without a canal."""
-        return _positions(h.diversion.downstream if h.diversion else None for h in self.system.hydros)
+        """``[hydro]``: who receives its diverted water; -1 without a canal or if it leaves the system."""
+        return self._received(
+            _positions(h.diversion.downstream if h.diversion else None for h in self.system.hydros)
+        )
+
+    def _received(self, hydros: Indices) -> Indices:
+        return np.where(hydros == ABSENT, ABSENT, self.receiver[hydros] if self.receiver.size else hydros)
+
+    @cached_property
+    def cell_hydro(self) -> Indices:
+        """``[cell]``: the hydro of each cell."""
+        return np.array([cell.hydro for cell in self.system.cells], dtype=np.int64)
+
+    @cached_property
+    def cell_bus(self) -> Indices:
+        """``[cell]``: the bus of each cell."""
+        return np.array([cell.bus for cell in self.system.cells], dtype=np.int64)
 
 
 def _positions(values: Iterable[int | None]) -> Indices:

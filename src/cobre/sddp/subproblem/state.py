@@ -82,15 +82,37 @@ def add_state_columns(
         upper=0.0 if future_cost_bound is None else INFINITY,
         cost=scope.stage.discount,
     )
+    low, high = scope.at(tables.min_storage_hm3), scope.at(tables.max_storage_hm3)
+    storage = lp.add_columns("storage", hydros, lower=low, upper=high)
+    incoming = lp.add_columns("incoming_storage", hydros, lower=-INFINITY)
+    before, after = _storages_of_blocks(lp, scope, incoming, storage)
     return StateColumns(
-        storage=lp.add_columns(
-            "storage", hydros, lower=scope.at(tables.min_storage_hm3), upper=scope.at(tables.max_storage_hm3)
-        ),
-        incoming_storage=lp.add_columns("incoming_storage", hydros, lower=-INFINITY),
+        storage=storage,
+        incoming_storage=incoming,
         incoming_lags=lp.add_columns("incoming_inflow", lags, hydros, lower=-INFINITY),
         inflow=lp.add_columns("inflow", hydros, lower=-INFINITY),
         future_cost=int(theta),
+        storage_before=before,
+        storage_after=after,
     )
+
+
+def _storages_of_blocks(
+    lp: LpBuilder, scope: StageScope, incoming: Indices, final: Indices
+) -> tuple[Indices, Indices]:
+    """``[hydro, block]``: storage before and after each block; between chronological blocks it has columns."""
+    n_blocks = len(scope.blocks)
+    if not scope.is_chronological:
+        return np.repeat(incoming[:, None], n_blocks, axis=1), np.repeat(final[:, None], n_blocks, axis=1)
+    tables = scope.tables.hydro
+    inner = lp.add_columns(
+        "storage",
+        scope.system.hydros,
+        scope.blocks[:-1],
+        lower=scope.at(tables.min_storage_hm3)[:, None],
+        upper=scope.at(tables.max_storage_hm3)[:, None],
+    )
+    return np.column_stack([incoming, inner]), np.column_stack([inner, final])
 
 
 def add_state_rows(

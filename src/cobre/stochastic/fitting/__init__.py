@@ -18,11 +18,14 @@ so a fit has the same bits on every machine.
 
 from __future__ import annotations
 
-from cobre.stochastic.fitting.calendar import levels_of
-from cobre.stochastic.fitting.findings import Finding
-from cobre.stochastic.fitting.fit import fit_inflows
-from cobre.stochastic.fitting.history import InflowHistory, observe, windows_of_dates
-from cobre.stochastic.fitting.model import FitOptions, GivenCoefficients, GivenModel, InflowFit, LevelFit
+from cobre._lazy import TYPE_CHECKING, lazy_names
+
+if TYPE_CHECKING:
+    from cobre.stochastic.fitting.calendar import levels_of
+    from cobre.stochastic.fitting.findings import Finding
+    from cobre.stochastic.fitting.fit import fit_inflows
+    from cobre.stochastic.fitting.history import InflowHistory, observe, windows_of_dates
+    from cobre.stochastic.fitting.model import FitOptions, GivenCoefficients, GivenModel, InflowFit, LevelFit
 
 __all__ = [
     "Finding",
@@ -37,3 +40,17 @@ __all__ = [
     "observe",
     "windows_of_dates",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "levels_of": "cobre.stochastic.fitting.calendar",
+        "Finding": "cobre.stochastic.fitting.findings",
+        "fit_inflows": "cobre.stochastic.fitting.fit",
+        **dict.fromkeys(("InflowHistory", "observe", "windows_of_dates"), "cobre.stochastic.fitting.history"),
+        **dict.fromkeys(
+            ("FitOptions", "GivenCoefficients", "GivenModel", "InflowFit", "LevelFit"),
+            "cobre.stochastic.fitting.model",
+        ),
+    },
+)

@@ -17,6 +17,7 @@ from cobre.comm.backend import (
     LaunchVariables,
     Leftover,
     RankCommand,
+    StarterMessages,
     Unavailable,
 )
 from cobre.comm.limits import read_limits
@@ -106,6 +107,12 @@ def _option_commands(argv: Sequence[str], size: int, options: Sequence[str]) -> 
     return [mpiexec_command(argv, size, os.environ, options)]
 
 
+def _starter_messages() -> StarterMessages:
+    from cobre.comm.backends.mpi.starter_messages import MESSAGES
+
+    return MESSAGES
+
+
 def _diagnose() -> list[Finding]:
     if _unavailable() is not None:
         return []
@@ -135,6 +142,7 @@ BACKEND = Backend(
     open=_open,
     rank_commands=_rank_commands,
     option_commands=_option_commands,
+    starter_messages=_starter_messages,
     launch_variables=LAUNCH_VARIABLES,
     diagnose=_diagnose,
     leftovers=_leftovers,

@@ -45,10 +45,10 @@ def allocate(comm: Any, node: Any, mpi: Any, n_bytes: int) -> Window:
         pages.release()
     if handle is not None and not (outcomes == REFUSED).any():
         handle.Free()
-    unlucky = ", ".join(f"rank {rank}" for rank in np.flatnonzero(outcomes != ROOM))
+    failed = ", ".join(f"rank {rank}" for rank in np.flatnonzero(outcomes != ROOM))
     raise AllocationFailed(
         n_bytes,
-        f"a region of {n_bytes:,} bytes could not be allocated on the node of {unlucky}",
+        f"a region of {n_bytes:,} bytes could not be allocated on the node of {failed}",
         suggestion=ADVICE,
     )
 

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic, sleep
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -20,9 +19,10 @@ from cobre.comm.backends.mpi.folding import BlockwiseFold
 from cobre.comm.backends.mpi.leaving import Membership, join, leave
 from cobre.comm.backends.mpi.leftovers import own_segments
 from cobre.comm.backends.mpi.messages import ElementTypes, LongMessages, largest_message
-from cobre.comm.backends.mpi.mismatch import MismatchReport, describe
-from cobre.comm.backends.mpi.regions import MpiRegion, Shelf, Window
+from cobre.comm.backends.mpi.mismatch import MismatchReport
+from cobre.comm.backends.mpi.regions import MpiRegion, Window, WindowTable
 from cobre.comm.backends.mpi.runtime import find_group, only_thread
+from cobre.comm.closing import ClosesAfterUse
 from cobre.comm.protocol import GroupMember, documented_by
 from cobre.comm.regions import checked_request
 from cobre.comm.report import report_leaves
@@ -37,7 +37,7 @@ LAST_CALL_S = 5.0
 
 
 @documented_by(GroupMember)
-class MpiCommunicator(_core.ForeignTransport):
+class MpiCommunicator(_core.ForeignTransport, ClosesAfterUse):
     """Ranks started by ``mpiexec`` or ``srun``. Making one is collective over ``comm``.
 
     It works on a duplicate of ``comm`` (``MPI.COMM_WORLD`` if not given), so that nobody's own messages can mix
@@ -74,7 +74,7 @@ class MpiCommunicator(_core.ForeignTransport):
                 suggestion="close communicators that are no longer needed: a library has room for some thousand",
             ) from error
         self._is_leader = bool(self._node.rank == 0)
-        self._shelf = Shelf(self._node, mpi)
+        self._windows = WindowTable(self._node, mpi)
         # What stands before each collective: nothing, the exchange of calls, or the failure to repeat.
         self._before: Callable[..., None] | None = self._agree if self._check else None
         self.attach(
@@ -122,10 +122,12 @@ class MpiCommunicator(_core.ForeignTransport):
     def create_shared_region(self, count: int, dtype: DTypeLike = "float64") -> MpiRegion:
         self.require_usable("create_shared_region")
         count, resolved, n_bytes = checked_request(count, dtype)
-        with self._turn("create_shared_region", np.empty(0, resolved), count=count):
+        with self._turn(
+            "create_shared_region", f"create_shared_region({count} x {resolved})", resolved, count
+        ):
             window = allocate(self._comm, self._node, self._mpi, n_bytes)
             report_leaves(own_segments)
-            return MpiRegion(self, self._shelf.add(window), window, count, resolved)
+            return MpiRegion(self, self._windows.add(window), window, count, resolved)
 
     def split_local(self) -> MpiCommunicator:
         with self._turn("split_local"):
@@ -142,16 +144,20 @@ class MpiCommunicator(_core.ForeignTransport):
         """Collective over the node: free a window, or keep it until `close` while anybody views it."""
         if self.is_open and self._before in (None, self._agree):  # a broken group settles at the end
             with self._turn("region.close"):
-                self._shelf.retire(number)
+                self._windows.retire(number)
 
     @contextmanager
-    def _turn(self, operation: str, *buffer: object, **details: object) -> Iterator[None]:
+    def _turn(
+        self, operation: str, call: str = "", dtype: np.dtype[Any] | None = None, count: int = 0
+    ) -> Iterator[None]:
         """One collective at a time, agreed on if that is wanted, with MPI's errors as the contract's."""
         self.require_usable(operation)
         self.begin_call(operation)
         try:
-            if self._before is not None:
-                self._before(operation, *buffer, **details)
+            if dtype is not None and count < 1 << 63:
+                self.check_before_region(count, dtype)
+            elif self._before is not None:
+                self._before(operation, call or f"{operation}()")
             yield
         except self._mpi.Exception as error:
             self._fail(operation, error)
@@ -162,10 +168,15 @@ class MpiCommunicator(_core.ForeignTransport):
             self.end_call()
 
     def close(self) -> None:
-        """Leave the group. Local, unless regions are left: their windows are freed together with the node."""
+        """Leave the group. Local, unless regions are left: their windows are freed together with the node.
+
+        While an exception is on its way this rank cannot leave in good order, and aborts the job when its program ends.
+        After the exception was caught, `close` again makes good for it.
+        """
         self._leave(sys.exception())
 
     def _leave(self, error: BaseException | None) -> None:
+        self._member.note_leaving(error)
         if not self.is_open:
             return
         self.mark_closed()
@@ -174,12 +185,12 @@ class MpiCommunicator(_core.ForeignTransport):
             self._report.leave(f"close(){reason}")
         if error is not None or self._member.interruption:
             return  # the other ranks may be elsewhere: nothing collective before the process ends
-        if self._report is None:
-            leave(self._member)
         # Another thread may be inside a collective: then the handles stay as they are until the process ends.
         if self.try_begin_call():
+            if self._report is None:
+                leave(self._member)
             try:
-                self._shelf.settle()
+                self._windows.settle()
                 self._comm.Free()
                 self._node.Free()
                 self.detach()
@@ -193,7 +204,7 @@ class MpiCommunicator(_core.ForeignTransport):
         is_mine = self._await_turn()
         if self._report is not None and not is_left and self._before == self._agree:
             self._report.leave("close()")  # before waiting for anybody, who may be in another call
-        self._shelf.settle()
+        self._windows.settle()
         if self._report is not None:
             self._report.settle()
         if is_mine:
@@ -210,11 +221,11 @@ class MpiCommunicator(_core.ForeignTransport):
             sleep(0.001)
         return is_mine
 
-    def _agree(self, operation: str, buffer: object = None, **details: object) -> None:
+    def _agree(self, operation: str, call: str, signature: int | None = None) -> None:
         if self._report is None:
             return
         try:
-            self._report.agree(operation, describe(operation, buffer, **details))
+            self._report.agree(operation, call, signature)
         except CollectiveFailed as failure:
             self._break(failure)
             raise
@@ -244,7 +255,7 @@ class MpiCommunicator(_core.ForeignTransport):
         )
 
     def _break(self, failure: CollectiveFailed) -> None:
-        def repeat(*call: object, **details: object) -> NoReturn:
+        def repeat(*call: object) -> NoReturn:
             raise CollectiveFailed(
                 failure.operation, failure.mpi_error_code, failure.message, suggestion=failure.suggestion
             )
@@ -252,17 +263,8 @@ class MpiCommunicator(_core.ForeignTransport):
         self._before = repeat
         self.set_before(repeat)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        self._leave(exc)
+    def __exit__(self, kind: object, error: BaseException | None, where: object, /) -> None:
+        self._leave(error)
 
     def __repr__(self) -> str:
         return f"MpiCommunicator(rank={self.rank}, size={self.size})"

@@ -7,19 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cobre.comm.arguments import dtype_signature
 from cobre.errors import CollectiveFailed
 
-__all__ = ["MismatchReport", "describe"]
+__all__ = ["MismatchReport"]
 
-DIGEST_BYTES, TEXT_BYTES = 16, 240
-
-
-def describe(operation: str, buffer: object = None, **details: object) -> str:
-    """A call as its ranks must agree on it: ``broadcast(float64, count=3, root=0)``."""
-    parts = [] if buffer is None else [dtype_signature(buffer)]
-    parts += [f"{name}={value}" for name, value in details.items()]
-    return f"{operation}({', '.join(parts)})"
+SIGNATURE_BYTES, TEXT_BYTES = 8, 240
 
 
 class MismatchReport:
@@ -32,18 +24,21 @@ class MismatchReport:
         self._comm, self._byte = comm, mpi.BYTE
         self._farewell: tuple[Any, Any, Any] | None = None
 
-    def agree(self, operation: str, call: str) -> None:
-        """Collective. Raise `CollectiveFailed` on every rank unless all are about to make the same call."""
-        request, _, rows = self._exchange(call)
+    def agree(self, operation: str, call: str, signature: int | None = None) -> None:
+        """Collective. Raise `CollectiveFailed` on every rank unless all are about to make the same call.
+
+        ``signature`` tells calls apart that read alike; by default it is that of the text.
+        """
+        request, _, rows = self._exchange(call, signature)
         request.Wait()
-        if (rows[:, :DIGEST_BYTES] == rows[0, :DIGEST_BYTES]).all():
+        if (rows[:, :SIGNATURE_BYTES] == rows[0, :SIGNATURE_BYTES]).all():
             return
         callers: dict[bytes, list[int]] = {}
         for rank, row in enumerate(rows):
             callers.setdefault(row.tobytes(), []).append(rank)
         said = "; ".join(
             f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))} called "
-            + call[DIGEST_BYTES:].rstrip(b"\0").decode(errors="replace")
+            + call[SIGNATURE_BYTES:].rstrip(b"\0").decode(errors="replace")
             for call, ranks in callers.items()
         )
         raise CollectiveFailed(
@@ -62,19 +57,13 @@ class MismatchReport:
             self._farewell[0].Wait()
             self._farewell = None
 
-    def _exchange(self, call: str) -> tuple[Any, Any, Any]:
-        digest, text = blake2b(call.encode(), digest_size=DIGEST_BYTES).digest(), _shortened(call).encode()
-        row = np.zeros(DIGEST_BYTES + TEXT_BYTES, np.uint8)
-        row[:DIGEST_BYTES] = np.frombuffer(digest, np.uint8)
-        row[DIGEST_BYTES : DIGEST_BYTES + len(text)] = np.frombuffer(text, np.uint8)
+    def _exchange(self, call: str, signature: int | None = None) -> tuple[Any, Any, Any]:
+        text = call.encode()
+        if signature is None:
+            signature = int.from_bytes(blake2b(text, digest_size=SIGNATURE_BYTES).digest(), "little")
+        row = np.zeros(SIGNATURE_BYTES + TEXT_BYTES, np.uint8)
+        content = signature.to_bytes(SIGNATURE_BYTES, "little") + text[:TEXT_BYTES]
+        row[: len(content)] = np.frombuffer(content, np.uint8)
         rows = np.empty((self._comm.size, row.size), np.uint8)
         request = self._comm.Iallgather((row, row.size, self._byte), (rows, row.size, self._byte))
         return request, row, rows
-
-
-def _shortened(call: str) -> str:
-    """``call`` in the space of a row. A list of counts on many ranks is longer: its checksum still tells two apart."""
-    if len(call.encode()) <= TEXT_BYTES:
-        return call
-    mark = f"… (checksum {blake2b(call.encode(), digest_size=4).hexdigest()})"
-    return call.encode()[: TEXT_BYTES - len(mark.encode())].decode(errors="ignore") + mark

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from cobre._machine import usable_cpus
 from cobre.comm.backend import RankCommand, refuse
 from cobre.errors import BackendNotAvailable
 
@@ -62,7 +63,7 @@ def mpiexec_command(
         if not any(environ.get(name) for name in ALLOCATIONS):
             # One machine needs shared memory only; looking for networks takes Open MPI a second.
             command += ["--mca", "pml", "ob1", "--mca", "btl", "sm,self", "--mca", "osc", "^ucx"]
-        if size > len(os.sched_getaffinity(0)):
+        if size > usable_cpus():
             command += ["--mca", "mpi_yield_when_idle", "1"]
         if os.geteuid() == 0:
             variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

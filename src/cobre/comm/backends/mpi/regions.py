@@ -9,21 +9,20 @@ without asking is ours (`Pages`), and that is where views point to.
 from __future__ import annotations
 
 import weakref
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cobre.comm.backends.mpi.pages import Pages
 from cobre.comm.protocol import SharedRegion, documented_by
-from cobre.comm.regions import checked_block, closed_region
+from cobre.comm.regions import RegionBase, checked_block, closed_region
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cobre.comm.backends.mpi.communicator import MpiCommunicator
 
-__all__ = ["MpiRegion", "Shelf", "Window"]
+__all__ = ["MpiRegion", "Window", "WindowTable"]
 
 
 class _Lease:
@@ -75,7 +74,7 @@ class Window:
         self._pages.release()
 
 
-class Shelf:
+class WindowTable:
     """The windows of one node that are not freed yet: the same ones, in the same order, on each of its ranks."""
 
     RETIRE, SETTLE = 1, 2
@@ -128,22 +127,13 @@ class Shelf:
 
 
 @documented_by(SharedRegion)
-class MpiRegion:
+class MpiRegion(RegionBase):
     """Memory that the ranks of a node share. `close` and `fence` are collective over the node."""
 
     def __init__(self, comm: MpiCommunicator, number: int, window: Window, count: int, dtype: Any) -> None:
         self._comm, self._number, self._window = comm, number, window
-        self._count = count
-        self._dtype: np.dtype[Any] = dtype
+        super().__init__(count, dtype)
         self._is_closed = False
-
-    @property
-    def count(self) -> int:
-        return self._count
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._dtype
 
     def as_slice(self) -> NDArray[Any]:
         whole = self._whole("as_slice")
@@ -182,16 +172,7 @@ class MpiRegion:
         if self._is_closed or self._window.is_freed:
             raise closed_region()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        if exc is None:
+    def __exit__(self, kind: object, error: BaseException | None, where: object, /) -> None:
+        if error is None:
             self.close()
         self._is_closed = True  # by an exception: the other ranks may be elsewhere, so nothing collective now

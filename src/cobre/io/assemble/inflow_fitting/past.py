@@ -8,8 +8,7 @@ import numpy as np
 
 from cobre.core.horizon import Horizon
 from cobre.io.assemble.system import entity_indices
-from cobre.io.read.files import CaseFiles
-from cobre.io.read.initial_conditions import PastInflowsRecord
+from cobre.io.read.files import CaseFiles, PastInflows
 from cobre.stochastic.fitting import InflowFit
 from cobre.stochastic.periods import season_year
 
@@ -28,16 +27,14 @@ def complete_past_inflows(files: CaseFiles, fit: InflowFit, horizon: Horizon, n_
     level, position = found
     seen, n_seasons = level.observations, level.level.n_seasons
     start = (year - seen.first_year) * n_seasons + position
-    given = {entry.hydro_id: entry for entry in files.initial_conditions.past_inflows}
+    given = {entry.hydro_id: entry for entry in files.past_inflows}
     for hydro_id, index in entity_indices(files)["hydro"].items():
-        entry = given.get(hydro_id, PastInflowsRecord(hydro_id=hydro_id, values_m3s=()))
+        entry = given.get(hydro_id, PastInflows(hydro_id, ()))
         places = [start - lag for lag in range(len(entry.values_m3s) + 1, n_lags + 1)]
         series = seen.series[index]
         values = (series[place] if 0 <= place < len(series) else np.nan for place in places)
         observed = [float(value) for value in takewhile(np.isfinite, values)]
         if observed:
             longer = (*entry.values_m3s, *observed)
-            given[hydro_id] = entry.model_copy(update={"values_m3s": longer, "season_ids": None})
-    files.initial_conditions = files.initial_conditions.model_copy(
-        update={"past_inflows": tuple(given.values())}
-    )
+            given[hydro_id] = PastInflows(hydro_id, longer)
+    files.past_inflows = tuple(given.values())

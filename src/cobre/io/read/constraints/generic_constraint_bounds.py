@@ -1,8 +1,8 @@
-"""``constraints/generic_constraint_bounds.parquet``: where generic constraints hold, and their right-hand sides."""
+"""``constraints/generic_constraint_bounds.parquet``: where generic constraints hold, and between which bounds."""
 
 from __future__ import annotations
 
-from cobre.io.read.columns import Column, TableFile, id_column, number
+from cobre.io.read.columns import TableFile, block_column, id_column, override
 
 FILE = TableFile(
     "constraints/generic_constraint_bounds.parquet",
@@ -10,8 +10,9 @@ FILE = TableFile(
     (
         id_column("constraint_id", "generic constraint"),
         id_column("stage_id", "stage"),
-        Column("block_id", "int", is_nullable=True, is_optional=True),
-        number("bound"),
+        block_column(),
+        override("bound_lower"),
+        override("bound_upper"),
     ),
     ("constraint_id", "stage_id", "block_id"),
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from cobre.io.read.documents import Document
 from cobre.io.read.records import Id, NonNegative, Record
 
@@ -22,19 +20,27 @@ class GenericConstraintRecord(Record):
     name: str
     description: str | None = None
     expression: str
-    sense: Literal["<=", ">=", "=="]
     slack: SlackRecord = SlackRecord()
+
+
+class NamedExpressionRecord(Record):
+    """A part of expressions that they call by name."""
+
+    name: str
+    expression: str
+    description: str | None = None
 
 
 class GenericConstraintsFile(Record):
     """The whole file."""
 
     constraints: tuple[GenericConstraintRecord, ...] = ()
+    expressions: tuple[NamedExpressionRecord, ...] = ()
 
 
 FILE = Document(
     "constraints/generic_constraints.json",
     GenericConstraintsFile,
     "generic_constraints",
-    unique={"constraints": ("id",)},
+    unique={"constraints": ("id",), "expressions": ("name",)},
 )

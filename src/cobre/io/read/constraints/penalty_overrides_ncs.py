@@ -8,9 +8,9 @@ FILE = TableFile(
     "constraints/penalty_overrides_ncs.parquet",
     "ncs_penalties",
     (
-        id_column("source_id", "non-controllable source"),
+        id_column("ncs_id", "non-controllable source"),
         id_column("stage_id", "stage"),
         override("curtailment_cost", 0.0),
     ),
-    ("source_id", "stage_id"),
+    ("ncs_id", "stage_id"),
 )

@@ -1,8 +1,8 @@
-"""``constraints/thermal_bounds.parquet``: limits and costs of thermals that differ in a stage."""
+"""``constraints/thermal_bounds.parquet``: limits and costs of thermals that differ in a stage or block."""
 
 from __future__ import annotations
 
-from cobre.io.read.columns import Column, TableFile, id_column, override
+from cobre.io.read.columns import TableFile, block_column, id_column, override
 
 FILE = TableFile(
     "constraints/thermal_bounds.parquet",
@@ -10,7 +10,7 @@ FILE = TableFile(
     (
         id_column("thermal_id", "thermal"),
         id_column("stage_id", "stage"),
-        Column("block_id", "int", is_nullable=True, is_optional=True),
+        block_column(),
         override("min_generation_mw", 0.0),
         override("max_generation_mw", 0.0),
         override("cost_per_mwh", 0.0),

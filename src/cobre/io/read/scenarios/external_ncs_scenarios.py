@@ -11,7 +11,7 @@ FILE = TableFile(
         id_column("stage_id", "stage"),
         Column("scenario_id", "int"),
         id_column("ncs_id", "non-controllable source"),
-        number("value"),
+        number("availability_factor"),
     ),
     ("stage_id", "scenario_id", "ncs_id"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from cobre.io.read.documents import Document
-from cobre.io.read.records import Id, Limit, NonNegative, Number, Record
+from cobre.io.read.records import Id, IsoDate, Limit, NonNegative, Number, Record
 
 
 class ContractLimitsRecord(Record):
@@ -15,7 +15,7 @@ class ContractLimitsRecord(Record):
     max_mw: Limit
 
 
-class ContractRecord(Record):
+class ContractFields(Record):
     """Power bought or sold; the price of an export is what is paid, so it is negative."""
 
     id: Id
@@ -26,6 +26,12 @@ class ContractRecord(Record):
     limits: ContractLimitsRecord
     entry_stage_id: Id | None = None
     exit_stage_id: Id | None = None
+
+
+class ContractRecord(ContractFields):
+    """An energy contract."""
+
+    operational_start_date: IsoDate
 
 
 class ContractsRecord(Record):

@@ -48,7 +48,7 @@ class ModelChoice(Record):
     """A production model and its details."""
 
     model: Model
-    productivity_override: NonNegative | None = None
+    productivity_mw_per_m3s: NonNegative | None = None
     fpha_config: FphaConfigRecord | None = None
     reference_volume: ReferenceVolumeRecord | None = None
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cobre.io.read.documents import Document
-from cobre.io.read.records import Id, Limit, NonNegative, Number, Record
+from cobre.io.read.records import Id, IsoDate, Limit, NonNegative, Number, Record
 
 
 class ReservoirRecord(Record):
@@ -33,24 +33,18 @@ class TurbineLimits(Record):
     max_generation_mw: Limit
 
 
-class ConstantProductivityRecord(TurbineLimits):
-    """Power proportional to turbined flow."""
+class GenerationRecord(TurbineLimits):
+    """The plant's limits; productivities and planes are in the files of production models."""
 
-    model: Literal["constant_productivity"]
-    productivity_mw_per_m3s: NonNegative
-
-
-class LinearizedHeadRecord(TurbineLimits):
-    """Treated like constant productivity."""
-
-    model: Literal["linearized_head"]
-    productivity_mw_per_m3s: NonNegative
+    model: Literal["constant_productivity", "linearized_head", "fpha"]
 
 
-class FphaRecord(TurbineLimits):
-    """Power below a set of planes."""
+class UnitGroupRecord(TurbineLimits):
+    """Units of a plant that feed one bus; the id is unique within the plant."""
 
-    model: Literal["fpha"]
+    id: Id
+    name: str
+    bus_id: Id
 
 
 class EvaporationRecord(Record):
@@ -115,14 +109,13 @@ class FillingRecord(Record):
     """A reservoir that is being filled for the first time."""
 
     start_stage_id: Id
-    filling_inflow_m3s: Number = 0.0
+    filling_min_rate_m3s: NonNegative = 0.0
 
 
-class HydroPenaltyOverrides(Record):
-    """Prices of this plant; null keeps the system's."""
+class HydroPenaltyOverrideFields(Record):
+    """Prices of a plant in both generations; null keeps the system's."""
 
     spillage_cost: NonNegative | None = None
-    fpha_turbined_cost: NonNegative | None = None
     diversion_cost: NonNegative | None = None
     turbined_violation_below_cost: NonNegative | None = None
     outflow_violation_below_cost: NonNegative | None = None
@@ -139,28 +132,39 @@ class HydroPenaltyOverrides(Record):
     inflow_nonnegativity_cost: NonNegative | None = None
 
 
-class HydroRecord(Record):
-    """A reservoir with turbines."""
+class HydroPenaltyOverrides(HydroPenaltyOverrideFields):
+    """Prices of this plant."""
+
+    turbined_cost: NonNegative | None = None
+
+
+class HydroFields(Record):
+    """What both generations of the format say of a hydro."""
 
     id: Id
     name: str
-    bus_id: Id
     downstream_id: Id | None = None
     reservoir: ReservoirRecord
     outflow: OutflowRecord
-    generation: Annotated[
-        ConstantProductivityRecord | LinearizedHeadRecord | FphaRecord, Field(discriminator="model")
-    ]
     evaporation: EvaporationRecord | None = None
     diversion: DiversionRecord | None = None
     tailrace: Annotated[PolynomialTailrace | PiecewiseTailrace, Field(discriminator="type")] | None = None
     hydraulic_losses: Annotated[FactorLosses | ConstantLosses, Field(discriminator="type")] | None = None
     efficiency: EfficiencyRecord | None = None
     specific_productivity_mw_per_m3s_per_m: NonNegative | None = None
-    filling: FillingRecord | None = None
-    penalties: HydroPenaltyOverrides | None = None
     entry_stage_id: Id | None = None
     exit_stage_id: Id | None = None
+
+
+class HydroRecord(HydroFields):
+    """A reservoir with turbines."""
+
+    operational_start_date: IsoDate
+    generation: GenerationRecord
+    unit_groups: Annotated[tuple[UnitGroupRecord, ...], Field(min_length=1)]
+    travel_time_hours: NonNegative | None = None
+    filling: FillingRecord | None = None
+    penalties: HydroPenaltyOverrides | None = None
 
 
 class HydrosRecord(Record):

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from cobre.io.read.documents import Document
-from cobre.io.read.records import Id, Limit, NonNegative, Record
+from cobre.io.read.records import Id, IsoDate, Limit, NonNegative, Record
 
 
 class CapacityRecord(Record):
@@ -17,7 +17,7 @@ class CapacityRecord(Record):
     reverse_mw: Limit
 
 
-class LineRecord(Record):
+class LineFields(Record):
     """A link between two buses; it operates from its entry stage until before its exit stage."""
 
     id: Id
@@ -29,6 +29,12 @@ class LineRecord(Record):
     losses_percent: Annotated[float, Field(ge=0, lt=100)] | None = 0.0
     entry_stage_id: Id | None = None
     exit_stage_id: Id | None = None
+
+
+class LineRecord(LineFields):
+    """A link between two buses."""
+
+    operational_start_date: IsoDate
 
 
 class LinesRecord(Record):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cobre.io.read.documents import Document
-from cobre.io.read.records import Id, Limit, NonNegative, Record
+from cobre.io.read.records import Id, IsoDate, Limit, NonNegative, Record
 
 
-class NonControllableRecord(Record):
-    """A source that gives what nature offers, or less."""
+class NonControllableFields(Record):
+    """What both generations of the format say of a source."""
 
     id: Id
     name: str
@@ -16,6 +16,13 @@ class NonControllableRecord(Record):
     curtailment_cost: NonNegative | None = None
     entry_stage_id: Id | None = None
     exit_stage_id: Id | None = None
+
+
+class NonControllableRecord(NonControllableFields):
+    """A source that gives what nature offers, or less where curtailment is allowed."""
+
+    operational_start_date: IsoDate
+    allow_curtailment: bool = True
 
 
 class NonControllablesRecord(Record):

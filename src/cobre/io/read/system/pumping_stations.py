@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cobre.io.read.documents import Document
-from cobre.io.read.records import Id, Limit, NonNegative, Record
+from cobre.io.read.records import Id, IsoDate, Limit, NonNegative, Record
 
 
 class PumpFlowRecord(Record):
@@ -13,7 +13,7 @@ class PumpFlowRecord(Record):
     max_m3s: Limit
 
 
-class PumpingStationRecord(Record):
+class PumpingStationFields(Record):
     """Lifts water from one reservoir to another."""
 
     id: Id
@@ -25,6 +25,12 @@ class PumpingStationRecord(Record):
     flow: PumpFlowRecord
     entry_stage_id: Id | None = None
     exit_stage_id: Id | None = None
+
+
+class PumpingStationRecord(PumpingStationFields):
+    """A pumping station."""
+
+    operational_start_date: IsoDate
 
 
 class PumpingStationsRecord(Record):

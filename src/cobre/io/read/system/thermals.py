@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cobre.io.read.documents import Document
-from cobre.io.read.records import Id, Limit, NonNegative, Record
+from cobre.io.read.records import Count, Id, IsoDate, Limit, NonNegative, Positive, Record
 
 
 class ThermalGenerationRecord(Record):
@@ -13,23 +13,30 @@ class ThermalGenerationRecord(Record):
     max_mw: Limit
 
 
-class GnlRecord(Record):
-    """Fuel that must be ordered stages ahead."""
+class AnticipatedRecord(Record):
+    """Generation that must be decided ahead, by stages or by hours."""
 
-    lag_stages: int
+    lead_stages: Count | None = None
+    lead_time_hours: Positive | None = None
 
 
-class ThermalRecord(Record):
-    """A thermal plant."""
+class ThermalFields(Record):
+    """What both generations of the format say of a thermal plant."""
 
     id: Id
     name: str
     bus_id: Id
     generation: ThermalGenerationRecord
     cost_per_mwh: NonNegative
-    gnl_config: GnlRecord | None = None
     entry_stage_id: Id | None = None
     exit_stage_id: Id | None = None
+
+
+class ThermalRecord(ThermalFields):
+    """A thermal plant."""
+
+    operational_start_date: IsoDate
+    anticipated_config: AnticipatedRecord | None = None
 
 
 class ThermalsRecord(Record):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView, sum_in_order
+from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView, sum_in_order, sum_of, taken
 from cobre.sddp.simulation.tables.network import pumping_charges
 from cobre.sddp.simulation.tables.sources import curtailment_charges
 from cobre.sddp.subproblem.builder import ABSENT, Indices
@@ -37,19 +37,15 @@ def cost_rows(outcome: StageOutcome) -> dict[str, NDArray[np.generic]]:
     view, n = outcome.view, len(outcome)
     future = view.scope.stage.discount * outcome.values(view.once(_future_cost))[:, 0]
     priced = view.once(_priced_columns)
-    charges = np.take(outcome.primal, priced.columns, axis=1) * priced.prices
+    charges = taken(outcome.primal, priced.columns) * priced.prices
     paid = {kind: sum_in_order(charges[:, place]) for kind, place in priced.of_kind.items()}
     violations = {kind: paid[kind] for kind in HYDRO_VIOLATIONS}
-    nothing = np.zeros(n)
     values: dict[str, Floats] = {
         "total_cost": outcome.objective,
         "immediate_cost": outcome.objective - future,
         "future_cost": future,
         "discount_factor": np.full(n, view.discount_factor),
-        "anticipated_thermal_cost": nothing,
-        "storage_violation_cost": nothing,
-        "filling_target_cost": nothing,
-        "hydro_violation_cost": sum_in_order(np.stack(list(violations.values()), axis=1)),
+        "hydro_violation_cost": sum_of(list(violations.values())),
         **paid,
         "curtailment_cost": sum_in_order(curtailment_charges(outcome).reshape(n, -1)),
         "pumping_cost": sum_in_order(pumping_charges(outcome).reshape(n, -1)),
@@ -71,7 +67,10 @@ def _priced_columns(view: StageView) -> PricedColumns:
         "generation_violation_cost": (hydro.generation_below,),
         "evaporation_violation_cost": (hydro.evaporation_above, hydro.evaporation_below),
         "withdrawal_violation_cost": (hydro.withdrawal_above, hydro.withdrawal_below),
+        "storage_violation_cost": (hydro.storage_below,),
+        "filling_target_cost": (hydro.filling_below,),
         "thermal_cost": (network.thermal,),
+        "anticipated_thermal_cost": (columns.commitment.decision,),
         "contract_cost": (network.contract,),
         "deficit_cost": (network.deficit,),
         "excess_cost": (network.excess,),

@@ -13,10 +13,12 @@ def violation_rows(outcome: StageOutcome) -> dict[str, NDArray[np.generic]]:
     view, columns = outcome.view, outcome.view.problem.columns.constraint
     constraints = view.scope.system.generic_constraints
     above, below = outcome.values(columns.above), outcome.values(columns.below)
-    is_equality = np.array([constraints[c].sense == "==" for c in columns.constraint], dtype=np.bool_)
+    table = view.scope.tables.constraint
+    mine = table.stage == view.scope.index
+    is_two_sided = np.isfinite(table.lower[mine]) & np.isfinite(table.upper[mine])
     return {
-        "block_id": columns.block.astype(np.int32),
+        "block_id": np.where(columns.block < 0, np.nan, columns.block),
         "constraint_id": np.array([constraints[c].id for c in columns.constraint], dtype=np.int32),
-        "slack_value": np.where(is_equality, above - below, above + below),
+        "slack_value": np.where(is_two_sided, above - below, above + below),
         "slack_cost": outcome.charges(columns.above) + outcome.charges(columns.below),
     }

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView, by_block
+from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView, by_block, zeros
 from cobre.sddp.simulation.tables.layout import flat, keys, states
 from cobre.sddp.subproblem.builder import ABSENT, Indices
+from cobre.sddp.subproblem.transit import Rivers
 
 Values = dict[str, NDArray[np.generic]]
 
@@ -20,33 +21,36 @@ def hydro_rows(outcome: StageOutcome) -> Values:
     """Everything about each plant, block by block."""
     view = outcome.view
     final = _storage_final(outcome)
-    by_stage: Values = {
-        **_water_of_stage(outcome, final),
-        **_violations_of_stage(outcome),
-        **_energy(outcome, final),
+    by_period: Values = {
+        **_water_of_period(outcome, final),
+        **_violations_of_period(outcome),
+        **_energy_of_period(outcome, final),
         "water_value_per_hm3": 0.0 - outcome.duals(view.problem.rows.water_balance),
         "storage_binding_code": _binding(view, final),
     }
+    by_stage: Values = {
+        **_violations_of_stage(outcome),
+        "incremental_inflow_energy_mw": _inflow_energy(outcome),
+    }
+    of_block = view.scope.period_of_block
     return {
         **view.once(_same_for_all),
         **{name: flat(value) for name, value in _flows(outcome).items()},
+        **{name: flat(value[:, :, of_block]) for name, value in by_period.items()},
         **{name: flat(by_block(view, value)) for name, value in by_stage.items()},
         "spillage_cost": flat(outcome.charges(view.problem.columns.hydro.spillage)),
     }
 
 
 def _same_for_all(view: StageView) -> Values:
-    """Columns that do not depend on the scenario: ids, productivities, violations that no program has."""
+    """Columns that do not depend on the scenario: ids and productivities."""
     plants, energy, stage = view.scope.system.hydros, view.energy, view.scope.index
-    nothing = np.zeros(len(plants))
     integrated = energy.integrated_accumulated_productivity[:, stage]
     by_stage = {
         "equivalent_productivity_mw_per_m3s": energy.equivalent_productivity[:, stage],
         "accumulated_productivity_mw_per_m3s": energy.accumulated_productivity[:, stage],
         "integrated_equivalent_productivity_mw_per_m3s": energy.integrated_productivity[:, stage],
         "integrated_accumulated_productivity_mw_per_m3s": integrated,
-        "storage_violation_below_hm3": nothing,
-        "filling_target_violation_hm3": nothing,
     }
     return {
         **keys(view, "hydro_id", plants),
@@ -69,8 +73,9 @@ def hydro_bus_rows(outcome: StageOutcome) -> Values:
 
 def _plant_and_bus(view: StageView) -> Values:
     system = view.scope.system
-    buses = np.array([system.buses[plant.bus].id for plant in system.hydros], dtype=np.int32)
-    return {**keys(view, "hydro_id", system.hydros), "bus_id": np.repeat(buses, view.n_blocks)}
+    buses = np.array([system.buses[cell.bus].id for cell in system.cells], dtype=np.int32)
+    plants = [system.hydros[cell.hydro] for cell in system.cells]
+    return {**keys(view, "hydro_id", plants), "bus_id": np.repeat(buses, view.n_blocks)}
 
 
 def lag_rows(outcome: StageOutcome) -> Values:
@@ -91,19 +96,29 @@ def _plant_and_lag(view: StageView) -> Values:
 
 
 def _power(outcome: StageOutcome) -> Floats:
-    """``[n, hydro, block]`` in MW."""
+    """``[n, cell, block]`` in MW."""
     hydro = outcome.view.problem.columns.hydro
     return outcome.values(hydro.generation) * hydro.generation_factor[:, np.newaxis]
+
+
+def _by_plant(outcome: StageOutcome, of_cells: Floats) -> Floats:
+    """``[n, hydro, block]``: values ``[n, cell, block]`` of each plant, added in order of its buses."""
+    scope = outcome.view.scope
+    if len(scope.system.cells) == len(scope.system.hydros):
+        return of_cells
+    total = zeros(len(of_cells), len(scope.system.hydros), of_cells.shape[2])
+    for cell, hydro in enumerate(scope.cell_hydro.tolist()):
+        total[:, hydro] += of_cells[:, cell]
+    return total
 
 
 def _flows(outcome: StageOutcome) -> dict[str, Floats]:
     """Flows, power and violations ``[n, hydro, block]``."""
     view, hydro = outcome.view, outcome.view.problem.columns.hydro
-    turbined, spilled, diverted = (
-        outcome.values(each) for each in (hydro.turbined, hydro.spillage, hydro.diversion)
-    )
+    turbined = _by_plant(outcome, outcome.values(hydro.turbined))
+    spilled, diverted = (outcome.values(each) for each in (hydro.spillage, hydro.diversion))
     incremental = by_block(view, outcome.values(view.problem.columns.state.inflow))
-    power = _power(outcome)
+    power = _by_plant(outcome, _power(outcome))
     sends, receives = view.once(_canals)
     arriving = _passed_on(diverted, view.scope.diversion_target)
     outflow = turbined + spilled
@@ -114,14 +129,37 @@ def _flows(outcome: StageOutcome) -> dict[str, Floats]:
         "diverted_inflow_m3s": np.where(receives, arriving, np.nan),
         "diverted_outflow_m3s": np.where(sends, diverted, np.nan),
         "incremental_inflow_m3s": incremental,
-        "inflow_m3s": incremental + _passed_on(outflow, view.scope.downstream),
+        "inflow_m3s": incremental + _received(outcome, outflow),
         "generation_mw": power,
         "generation_mwh": power * view.hours,
-        "turbined_slack_m3s": outcome.values(hydro.turbined_below),
+        "turbined_slack_m3s": _by_plant(outcome, outcome.values(hydro.turbined_below)),
         "outflow_slack_below_m3s": outcome.values(hydro.outflow_below),
         "outflow_slack_above_m3s": outcome.values(hydro.outflow_above),
-        "generation_slack_mw": outcome.values(hydro.generation_below),
+        "generation_slack_mw": _by_plant(outcome, outcome.values(hydro.generation_below)),
     }
+
+
+def _received(outcome: StageOutcome, outflow: Floats) -> Floats:
+    """``[n, hydro, block]``: what arrives of releases above, at once and after its time on the river."""
+    view = outcome.view
+    rivers = view.once(_rivers)
+    arriving = _passed_on(outflow, rivers.at_once)
+    transit = rivers.transit
+    for arc, shares in zip(transit.arcs, rivers.flow_shares(), strict=True):
+        receiver = rivers.receiver(transit.ring_of(arc))
+        if receiver != ABSENT:
+            for released in range(view.n_blocks):  # in order, whatever the number of scenarios
+                arriving[:, receiver] += outflow[:, arc.source, released, np.newaxis] * shares[released]
+    incoming = outcome.parameters[:, view.problem.parameters.transit]
+    for ring, rates in enumerate(rivers.arrival_rates()):
+        receiver = rivers.receiver(ring)
+        if receiver != ABSENT and transit.depth[ring]:
+            arriving[:, receiver] += incoming[:, transit.starts[ring], np.newaxis] * rates
+    return arriving
+
+
+def _rivers(view: StageView) -> Rivers:
+    return Rivers(view.problem.carried.transit, view.scope)
 
 
 def _canals(view: StageView) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -142,53 +180,84 @@ def _passed_on(flows: Floats, receivers: Indices) -> Floats:
     return arriving
 
 
-def _water_of_stage(outcome: StageOutcome, final: Floats) -> dict[str, Floats]:
-    """Storages and evaporation ``[n, hydro]``."""
+def _water_of_period(outcome: StageOutcome, final: Floats) -> dict[str, Floats]:
+    """Storages and evaporation ``[n, hydro, period]``."""
     view = outcome.view
     evaporation = outcome.values(view.problem.columns.hydro.evaporation)
     return {
         "evaporation_m3s": np.where(view.once(_has_evaporation), evaporation, np.nan),
-        "storage_initial_hm3": outcome.parameters[:, view.problem.parameters.storage],
+        "storage_initial_hm3": _storage_initial(outcome, final),
         "storage_final_hm3": final,
     }
 
 
 def _has_evaporation(view: StageView) -> NDArray[np.bool_]:
-    return np.array([plant.has_evaporation for plant in view.scope.system.hydros], dtype=np.bool_)
+    has = np.array([plant.has_evaporation for plant in view.scope.system.hydros], dtype=np.bool_)
+    return has[:, np.newaxis]
+
+
+def _storage_initial(outcome: StageOutcome, final: Floats) -> Floats:
+    """``[n, hydro, period]``: what the stage received, and then what each block left to the next."""
+    first = outcome.parameters[:, outcome.view.problem.parameters.storage]
+    return np.concatenate([first[:, :, np.newaxis], final[:, :, :-1]], axis=2)
 
 
 def _storage_final(outcome: StageOutcome) -> Floats:
-    """Exactly within its limits, which a solver passes by rounding: as the next stage receives it."""
+    """``[n, hydro, period]``, exactly within its limits, which a solver passes by rounding."""
     low, high = outcome.view.once(_storage_limits)
-    return np.clip(outcome.values(outcome.view.problem.columns.state.storage), low, high)
+    return np.clip(outcome.values(outcome.view.once(_storages)), low, high)
+
+
+def _storages(view: StageView) -> Indices:
+    """``[hydro, period]``: columns of the storages at the end."""
+    return view.problem.columns.state.storage_after[:, view.scope.block_of_period]
 
 
 def _storage_limits(view: StageView) -> tuple[Floats, Floats]:
-    columns, template = view.problem.columns.state.storage, view.problem.template
+    columns, template = view.once(_storages), view.problem.template
     return template.column_lower[columns], template.column_upper[columns]
+
+
+def _violations_of_period(outcome: StageOutcome) -> dict[str, Floats]:
+    """``[n, hydro, period]``."""
+    hydro = outcome.view.problem.columns.hydro
+    return {
+        "evaporation_violation_pos_m3s": outcome.values(hydro.evaporation_above),
+        "evaporation_violation_neg_m3s": outcome.values(hydro.evaporation_below),
+    }
 
 
 def _violations_of_stage(outcome: StageOutcome) -> dict[str, Floats]:
     """``[n, hydro]``."""
     hydro = outcome.view.problem.columns.hydro
     return {
-        "evaporation_violation_pos_m3s": outcome.values(hydro.evaporation_above),
-        "evaporation_violation_neg_m3s": outcome.values(hydro.evaporation_below),
+        "storage_violation_below_hm3": outcome.values(hydro.storage_below),
+        "filling_target_violation_hm3": outcome.values(hydro.filling_below),
         "inflow_nonnegativity_slack_m3s": outcome.values(hydro.negative_inflow),
         "water_withdrawal_violation_pos_m3s": outcome.values(hydro.withdrawal_above),
         "water_withdrawal_violation_neg_m3s": outcome.values(hydro.withdrawal_below),
     }
 
 
-def _energy(outcome: StageOutcome, final: Floats) -> dict[str, Floats]:
-    """Stored energy and the energy of inflows ``[n, hydro]``."""
+def _inflow_energy(outcome: StageOutcome) -> Floats:
+    """``[n, hydro]`` in MW."""
+    view = outcome.view
+    incremental = outcome.values(view.problem.columns.state.inflow)
+    energy: Floats = incremental * view.energy.accumulated_productivity[:, view.scope.index]
+    return energy
+
+
+def _energy_of_period(outcome: StageOutcome, final: Floats) -> dict[str, Floats]:
+    """Stored energy ``[n, hydro, period]``; per hour of the stage, whatever the period."""
     view = outcome.view
     energy, stage, hours = view.energy, view.scope.index, view.scope.stage.hours
-    incremental = outcome.values(view.problem.columns.state.inflow)
-    before = energy.stored_energy_mwh(outcome.parameters[:, view.problem.parameters.storage], stage)
-    after = energy.stored_energy_mwh(final, stage)
+
+    def stored(volumes: Floats) -> Floats:
+        by_period = [energy.stored_energy_mwh(volumes[:, :, p], stage) for p in range(volumes.shape[2])]
+        return np.stack(by_period, axis=2)
+
+    before, after = stored(_storage_initial(outcome, final)), stored(final)
     return {
-        "incremental_inflow_energy_mw": incremental * energy.accumulated_productivity[:, stage],
         "stored_energy_initial_mwh": before,
         "stored_energy_final_mwh": after,
         "stored_energy_initial_mw": before / hours,
@@ -197,15 +266,15 @@ def _energy(outcome: StageOutcome, final: Floats) -> dict[str, Floats]:
 
 
 def _binding(view: StageView, final: Floats) -> NDArray[np.int8]:
-    """``[n, hydro]``: at which limit the final storage lies."""
+    """``[n, hydro, period]``: at which limit the final storage lies."""
     low, high = view.once(_binding_limits)
     code = np.where(final >= high, AT_MAXIMUM, 0)
     return np.where(final <= low, AT_MINIMUM, code).astype(np.int8)
 
 
 def _binding_limits(view: StageView) -> tuple[Floats, Floats]:
-    """``[hydro]``: up to where a storage lies at its minimum, and from where on at its maximum."""
+    """``[hydro, 1]``: up to where a storage lies at its minimum, and from where on at its maximum."""
     tables = view.scope.tables.hydro
     low, high = view.scope.at(tables.min_storage_hm3), view.scope.at(tables.max_storage_hm3)
-    near = AT_LIMIT * (high - low)
-    return low + near, high - near
+    near = AT_LIMIT * np.where(np.isfinite(high), high - low, 0.0)  # a plant that is not there has no highest
+    return (low + near)[:, np.newaxis], (high - near)[:, np.newaxis]

@@ -26,7 +26,12 @@ def keys(view: StageView, name: str, entities: Sequence[Identified]) -> dict[str
 
 def flat(values: NDArray[Scalar]) -> NDArray[Scalar]:
     """``[n, entity, block]`` as ``[n, row]``; without scenarios ``[entity, block]`` as ``[row]``."""
-    return np.ascontiguousarray(values).reshape(*values.shape[:-2], -1)
+    if values.ndim == 2:
+        return values.reshape(-1)
+    n, n_entities, n_blocks = values.shape
+    return (
+        values.transpose(1, 2, 0).reshape(n_entities * n_blocks, n).T
+    )  # no copy where scenarios are neighbours
 
 
 def states(view: StageView, codes: NDArray[np.int8] | None, n_entities: int) -> NDArray[np.int8]:

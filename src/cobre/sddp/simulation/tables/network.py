@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.horizon import HM3_PER_M3S_HOUR
-from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView
+from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView, zeros
 from cobre.sddp.simulation.tables.layout import flat, keys, states
 
 Values = dict[str, NDArray[np.generic]]
@@ -25,7 +25,7 @@ def bus_rows(outcome: StageOutcome) -> Values:
         outcome.parameters[:, layout.load, np.newaxis]
         * view.scope.by_block(view.scope.tables.bus.load_factor)[np.newaxis]
     )
-    deficit = np.zeros((len(outcome), len(view.scope.system.buses), view.n_blocks))
+    deficit = zeros(len(outcome), len(view.scope.system.buses), view.n_blocks)
     of_segments = outcome.values(network.deficit)
     for segment, bus in enumerate(network.deficit_bus.tolist()):  # in order: a bus may have several
         deficit[:, bus] += of_segments[:, segment]

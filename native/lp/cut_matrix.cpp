@@ -1,0 +1,77 @@
+#include "lp/cut_matrix.hpp"
+
+#include <algorithm>
+
+#include "lp/kernels.hpp"
+
+namespace cobre::lp {
+
+CutMatrix::CutMatrix(std::span<const std::int32_t> cut_columns, std::int32_t future_cost_column,
+                     const Reduction& reduction, const Scaling& scaling) {
+    if (future_cost_column < 0) return;
+    const auto theta = static_cast<std::size_t>(future_cost_column);
+    columns_.push_back(reduction.column_place[theta]);
+    sources_.push_back({0, scaling.column[theta]});
+    std::vector<Source> of_given;
+    for (std::size_t j = 0; j < cut_columns.size(); ++j) {
+        const auto column = static_cast<std::size_t>(cut_columns[j]);
+        const Source source{j, scaling.column[column]};
+        if (reduction.column_place[column] >= 0) {
+            columns_.push_back(reduction.column_place[column]);
+            sources_.push_back(source);
+        } else {
+            given_columns_.push_back(cut_columns[j]);
+            of_given.push_back(source);
+        }
+    }
+    sources_.insert(sources_.end(), of_given.begin(), of_given.end());
+    entries_.resize(sources_.size());
+}
+
+void CutMatrix::append(const CutPool& pool, std::size_t first_slot) {
+    rows_.resize(pool.slots(), -1);
+    std::vector<double> row(sources_.size());
+    for (std::size_t slot = first_slot; slot < pool.slots(); ++slot) {
+        if (!pool.is_active(slot)) continue;
+        const auto coefficients = pool.coefficients(slot);
+        row[0] = sources_[0].scale;
+        for (std::size_t j = 1; j < row.size(); ++j)
+            row[j] = -coefficients[sources_[j].coefficient] * sources_[j].scale;
+        const double scale = inverse_of_largest(row);
+        for (std::size_t j = 0; j < row.size(); ++j) entries_[j].push_back(row[j] * scale);
+        rows_[slot] = static_cast<std::int32_t>(slots_.size());
+        slots_.push_back(static_cast<std::int32_t>(slot));
+        lower_.push_back(pool.intercept(slot) * scale);
+        scale_.push_back(scale);
+    }
+}
+
+void CutMatrix::rebuild(const CutPool& pool) {
+    slots_.clear();
+    rows_.clear();
+    lower_.clear();
+    scale_.clear();
+    for (auto& entries : entries_) entries.clear();
+    append(pool, 0);
+}
+
+void CutMatrix::open_sides(std::span<const double> primal, std::vector<double>& out) const {
+    out.assign(lower_.begin(), lower_.end());
+    for (std::size_t j = 0; j < given_columns_.size(); ++j) {
+        const double value = primal[static_cast<std::size_t>(given_columns_[j])];
+        if (value != 0.0) add_multiple(out.data(), -value, entries_[columns_.size() + j].data(), out.size());
+    }
+}
+
+std::int32_t CutMatrix::most_violated(std::span<const double> x, std::span<const double> sides,
+                                      std::vector<double>& room, double& violation) const {
+    room.assign(sides.begin(), sides.end());
+    for (std::size_t j = 0; j < columns_.size(); ++j)
+        add_multiple(room.data(), -x[static_cast<std::size_t>(columns_[j])], entries_[j].data(), room.size());
+    const auto found = std::max_element(room.begin(), room.end());
+    if (found == room.end()) return -1;
+    violation = *found;
+    return static_cast<std::int32_t>(found - room.begin());
+}
+
+}  // namespace cobre::lp

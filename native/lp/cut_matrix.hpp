@@ -1,0 +1,60 @@
+// The active cuts of a program as scaled rows, stored so that all of them are evaluated at once.
+//
+// Row k is: sum_j entry(j, k) * x[column j] >= lower(k), the future cost among its columns. The values of one
+// column lie together, cuts as lanes: each cut adds its terms in the order of the columns, whatever the lanes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lp/cuts.hpp"
+#include "lp/reduction.hpp"
+#include "lp/scaling.hpp"
+
+namespace cobre::lp {
+
+class CutMatrix {
+public:
+    CutMatrix(std::span<const std::int32_t> cut_columns, std::int32_t future_cost_column,
+              const Reduction& reduction, const Scaling& scaling);
+
+    std::size_t size() const noexcept { return slots_.size(); }
+    std::int32_t slot(std::size_t k) const noexcept { return slots_[k]; }
+    // The row of an active slot, or -1.
+    std::int32_t row_of(std::size_t slot) const noexcept { return slot < rows_.size() ? rows_[slot] : -1; }
+    double lower(std::size_t k) const noexcept { return lower_[k]; }
+    double scale(std::size_t k) const noexcept { return scale_[k]; }
+    // Columns that stay in the reduced program, by place; the future cost is the first.
+    std::span<const std::int32_t> columns() const noexcept { return columns_; }
+    // Columns that are determined before, by index of the template.
+    std::span<const std::int32_t> given_columns() const noexcept { return given_columns_; }
+    double entry(std::size_t j, std::size_t k) const noexcept { return entries_[j][k]; }
+    double given_entry(std::size_t j, std::size_t k) const noexcept { return entries_[columns_.size() + j][k]; }
+
+    // Adds the pool's active slots from `first_slot` on.
+    void append(const CutPool& pool, std::size_t first_slot);
+    void rebuild(const CutPool& pool);
+
+    // out[k] = lower(k) - what the determined columns contribute; `primal` by index of the template, scaled.
+    void open_sides(std::span<const double> primal, std::vector<double>& out) const;
+    // The cut that `x` (by place) violates most, by how much; the first of equals. -1 if there is no cut.
+    std::int32_t most_violated(std::span<const double> x, std::span<const double> sides, std::vector<double>& room,
+                               double& violation) const;
+
+private:
+    struct Source {
+        std::size_t coefficient;  // of the cut as the caller gave it; not used for the future cost
+        double scale;
+    };
+    std::vector<std::int32_t> columns_;
+    std::vector<std::int32_t> given_columns_;
+    std::vector<Source> sources_;  // of each stored column
+    std::vector<std::int32_t> slots_;
+    std::vector<std::int32_t> rows_;  // by slot
+    std::vector<double> lower_;
+    std::vector<double> scale_;
+    std::vector<std::vector<double>> entries_;  // by stored column: columns(), then given_columns()
+};
+
+}  // namespace cobre::lp

@@ -1,0 +1,107 @@
+#include "lp/thread_pool.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+namespace cobre::lp {
+
+namespace {
+
+// Signals are the main thread's: Python looks at them there.
+class SignalsHeld {
+public:
+    SignalsHeld() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsHeld(const SignalsHeld&) = delete;
+    SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+private:
+    sigset_t before_{};
+};
+
+}  // namespace
+
+struct ThreadPool::Helpers {
+    explicit Helpers(std::size_t count) {
+        const SignalsHeld held;
+        try {
+            for (std::size_t k = 0; k < count; ++k) threads.emplace_back([this, k] { serve(k + 1); });
+        } catch (...) {
+            stop();
+            throw;
+        }
+    }
+
+    void serve(std::size_t number) {
+        std::uint32_t seen = 0;
+        for (;;) {
+            // Pairs with the release in `begin` and `stop`: the job, or the end, is visible once the round is.
+            round.wait(seen, std::memory_order_acquire);
+            seen = round.load(std::memory_order_acquire);
+            if (is_ending.load(std::memory_order_relaxed)) return;
+            (*job)(number);
+            // Pairs with the acquire in `finish`: what the job wrote is visible to the caller.
+            if (working.fetch_sub(1, std::memory_order_release) == 1) working.notify_one();
+        }
+    }
+
+    void begin(const std::function<void(std::size_t)>& work) {
+        job = &work;
+        working.store(static_cast<std::uint32_t>(threads.size()), std::memory_order_relaxed);
+        round.fetch_add(1, std::memory_order_release);
+        round.notify_all();
+    }
+
+    void finish() {
+        for (;;) {
+            const std::uint32_t left = working.load(std::memory_order_acquire);
+            if (left == 0) return;
+            working.wait(left, std::memory_order_acquire);
+        }
+    }
+
+    void stop() {
+        is_ending.store(true, std::memory_order_relaxed);
+        round.fetch_add(1, std::memory_order_release);
+        round.notify_all();
+        for (std::thread& thread : threads) thread.join();
+    }
+
+    std::vector<std::thread> threads;
+    const std::function<void(std::size_t)>* job = nullptr;
+    std::atomic<std::uint32_t> round{0};
+    std::atomic<std::uint32_t> working{0};
+    std::atomic<bool> is_ending{false};
+};
+
+ThreadPool::ThreadPool(std::size_t threads)
+    : threads_(threads),
+      process_(getpid()),
+      helpers_(threads > 1 ? std::make_unique<Helpers>(threads - 1) : nullptr) {}
+
+ThreadPool::~ThreadPool() {
+    if (helpers_ == nullptr) return;
+    if (getpid() == process_) helpers_->stop();
+    else static_cast<void>(helpers_.release());  // a copy of threads that this process does not have
+}
+
+void ThreadPool::run(const std::function<void(std::size_t)>& job) {
+    if (helpers_ == nullptr || getpid() != process_ || !busy_.try_lock()) {
+        job(0);
+        return;
+    }
+    const std::lock_guard<std::mutex> turn(busy_, std::adopt_lock);
+    helpers_->begin(job);
+    job(0);
+    helpers_->finish();
+}
+
+}  // namespace cobre::lp

@@ -1,0 +1,40 @@
+// Threads that help their caller with one job at a time and sleep in between.
+//
+// A job takes its work from a counter of its own, so that it is complete whoever takes part: the caller alone is
+// enough. That is what happens while the pool serves somebody else, and in the child of a fork, which has no
+// threads.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+namespace cobre::lp {
+
+class ThreadPool {
+public:
+    // The caller counts as one of `threads`.
+    explicit ThreadPool(std::size_t threads);
+    ~ThreadPool();
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
+
+    std::size_t threads() const noexcept { return threads_; }
+
+    // Calls job(0) here and job(1), job(2), ... in the other threads; returns when all have returned. A job that
+    // throws ends the process.
+    void run(const std::function<void(std::size_t)>& job);
+
+private:
+    struct Helpers;
+
+    const std::size_t threads_;
+    const int process_;
+    std::mutex busy_;
+    std::unique_ptr<Helpers> helpers_;
+};
+
+}  // namespace cobre::lp

@@ -1,0 +1,103 @@
+"""Who is connected with whom: trees, and points on a ring."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from cobre.draw.figures import pixels
+from cobre.draw.svg import Area, document, empty_document, text
+from cobre.draw.text import escape, visible
+
+ROW = 26.0
+LABEL = 22
+NOTE = 38
+"""Characters below a name on a ring: what its box has room for."""
+
+
+def tree_map(
+    names: Sequence[str], parents: Sequence[int | None], *, title: str, description: str, notes: Sequence[str]
+) -> str:
+    """An SVG of trees that grow to the left: every node left of its parent; ``notes`` appear with the pointer."""
+    if not names:
+        return empty_document(Area(height=60.0), title)
+    depths, rows = _places(parents)
+    deepest, n_rows = max(depths), max(rows) + 1
+    area = Area(width=max(640.0, 150.0 * (deepest + 1)), height=ROW * n_rows + 20.0)
+    step = (area.width - 170.0) / max(1, deepest)
+    x = [area.width - 160.0 - step * depth for depth in depths]
+    y = [ROW * row + 22.0 for row in rows]
+    parts = []
+    for k, parent in enumerate(parents):
+        if parent is not None:
+            middle = pixels((x[k] + x[parent]) / 2)
+            start, end = f"{pixels(x[k])} {pixels(y[k])}", f"{pixels(x[parent])} {pixels(y[parent])}"
+            curve = f"M{start}C{middle} {pixels(y[k])} {middle} {pixels(y[parent])} {end}"
+            parts.append(f'<path class="link" d="{curve}"/>')
+    for k, name in enumerate(names):
+        shape = f"M{pixels(x[k] - 6)} {pixels(y[k] + 5)}h12l-6 -11Z"
+        label = text(x[k] + 9, y[k] - 3, visible(name, LABEL))
+        parts.append(
+            f'<g><title>{escape(visible(notes[k]))}</title><path class="node f0" d="{shape}"/>{label}</g>'
+        )
+    return document(area, title, description, parts)
+
+
+def _places(parents: Sequence[int | None]) -> tuple[list[int], list[float]]:
+    """Steps to the root of every node, and its row: a leaf has one of its own, others lie amid their children."""
+    children: list[list[int]] = [[] for _ in parents]
+    for k, parent in enumerate(parents):
+        if parent is not None:
+            children[parent].append(k)
+    depths, rows, next_row = [0] * len(parents), [0.0] * len(parents), 0.0
+    for root in (k for k, parent in enumerate(parents) if parent is None):
+        order = [root]
+        for k in order:  # grows meanwhile
+            for child in children[k]:
+                depths[child] = depths[k] + 1
+            order += children[k]
+        stack, finished = [root], set()
+        while stack:
+            k = stack[-1]
+            if children[k] and k not in finished:
+                finished.add(k)
+                stack += reversed(children[k])
+                continue
+            stack.pop()
+            if children[k]:
+                rows[k] = (rows[children[k][0]] + rows[children[k][-1]]) / 2
+            else:
+                rows[k], next_row = next_row, next_row + 1.0
+    return depths, rows
+
+
+def ring_map(
+    names: Sequence[str],
+    links: Sequence[tuple[int, int, str]],
+    *,
+    title: str,
+    description: str,
+    notes: Sequence[str],
+) -> str:
+    """An SVG of points on a ring with straight links between them; ``notes`` stand below the names."""
+    n = len(names)
+    area = Area(height=max(140.0, min(520.0, 60.0 * n)))
+    if not n:
+        return empty_document(area, title)
+    wide, tall = area.width / 2 - 170.0, area.height / 2 - 44.0
+    angles = [2 * math.pi * k / n - math.pi / 2 for k in range(n)]
+    radius = 0.0 if n == 1 else 1.0
+    x = [area.width / 2 + radius * wide * math.cos(angle) for angle in angles]
+    y = [area.height / 2 + radius * tall * math.sin(angle) for angle in angles]
+    parts = []
+    for source, target, name in links:
+        path = f"M{pixels(x[source])} {pixels(y[source])}L{pixels(x[target])} {pixels(y[target])}"
+        parts.append(f'<g><title>{escape(visible(name))}</title><path class="link strong" d="{path}"/></g>')
+    for k, name in enumerate(names):
+        box = f"M{pixels(x[k] - 95)} {pixels(y[k] - 17)}h190v34h-190Z"
+        label = text(x[k], y[k] - 2, visible(name, LABEL), "middle")
+        note = text(x[k], y[k] + 12, visible(notes[k], NOTE), "middle", ' class="note"')
+        parts.append(
+            f'<g><title>{escape(visible(name))}</title><path class="box" d="{box}"/>{label}{note}</g>'
+        )
+    return document(area, title, description, parts)

@@ -1,0 +1,36 @@
+"""``constraints/exchange_factors.json`` of 0.5.1: the share of a line's capacity that each block has."""
+
+from __future__ import annotations
+
+from cobre.io.read.documents import Document
+from cobre.io.read.records import Id, NonNegative, Record
+
+
+class ExchangeBlockFactor(Record):
+    """The factors of one block."""
+
+    block_id: Id
+    direct_factor: NonNegative = 1.0
+    reverse_factor: NonNegative = 1.0
+
+
+class ExchangeFactorsRecord(Record):
+    """The factors of one line in one stage; blocks not listed have 1."""
+
+    line_id: Id
+    stage_id: Id
+    block_factors: tuple[ExchangeBlockFactor, ...]
+
+
+class ExchangeFactorsFile(Record):
+    """The whole file."""
+
+    exchange_factors: tuple[ExchangeFactorsRecord, ...] = ()
+
+
+FILE = Document(
+    "constraints/exchange_factors.json",
+    ExchangeFactorsFile,
+    "exchange_factors",
+    unique={"exchange_factors": ("line_id", "stage_id")},
+)

@@ -1,0 +1,127 @@
+"""Checks of ``config.json`` of 0.18: what needs each other, and what has no effect here."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from cobre.io.problems import Problems
+from cobre.io.read.config import (
+    DynamicSelection,
+    EnumeratedRecord,
+    GapRecord,
+    IterationLimitRecord,
+    LevelSelection,
+)
+from cobre.io.read.files import CaseFiles
+from cobre.io.validate.notes import Notes
+
+CONFIG = "config.json"
+SANE_SCALES = (1.0, 1e12)
+
+
+def check_today(files: CaseFiles, problems: Problems) -> None:
+    """Report settings without the others that they need, those that are not modelled, and those without effect."""
+    notes = Notes(problems)
+    training = files.config.training
+    if not any(isinstance(rule, IterationLimitRecord) for rule in training.stopping_rules):
+        problems.error(
+            "SchemaViolation",
+            CONFIG,
+            "stopping_rules has no iteration_limit",
+            'add {"type": "iteration_limit", "limit": 100}',
+            field="training.stopping_rules",
+            value=[rule.type for rule in training.stopping_rules],
+        )
+    _check_gap(files, problems)
+    _check_checkpointing(files, problems)
+    _check_without_effect(files, notes)
+
+
+def _check_gap(files: CaseFiles, problems: Problems) -> None:
+    """The rule gap needs a true upper bound."""
+    training = files.config.training
+    for rule in training.stopping_rules:
+        if not isinstance(rule, GapRecord):
+            continue
+        place = {"field": "training.stopping_rules.type", "value": "gap"}
+        if rule.tolerance is None and rule.relative_tolerance is None:
+            message = "the stopping rule gap says neither tolerance ($) nor relative_tolerance (%)"
+            problems.error("SchemaViolation", CONFIG, message, "give one of them", **place)
+        if not isinstance(training.selection, EnumeratedRecord):
+            message = (
+                "the stopping rule gap needs a true upper bound, and sampled paths give only an estimate"
+            )
+            remedy = "use selection enumerated where the graph is a tree"
+            problems.error("IncompatibleSettings", CONFIG, message, remedy, **place)
+
+
+def _check_checkpointing(files: CaseFiles, problems: Problems) -> None:
+    policy = files.config.policy
+    given = None if policy is None else policy.checkpointing
+    if given is not None and given.enabled and given.interval_iterations is None:
+        problems.error(
+            "SchemaViolation",
+            CONFIG,
+            "checkpointing is enabled without interval_iterations",
+            "give policy.checkpointing.interval_iterations a value of 1 or more",
+            field="policy.checkpointing.interval_iterations",
+            value=None,
+        )
+
+
+def _check_without_effect(files: CaseFiles, notes: Notes) -> None:
+    config, training = files.config, files.config.training
+    for field, profile in (
+        ("training.solver.forward", None if training.solver is None else training.solver.forward),
+        ("training.solver.backward", None if training.solver is None else training.solver.backward),
+        ("simulation.solver", None if config.simulation is None else config.simulation.solver),
+    ):
+        for name in _given(profile):
+            notes.warn(
+                CONFIG,
+                f"{field}.{name}",
+                getattr(profile, name),
+                f"{field}.{name} has no effect: the solver is set up so that every solve depends on its data alone",
+                "remove it",
+            )
+    if training.parallelism is not None and training.parallelism.backward_scheduler != "by_scenario":
+        notes.warn(
+            CONFIG,
+            "training.parallelism.backward_scheduler",
+            "by_node",
+            "backward_scheduler = by_node has no effect: trial points are shared among workers; results are the same",
+            "remove it",
+        )
+    chosen = None if training.cut_selection is None else training.cut_selection.selection
+    if isinstance(chosen, DynamicSelection):
+        notes.warn(
+            CONFIG,
+            "training.cut_selection.selection.method",
+            "dynamic",
+            "dynamic keeps all cuts in the stage problems; the solutions are the same",
+            "use domination or level1 to have fewer cuts",
+        )
+    elif isinstance(chosen, LevelSelection) and chosen.method == "lml1":
+        notes.warn(
+            CONFIG,
+            "training.cut_selection.selection.method",
+            "lml1",
+            "lml1 keeps what level1 keeps: every cut that is the highest at some state, not only the oldest of them",
+            "use level1",
+        )
+    scale = None if config.modeling is None else config.modeling.cost_scale_factor
+    if scale is not None and not SANE_SCALES[0] <= scale <= SANE_SCALES[1]:
+        notes.warn(
+            CONFIG,
+            "modeling.cost_scale_factor",
+            scale,
+            f"cost_scale_factor = {scale:g} is unusual; it has no effect here: costs are scaled by powers of two",
+            "remove it",
+        )
+
+
+def _given(record: BaseModel | None) -> list[str]:
+    """Fields that the case sets to something."""
+    if record is None:
+        return []
+    return sorted(name for name in record.model_fields_set if getattr(record, name) is not None)

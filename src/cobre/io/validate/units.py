@@ -1,0 +1,135 @@
+"""Checks of unit groups: ids, limits against those of the plant, rows of groups that do not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cobre.io.problems import Problems
+from cobre.io.read.files import CaseFiles
+from cobre.io.read.system.hydros import HydroRecord
+from cobre.io.validate.naming import called, known
+
+HYDROS = "system/hydros.json"
+QUANTITIES = ("turbined_m3s", "generation_mw")
+ROUNDING = 1e-9
+"""Relative: sums of decimal fractions miss their value by so much."""
+
+
+def check_units(files: CaseFiles, problems: Problems) -> None:
+    """Report groups that contradict themselves or their plant."""
+    if not files.generation.is_today:
+        return
+    for hydro in files.hydros.hydros:
+        entity = called("hydro", hydro)
+        ids = [group.id for group in hydro.unit_groups]
+        for twice in sorted({each for each in ids if ids.count(each) > 1}):
+            problems.error(
+                "DuplicateId",
+                HYDROS,
+                f"unit_groups has two groups with id {twice}",
+                "give each group of a plant its own id",
+                entity=entity,
+                field="unit_groups.id",
+                value=twice,
+                rule="5a.39",
+            )
+        for field, value, message, rule in _contradictions(hydro):
+            problems.error(
+                "PhysicalConstraint",
+                HYDROS,
+                message,
+                "correct the limits of the groups or those of the plant",
+                entity=entity,
+                field=field,
+                value=value,
+                rule=rule,
+            )
+    _check_rows(files, problems)
+    _warn_of_plant_minima(files, problems)
+
+
+def _contradictions(hydro: HydroRecord) -> Iterator[tuple[str, float, str, str]]:
+    for group in hydro.unit_groups:
+        for name in QUANTITIES:
+            low, high = getattr(group, f"min_{name}"), getattr(group, f"max_{name}")
+            if low > high:
+                text = f"min_{name} = {low:g} of group {group.id} is above its max_{name} = {high:g}"
+                yield f"unit_groups.min_{name}", low, text, "5a.40"
+    for name in QUANTITIES:
+        least = sum(getattr(group, f"min_{name}") for group in hydro.unit_groups)
+        most = sum(getattr(group, f"max_{name}") for group in hydro.unit_groups)
+        low, high = getattr(hydro.generation, f"min_{name}"), getattr(hydro.generation, f"max_{name}")
+        if most > high * (1.0 + ROUNDING):
+            text = f"max_{name} of its groups is {most:g} in all, above the plant's {high:g}"
+            yield f"unit_groups.max_{name}", most, text, "5a.41"
+        if least < low * (1.0 - ROUNDING):
+            text = f"min_{name} of its groups is {least:g} in all, below the plant's {low:g}"
+            yield f"unit_groups.min_{name}", least, text, "5a.44"
+
+
+def _check_rows(files: CaseFiles, problems: Problems) -> None:
+    table = files.tables["unit_group_bounds"]
+    groups = {hydro.id: {group.id: group for group in hydro.unit_groups} for hydro in files.hydros.hydros}
+    for row in range(len(table)):
+        mine, group_id = groups.get(int(table["hydro_id"][row])), int(table["hydro_unit_group_id"][row])
+        if mine is None:
+            continue
+        if group_id not in mine:
+            problems.error(
+                "MissingReference",
+                table.file.path,
+                f"hydro_unit_group_id = {group_id}, but the hydro has no such group",
+                known(mine),
+                entity=table.label(row),
+                field="hydro_unit_group_id",
+                value=group_id,
+                rule="referential.3",
+            )
+            continue
+        for name in QUANTITIES:
+            value, most = float(table[f"max_{name}"][row]), float(getattr(mine[group_id], f"max_{name}"))
+            if value > most:
+                problems.error(
+                    "PhysicalConstraint",
+                    table.file.path,
+                    f"max_{name} = {value:g} is above the group's own {most:g}",
+                    "a stage can only lower the capacity of a group",
+                    entity=table.label(row),
+                    field=f"max_{name}",
+                    value=value,
+                    rule="5a.45",
+                )
+
+
+def _warn_of_plant_minima(files: CaseFiles, problems: Problems) -> None:
+    table = files.tables["hydro_bounds"]
+    plants = {hydro.id: hydro for hydro in files.hydros.hydros}
+    for name in QUANTITIES:
+        for row in np.flatnonzero(~np.isnan(table[f"min_{name}"])).tolist():
+            value = float(table[f"min_{name}"][row])
+            problems.warn(
+                "IncompatibleSettings",
+                table.file.path,
+                f"min_{name} = {value:g} of a plant has no effect: the least of a plant is that of its unit groups",
+                "write it to constraints/hydro_unit_group_bounds.parquet",
+                entity=table.label(row),
+                field=f"min_{name}",
+                value=value,
+                rule="5a.44",
+            )
+        for row in np.flatnonzero(~np.isnan(table[f"max_{name}"])).tolist():
+            plant = plants.get(int(table["hydro_id"][row]))
+            value = float(table[f"max_{name}"][row])
+            if plant is not None and value > getattr(plant.generation, f"max_{name}"):
+                problems.error(
+                    "PhysicalConstraint",
+                    table.file.path,
+                    f"max_{name} = {value:g} is above the plant's {getattr(plant.generation, f'max_{name}'):g}",
+                    "a stage can only lower the capacity of a plant",
+                    entity=table.label(row),
+                    field=f"max_{name}",
+                    value=value,
+                    rule="5a.43",
+                )

@@ -1,0 +1,243 @@
+"""Tools about case folders: check one, look into it, and the schema of its settings."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import Field
+
+from cobre.mcp.roots import read_regular
+from cobre.mcp.service import Service
+from cobre.mcp.texts import LONGEST_TEXT, clean, name
+from cobre.mcp.tools.base import Answer, Arguments, Definition
+
+__all__ = ["CASE_TOOLS", "case_config"]
+
+CASE_DIR = Field(
+    description="Folder of the case, relative to the folder of the server.", min_length=1, max_length=4096
+)
+OVERRIDES = Field(
+    default=None,
+    description="Settings laid over config.json: objects merge, lists replace. No file is changed.",
+)
+
+
+class CaseArguments(Arguments):
+    """A case."""
+
+    case_dir: str = CASE_DIR
+
+
+class ValidateArguments(CaseArguments):
+    """A case, and how much to tell about it."""
+
+    config_overrides: dict[str, Any] | None = OVERRIDES
+    limit: int = Field(default=50, ge=1, le=500, description="Errors and warnings that are listed at most.")
+
+
+class Problem(Answer):
+    """One finding."""
+
+    kind: str
+    rule: str
+    file: str
+    entity: str
+    field: str
+    value: Any = None
+    message: str
+    remedy: str
+
+
+class ValidationSummary(Answer):
+    """How much was looked at and found."""
+
+    files_checked: int
+    entities_validated: int
+    layers_completed: list[str] = Field(description="Of files, schema, references, dimensions, semantics.")
+    error_count: int
+    warning_count: int
+
+
+class Validation(Answer):
+    """Everything that is wrong with a case."""
+
+    valid: bool
+    errors: list[Problem]
+    warnings: list[Problem]
+    truncated: bool = Field(description="Whether there are more errors or warnings than were listed.")
+    summary: ValidationSummary
+
+
+def validate(service: Service, arguments: ValidateArguments) -> Validation:
+    """Check a case."""
+    from cobre.study.queries.cases import entity_counts, examine_case
+
+    folder = service.roots.folder(arguments.case_dir)
+    found = examine_case(folder, arguments.config_overrides)
+    report, limit = found.report, arguments.limit
+
+    def listed(problems: Any) -> list[Problem]:
+        return [Problem(**clean(each.to_dict(), service.roots, LONGEST_TEXT)) for each in problems[:limit]]
+
+    return Validation(
+        valid=report.valid,
+        errors=listed(report.errors),
+        warnings=listed(report.warnings),
+        truncated=len(report.errors) > limit or len(report.warnings) > limit,
+        summary=ValidationSummary(
+            files_checked=len(found.files),
+            entities_validated=0 if found.case is None else sum(entity_counts(found.case).values()),
+            layers_completed=list(report.layers_completed),
+            error_count=len(report.errors),
+            warning_count=len(report.warnings),
+        ),
+    )
+
+
+class StageRow(Answer):
+    """One stage."""
+
+    stage_id: int
+    start_date: str
+    end_date: str
+    season_id: int | None
+    blocks: int
+    hours: float
+    openings: int
+
+
+class CaseFacts(Answer):
+    """What a case is about."""
+
+    case_name: str
+    format_generation: str
+    config: dict[str, Any] = Field(description="config.json as it is written.")
+    entities: dict[str, int] = Field(description="How many there are of each kind.")
+    stages: list[StageRow]
+    scenario_source: dict[str, Any]
+    files_present: list[str]
+
+
+def inspect_case(service: Service, arguments: CaseArguments) -> CaseFacts:
+    """Look into a case."""
+    from cobre.study.queries.cases import entity_counts, examine_case, scenario_facts, stage_rows
+
+    folder = service.roots.folder(arguments.case_dir)
+    found = examine_case(folder)
+    case = found.valid_case(service.roots.shown(folder))
+    return CaseFacts(
+        case_name=name(case.name),
+        format_generation=found.generation,
+        config=case_config(service, arguments.case_dir),
+        entities=entity_counts(case),
+        stages=[StageRow(**row) for row in stage_rows(case)],
+        scenario_source=scenario_facts(case)["scenario_source"],
+        files_present=found.files,
+    )
+
+
+def case_config(service: Service, case_dir: str) -> dict[str, Any]:
+    """``config.json`` of a case, with its texts as data."""
+    from cobre.io.results import damaged
+
+    folder = service.roots.folder(case_dir)
+    data = read_regular(folder / "config.json", service.settings.max_bytes)
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise damaged(folder / "config.json", error) from error
+    if not isinstance(found, dict):
+        raise damaged(folder / "config.json", "it is no object")
+    return dict(clean(found, service.roots))
+
+
+class ScenarioEntity(Answer):
+    """Whose noise it is."""
+
+    kind: str
+    id: int
+    name: str
+
+
+class InflowModel(Answer):
+    """How large the model of inflows is."""
+
+    max_ar_order: int
+    seasons: int
+    correlation_groups: int
+
+
+class ScenarioFacts(Answer):
+    """Where the scenarios of a case come from."""
+
+    scenario_source: dict[str, Any]
+    count: int = Field(description="Scenarios of a simulation.")
+    stages: int
+    openings_per_stage: list[int]
+    entities: list[ScenarioEntity]
+    par_model: InflowModel
+
+
+def list_scenarios(service: Service, arguments: CaseArguments) -> ScenarioFacts:
+    """Where the scenarios of a case come from."""
+    from cobre.study.queries.cases import examine_case, scenario_facts
+
+    folder = service.roots.folder(arguments.case_dir)
+    case = examine_case(folder).valid_case(service.roots.shown(folder))
+    return ScenarioFacts(**clean(scenario_facts(case), service.roots))
+
+
+class NoArguments(Arguments):
+    """Nothing."""
+
+
+class ConfigSchema(Answer):
+    """A JSON Schema."""
+
+    schema_: dict[str, Any] = Field(alias="schema")
+
+
+def get_config_schema(service: Service, arguments: NoArguments) -> ConfigSchema:
+    """The schema of ``config.json``."""
+    from cobre.io.schemas import schemas
+
+    return ConfigSchema(schema=schemas()["config.json"])
+
+
+CASE_TOOLS = (
+    Definition(
+        "cobre_validate",
+        "Check a case",
+        "Check a case folder in five layers and list every problem with its file, entity, field, value and remedy. "
+        "Call it before cobre_run, and again after files were corrected.",
+        ValidateArguments,
+        Validation,
+        validate,
+    ),
+    Definition(
+        "cobre_inspect_case",
+        "Look into a case",
+        "Settings, numbers of entities, stages, source of scenarios and files of a case that is valid.",
+        CaseArguments,
+        CaseFacts,
+        inspect_case,
+    ),
+    Definition(
+        "cobre_list_scenarios",
+        "Scenarios of a case",
+        "Where the noise of training and simulation comes from, how many openings each stage has, and the order of the "
+        "inflow model.",
+        CaseArguments,
+        ScenarioFacts,
+        list_scenarios,
+    ),
+    Definition(
+        "cobre_get_config_schema",
+        "Schema of config.json",
+        "The JSON Schema of config.json, which config_overrides of cobre_run and cobre_validate follow, too.",
+        NoArguments,
+        ConfigSchema,
+        get_config_schema,
+    ),
+)

@@ -1,0 +1,93 @@
+"""Cut selection over the stages of a training run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from cobre.comm import GroupMember
+from cobre.core.config import CutSelection
+from cobre.core.distinct import distinct
+from cobre.core.graph import PolicyGraph
+from cobre.sddp.forward import Trajectories
+from cobre.sddp.journal import Journal, SelectionRecord
+from cobre.sddp.selection import Floats, StateArchive, select_cuts
+from cobre.sddp.stage import StageModel
+from cobre.sddp.statistics import gather_counted
+
+
+class CutSelector:
+    """Takes cuts out of the stage problems, as the settings say."""
+
+    def __init__(
+        self,
+        comm: GroupMember,
+        settings: CutSelection,
+        models: Sequence[StageModel],
+        journal: Journal,
+        state_dimension: int,
+        graph: PolicyGraph,
+    ) -> None:
+        self._comm = comm
+        self._settings = settings
+        self._models = models
+        self._journal = journal
+        self._graph = graph
+        # The root keeps all its cuts for the bound, leaves have none.
+        self._stages = [k for k in range(1, len(models)) if models[k].node.children]
+        self._archives: dict[int, StateArchive] = {}
+        if settings.method == "domination":
+            self._archives = {index: StateArchive(state_dimension) for index in self._stages}
+
+    @property
+    def archives(self) -> dict[int, Floats]:
+        """The states that domination is judged at, by pool."""
+        return {index: archive.states for index, archive in self._archives.items()}
+
+    def restore(self, archives: Mapping[int, Floats]) -> None:
+        """Take back the states of a checkpoint."""
+        for index, states in archives.items():
+            self._archives[index].extend(states)
+
+    @property
+    def activity_tolerance(self) -> float | None:
+        """What makes a cut count as binding; None if nobody asks."""
+        settings = self._settings
+        is_counted = settings.method in ("level1", "lml1") or settings.max_active_per_stage is not None
+        return settings.activity_tolerance if is_counted else None
+
+    def archive(self, trajectories: Trajectories) -> None:
+        """Collective: keep the states of an iteration, if they are needed."""
+        for step, states in zip(trajectories.steps, trajectories.states, strict=True):
+            pools = {self._graph.pools[position]: position for position in distinct(step.nodes)}
+            wanted = [pool for pool in pools if pool in self._archives]
+            if not wanted:
+                continue
+            everyone = states if trajectories.is_tree else gather_counted(self._comm, states, step.counts)
+            for pool in wanted:
+                self._archives[pool].extend(everyone[step.nodes == pools[pool]])
+
+    def select(self, iteration: int) -> int:
+        """Collective: take cuts out of the stage problems; how many."""
+        settings, n_removed = self._settings, 0
+        if settings.method is None and settings.max_active_per_stage is None:
+            return n_removed
+        for index in self._stages:
+            model, began = self._models[index], time.perf_counter()
+            before = int(np.count_nonzero(model.pool.active))
+            by_method, by_cap = select_cuts(
+                self._comm, model.pool, self._archives.get(index), iteration, settings
+            )
+            if len(by_method) + len(by_cap):
+                model.keep_active_cuts()
+            n_removed += len(by_method) + len(by_cap)
+            left = before - len(by_method)
+            seconds = time.perf_counter() - began
+            self._journal.selections.append(
+                SelectionRecord(
+                    iteration, model.index, model.pool.size, before, left, left - len(by_cap), seconds
+                )
+            )
+        return n_removed

@@ -1,0 +1,268 @@
+"""The inner bound: what following the policy costs at most, by a function that lies above the future cost.
+
+The future cost is convex in the state. At some visited states, the vertices, an upper bound of it is computed, from the
+last stage to the first. Between vertices their mean bounds it, and away from them it rises by no more than its
+steepest slope. A stage problem with that function in place of its cuts costs no less than the true one; so the risk of
+the first stage is a true upper bound of the optimum, with risk measures too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.comm import GroupMember, contiguous_block
+from cobre.core.config import UpperBoundEvaluation
+from cobre.core.distinct import distinct
+from cobre.errors import ValidationError
+from cobre.sddp.backward import joint_probabilities
+from cobre.sddp.forward import Trajectories
+from cobre.sddp.risk import opening_weights, risk_of, weighted_sum
+from cobre.sddp.selection import StateArchive
+from cobre.sddp.slopes import incoming_slopes
+from cobre.sddp.stage import StageModel
+from cobre.sddp.statistics import gather_counted, gather_rows
+from cobre.sddp.workspace import Workspace
+from cobre.solver import LpSolver, LpTemplate, Status
+
+Floats = NDArray[np.float64]
+
+MOST_CORNERS = 64
+"""Of the box of all states of a node; where the state has more, the middles of its sides are taken."""
+REMEDY = (
+    "set upper_bound_evaluation.lipschitz.fallback_value to the most that one unit can be worth ($/hm3 of storage, "
+    "$ per m3/s of inflow), or modeling.inflow_non_negativity.method to penalty"
+)
+
+
+class InnerBound:
+    """Keeps the states that training visits and computes the bound from them, each rank a part of it."""
+
+    def __init__(self, comm: GroupMember, work: Workspace, settings: UpperBoundEvaluation) -> None:
+        self._comm = comm
+        self._work = work
+        self._settings = settings
+        self._archives = {
+            k: StateArchive(work.state_dimension) for k, node in enumerate(work.nodes) if node.node.children
+        }
+        self._slopes = _slopes(work, settings)
+        self._wants_corners = settings.fallback_value is None
+
+    @property
+    def archives(self) -> dict[int, Floats]:
+        """The visited states, by node."""
+        return {node: archive.states for node, archive in self._archives.items()}
+
+    def restore(self, archives: Mapping[int, Floats]) -> None:
+        """Take back the states of a checkpoint."""
+        for node, states in archives.items():
+            self._archives[node].extend(states)
+
+    def archive(self, trajectories: Trajectories) -> None:
+        """Collective: keep the states of an iteration."""
+        for step, states in zip(trajectories.steps, trajectories.states, strict=True):
+            nodes = [node for node in distinct(step.nodes) if node in self._archives]
+            if not nodes:
+                continue
+            everyone = states if trajectories.is_tree else gather_counted(self._comm, states, step.counts)
+            for node in nodes:
+                self._archives[node].extend(everyone[step.nodes == node])
+
+    def is_due(self, iteration: int) -> bool:
+        """Whether the bound is wanted after this iteration."""
+        first, every = self._settings.first_iteration, self._settings.interval_iterations
+        return iteration >= first and (iteration - first) % every == 0
+
+    def evaluate(self, iteration: int) -> float:
+        """Collective: the bound from all states so far."""
+        nodes = self._work.nodes
+        solvers: dict[int, LpSolver] = {}
+        for position in range(len(nodes) - 1, -1, -1):
+            node = nodes[position]
+            if not node.node.children:
+                solvers[position] = (
+                    node.solver
+                )  # nothing follows, or the cuts of another study, taken as true
+                continue
+            vertices = self._vertices(position)
+            values = self._values_at(node, vertices, solvers, iteration)
+            template = with_vertices(node.solver.template, vertices, values, self._slopes[node.index])
+            solvers[position] = LpSolver(template)
+        return self._root(solvers[0], iteration)
+
+    def _vertices(self, position: int) -> Floats:
+        """Visited states, and states round them, so that what leaves the stage lies between vertices.
+
+        Where a slope is only the user's word, a state out of reach may have no solution: then visited ones have to do.
+        """
+        visited = _distinct_rows(self._archives[position].states, self._settings.max_vertices)
+        if not self._wants_corners or not len(visited):
+            return visited
+        low, high = visited.min(axis=0), visited.max(axis=0)
+        margin = 0.5 * (high - low)
+        node = self._work.nodes[position]
+        low, high = low - margin, high + margin
+        low[node.layout.storage], high[node.layout.storage] = node.storage_limits
+        return np.concatenate([visited, _round(low, high)])
+
+    def _values_at(
+        self, node: StageModel, points: Floats, solvers: Mapping[int, LpSolver], iteration: int
+    ) -> Floats:
+        """Collective: ``[point]``, the risk of what follows ``node``, at most."""
+        first, n = contiguous_block(len(points), self._comm.rank, self._comm.size)
+        mine = points[first : first + n]
+        children = [self._work.nodes[child] for child in node.node.children]
+        own = np.empty(n)
+        if n:
+            costs = [
+                self._costs(child, mine, solvers[position], iteration)
+                for child, position in zip(children, node.node.children, strict=True)
+            ]
+            joined = np.concatenate(costs, axis=1)
+            weights = opening_weights(joined, node.risk, joint_probabilities(node.node, children))
+            own = weighted_sum(joined, weights)
+        return gather_rows(self._comm, own, len(points))
+
+    def _root(self, solver: LpSolver, iteration: int) -> float:
+        root = self._work.nodes[0]
+        start = self._work.initial_state[np.newaxis, :]
+        costs = self._costs(root, start, solver, iteration)[0]
+        return risk_of(costs, root.risk, root.probabilities)
+
+    def _costs(self, node: StageModel, points: Floats, solver: LpSolver, iteration: int) -> Floats:
+        """``[point, opening]`` of a stage with the function of ``solver`` behind it."""
+        n = node.n_openings
+        states = np.repeat(points, n, axis=0)
+        parameters = node.parameters(states, np.tile(node.openings, (len(points), 1)))
+        output = solver.allocate(len(parameters), chain_length=n)
+        outcome = solver.solve_batch(parameters, output, chain_length=n, order=node.order)
+        if outcome.status is Status.INFEASIBLE and self._wants_corners:
+            raise _unreachable(node)
+        if not outcome.is_optimal:
+            raise node.failure(outcome, iteration, f"inner bound, vertex {outcome.index // n}", solver)
+        return output.objective.reshape(len(points), n)
+
+
+def _unreachable(node: StageModel) -> ValidationError:
+    return ValidationError(
+        f"stage {node.stage.id} has no solution at one of the corners of the box of storages, where the inner bound "
+        "needs one",
+        kind="IncompatibleSettings",
+        context={"stage": node.stage.id},
+        suggestion=REMEDY,
+    )
+
+
+def with_vertices(template: LpTemplate, points: Floats, values: Floats, slopes: Floats) -> LpTemplate:
+    """``template`` with the function above the future cost in place of cuts.
+
+    ``x = sum_i w_i points_i + up - down``, ``sum_i w_i = 1`` and ``future cost = sum_i w_i values_i + slopes . (up +
+    down)``, where ``x`` is the outgoing state and everything else is not negative. A component whose slope is infinite
+    has to lie between the vertices.
+    """
+    is_limited = np.isfinite(slopes)
+    slopes = np.where(is_limited, slopes, 0.0)
+    n, v, dimension = template.n_columns, len(points), points.shape[1]
+    weights = np.arange(n, n + v)
+    up, down = np.arange(n + v, n + v + dimension), np.arange(n + v + dimension, n + v + 2 * dimension)
+    rows: list[tuple[NDArray[np.int64], Floats]] = []
+    for j, column in enumerate(template.cut_columns.tolist()):
+        rows.append(
+            (
+                np.concatenate([[column], weights, [up[j], down[j]]]),
+                np.concatenate([[1.0], -points[:, j], [-1.0, 1.0]]),
+            )
+        )
+    rows.append((weights, np.ones(v)))
+    rows.append(
+        (
+            np.concatenate([[template.future_cost_column], weights, up, down]),
+            np.concatenate([[1.0], -values, -slopes, -slopes]),
+        )
+    )
+    sides = np.concatenate([np.zeros(dimension), [1.0, 0.0]])
+    orders = [np.argsort(indices, kind="stable") for indices, _ in rows]
+    parts = [indices[order] for (indices, _), order in zip(rows, orders, strict=True)]
+    entries = [terms[order] for (_, terms), order in zip(rows, orders, strict=True)]
+    more = v + 2 * dimension
+    reach = np.where(is_limited, np.inf, 0.0)
+    lower = template.column_lower.copy()
+    lower[template.future_cost_column] = -np.inf  # its row says what it is
+    return replace(
+        template,
+        column_cost=np.concatenate([template.column_cost, np.zeros(more)]),
+        column_lower=np.concatenate([lower, np.zeros(more)]),
+        column_upper=np.concatenate([template.column_upper, np.full(v, np.inf), reach, reach]),
+        row_lower=np.concatenate([template.row_lower, sides]),
+        row_upper=np.concatenate([template.row_upper, sides]),
+        row_starts=np.concatenate(
+            [template.row_starts, template.row_starts[-1] + np.cumsum([len(part) for part in parts])]
+        ).astype(np.int32),
+        column_indices=np.concatenate([template.column_indices, *parts]).astype(np.int32),
+        values=np.concatenate([template.values, *entries]),
+        column_names=None,
+        row_names=None,
+    )
+
+
+def _round(low: Floats, high: Floats) -> Floats:
+    """Corners of the box from ``low`` to ``high``, or the middles of its sides where it has too many."""
+    dimension = len(low)
+    if 2**dimension <= MOST_CORNERS:
+        choices = (np.arange(2**dimension)[:, np.newaxis] >> np.arange(dimension)) & 1
+        return np.where(choices == 1, high, low)
+    middle = 0.5 * (low + high)
+    found = np.repeat(middle[np.newaxis, :], 2 * dimension, axis=0)
+    for j in range(dimension):
+        found[2 * j, j], found[2 * j + 1, j] = low[j], high[j]
+    return found
+
+
+def _distinct_rows(states: Floats, most: int) -> Floats:
+    """The newest states, each once and at most so many, in the order of their last visit."""
+    seen: set[bytes] = set()
+    found: list[int] = []
+    for k in range(len(states) - 1, -1, -1):
+        key = states[k].tobytes()
+        if key not in seen:
+            seen.add(key)
+            found.append(k)
+            if len(found) == most:
+                break
+    return np.ascontiguousarray(states[found[::-1]])
+
+
+def _slopes(work: Workspace, settings: UpperBoundEvaluation) -> list[Floats]:
+    """``[component]`` by stage; what duality does not limit is what the settings say.
+
+    Without a word there, storages stay infinite: the corners of their box, which no decision leaves, are vertices then.
+    """
+    leaf = work.models[-1]
+    active = leaf.pool.coefficients[leaf.pool.active]
+    found = [np.abs(active).max(axis=0) if len(active) else np.zeros(work.state_dimension)]
+    for problem in reversed(work.problems[1:]):
+        slopes = incoming_slopes(problem, found[-1])
+        if settings.fallback_value is not None:
+            slopes = np.where(np.isfinite(slopes), slopes, settings.fallback_value)
+        found.append(slopes)
+    _check_slopes(work, found)
+    return [settings.scale_factor * slopes for slopes in reversed(found)]
+
+
+def _check_slopes(work: Workspace, found: list[Floats]) -> None:
+    is_unknown = np.any(~np.isfinite(np.stack(found)), axis=0)
+    storage = work.nodes[0].layout.storage
+    n_storages = storage.stop - storage.start
+    if not is_unknown.any() or (2**n_storages <= MOST_CORNERS and not is_unknown[storage.stop :].any()):
+        return
+    names = [work.state_names[j] for j in np.flatnonzero(is_unknown).tolist()]
+    raise ValidationError(
+        f"the slope of the future cost by {', '.join(names[:5])} has no limit: nothing in a stage can make up "
+        "for what is missing, so that the inner bound needs a number from you",
+        kind="IncompatibleSettings",
+        context={"components": names[:20]},
+        suggestion=REMEDY,
+    )

@@ -1,0 +1,100 @@
+"""Pictures of a training run and its policy."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cobre import draw
+from cobre.draw.charts import OTHER, bars_figure, lines_figure
+
+if TYPE_CHECKING:
+    from cobre.sddp.policy import Policy
+    from cobre.sddp.result import TrainingResult
+
+MOST_ROWS = 400
+"""Iterations in a table; of more, that many are shown, evenly apart."""
+
+
+def training_html(result: TrainingResult) -> str:
+    """How training went, for a notebook."""
+    chosen = picked(result.iterations)
+    rows = {name: [values[k] for k in chosen] for name, values in result.history.items()}
+    cards = [
+        ("Lower bound", f"{draw.short_number(result.final_lower_bound)} $"),
+        ("Iterations", draw.number(result.iterations)),
+        ("Cuts", draw.number(result.total_cuts)),
+        ("Ended by", result.termination_reason.replace("_", " ")),
+    ]
+    return draw.fragment(draw.card_row(cards) + convergence_figure(rows))
+
+
+def policy_html(policy: Policy) -> str:
+    """How many cuts each stage has, for a notebook."""
+    labels = [_last_month(end) for _, end in policy.calendar] or [str(k) for k in range(policy.n_stages)]
+    return draw.fragment(cuts_figure(policy, labels))
+
+
+def _last_month(end: str) -> str:
+    """The month of the last day of a stage whose end, in ISO format, is the day after."""
+    return (dt.date.fromisoformat(end) - dt.timedelta(days=1)).isoformat()[:7]
+
+
+def picked(n: int) -> list[int]:
+    """Places of at most `MOST_ROWS` of ``n`` rows, the first and the last among them."""
+    if n <= MOST_ROWS:
+        return list(range(n))
+    return [round(k * (n - 1) / (MOST_ROWS - 1)) for k in range(MOST_ROWS)]
+
+
+def convergence_figure(rows: dict[str, list[Any]], other: dict[str, list[Any]] | None = None) -> str:
+    """Bounds by iteration, with the 95 % band of the mean cost of each iteration's trajectories."""
+    known, last = rows, len(rows["iteration"]) - 1
+    if other is not None:
+        rows = _with_iterations_of(rows, other)
+    upper, half = np.array(rows["upper_bound"], float), np.array(rows["ci_95"], float)
+    lower = rows["lower_bound"]
+    lines = [
+        draw.Line("lower bound", lower, 0),
+        draw.Line("mean cost of the trajectories", upper.tolist(), 1),
+    ]
+    bands = [draw.Band("95 % interval of the mean cost", (upper - half).tolist(), (upper + half).tolist(), 1)]
+    if other is not None:
+        by_iteration = dict(zip(other["iteration"], other["lower_bound"], strict=True))
+        values = [by_iteration.get(iteration, float("nan")) for iteration in rows["iteration"]]
+        lines.append(draw.Line(f"{OTHER}: lower bound", values, 3))
+    n = known["iteration"][last]
+    sentence = (
+        f"The lower bound is {draw.number(known['lower_bound'][last])} $ after {n} iteration{'' if n == 1 else 's'}; "
+        f"the trajectories of the last one cost {draw.number(known['upper_bound'][last])} ± "
+        f"{draw.number(known['ci_95'][last])} $ on average."
+    )
+    places = iterations(rows)
+    return lines_figure("Bounds by iteration", sentence, places, rows["iteration"], lines, "$", bands=bands)
+
+
+def _with_iterations_of(rows: dict[str, list[Any]], other: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """``rows``, followed by empty ones for later iterations that only the other run has."""
+    more = [each for each in other["iteration"] if each > rows["iteration"][-1]]
+    later = [more[k] for k in picked(len(more))]
+    empty = [float("nan")] * len(later)
+    columns = ("lower_bound", "upper_bound", "ci_95")
+    return {"iteration": [*rows["iteration"], *later], **{name: [*rows[name], *empty] for name in columns}}
+
+
+def iterations(rows: dict[str, list[Any]]) -> draw.Places:
+    """Their places along the axis."""
+    return draw.Places.points([str(iteration) for iteration in rows["iteration"]], "iteration")
+
+
+def cuts_figure(policy: Policy, labels: Sequence[str]) -> str:
+    """Active and other cuts of each stage."""
+    active = [int(np.count_nonzero(stage.active)) for stage in policy.stages]
+    idle = [len(stage.active) - n for stage, n in zip(policy.stages, active, strict=True)]
+    layers = [draw.Layer("active", active, 0), draw.Layer("not active", idle, 6)]
+    total = sum(active) + sum(idle)
+    sentence = f"The policy has {draw.number(total)} cuts, {draw.number(sum(active))} of them active."
+    return bars_figure("Cuts by stage", sentence, labels, layers, "cuts")

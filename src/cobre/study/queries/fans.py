@@ -1,0 +1,68 @@
+"""Mean and quantiles over scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cobre.draw.charts import SHARES
+
+Floats = NDArray[np.float64]
+
+
+AT_A_TIME = 64
+"""Places that are sorted together: few enough for the processor's cache."""
+
+
+@dataclass(frozen=True)
+class Fan:
+    """One value per place (a stage, say) for the mean and for each of `SHARES`."""
+
+    mean: Floats
+    quantiles: Floats
+    """``[share, …place]``."""
+
+    def at(self, share: float) -> Floats:
+        """The quantile of one of `SHARES`."""
+        found: Floats = self.quantiles[SHARES.index(share)]
+        return found
+
+    def of(self, entity: int) -> Fan:
+        """That of one entity where places are ``[stage, entity]``."""
+        return Fan(self.mean[:, entity], self.quantiles[:, :, entity])
+
+
+def fan_of(values: Floats) -> Fan:
+    """Over the first axis of ``values [scenario, …place]``; NaN at a place where a scenario has no value."""
+    n, places = len(values), values.shape[1:]
+    flat = values.reshape(n, -1)
+    found = np.empty((len(SHARES), flat.shape[1]))
+    for first in range(0, flat.shape[1], AT_A_TIME):
+        chosen = slice(first, first + AT_A_TIME)
+        ordered = np.ascontiguousarray(flat[:, chosen].T)
+        ordered.sort(axis=1)
+        for k, share in enumerate(SHARES):
+            found[k, chosen] = quantile(ordered, share)
+        found[:, chosen][:, np.isnan(ordered[:, -1])] = np.nan
+    return Fan(values.mean(axis=0), found.reshape(len(SHARES), *places))
+
+
+def quantile(ordered: Floats, share: float) -> Floats:
+    """Of ``ordered [place, scenario]``, linear between the two nearest: what `numpy.quantile` gives."""
+    place = share * (ordered.shape[1] - 1)
+    low = int(place)
+    high = min(low + 1, ordered.shape[1] - 1)
+    found: Floats = ordered[:, low] + (place - low) * (ordered[:, high] - ordered[:, low])
+    return found
+
+
+def weighted_quantiles(values: Floats, weights: Floats, shares: Sequence[float]) -> Floats:
+    """The value below which a share of all weight lies, for each of ``shares``."""
+    order = np.argsort(values, kind="stable")
+    heights = np.cumsum(weights[order])
+    places = np.searchsorted(heights, np.asarray(shares) * heights[-1], side="left")
+    found: Floats = values[order][np.minimum(places, len(order) - 1)]
+    return found

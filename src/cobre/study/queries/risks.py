@@ -1,0 +1,53 @@
+"""How likely and how deep a deficit is, and how often water is spilled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+THRESHOLDS = (0.0, 0.01, 0.05, 0.1)
+"""Shares of the demand."""
+NEGLIGIBLE = 1e-9
+"""A smaller share of the demand is rounding."""
+TAIL = 0.05
+
+
+@dataclass(frozen=True)
+class DeficitRisk:
+    """Of one bus (or all) in one period."""
+
+    probabilities: tuple[float, ...]
+    """Share of scenarios with a deficit above each of `THRESHOLDS`."""
+    mean_mwh: float
+    mean_share: float
+    """Deficit over demand, of the scenarios with a deficit; 0 without any."""
+    cvar_mwh: float
+    """Mean deficit of the worst twentieth of the scenarios."""
+
+
+def deficit_risk(deficit_mwh: Floats, load_mwh: Floats) -> DeficitRisk:
+    """From ``[scenario]``: deficit and demand of the period."""
+    shares = np.divide(deficit_mwh, load_mwh, out=np.zeros_like(deficit_mwh), where=load_mwh > 0.0)
+    is_short = shares > NEGLIGIBLE
+    n = len(shares)
+    n_worst = max(1, n - math.floor((1.0 - TAIL) * n))
+    return DeficitRisk(
+        tuple(float(np.mean(shares > max(threshold, NEGLIGIBLE))) for threshold in THRESHOLDS),
+        float(deficit_mwh.mean()),
+        float(shares[is_short].mean()) if is_short.any() else 0.0,
+        float(np.sort(deficit_mwh)[n - n_worst :].mean()),
+    )
+
+
+def years_of(start_dates: Sequence[str]) -> dict[str, list[int]]:
+    """Places of the stages that begin in each year."""
+    found: dict[str, list[int]] = {}
+    for place, date in enumerate(start_dates):
+        found.setdefault(date[:4], []).append(place)
+    return found

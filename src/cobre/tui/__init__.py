@@ -1,0 +1,1 @@
+"""The terminal UI: watch a run, live or finished, and steer it."""

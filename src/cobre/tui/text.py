@@ -1,0 +1,64 @@
+"""Words, numbers and bars of the views."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, set_cell_size
+
+from cobre.tui.plot import Cell, Row, short_number
+
+__all__ = ["bar", "duration", "line", "percent", "safe", "short"]
+
+
+def safe(text: object, width: int = 60) -> str:
+    """``text`` as characters that a terminal shows: no control characters, no marks that turn the direction."""
+    shown = "".join(character if character.isprintable() else "?" for character in str(text)[: 4 * width])
+    return shown if cell_len(shown) <= width else set_cell_size(shown, width - 3) + "..."
+
+
+def line(*parts: str | tuple[str, str]) -> Row:
+    """A row of words; a tuple has a style."""
+    return [Cell(part) if isinstance(part, str) else Cell(*part) for part in parts]
+
+
+def bar(share: float | None, width: int, *, is_ascii: bool) -> str:
+    """A bar that is filled up to ``share``, which is from 0 to 1.
+
+    >>> bar(0.5, 8, is_ascii=True), bar(None, 4, is_ascii=True)
+    ('####----', '    ')
+    """
+    if share is None:
+        return " " * width
+    filled = round(min(1.0, max(0.0, share)) * width)
+    full, empty = ("#", "-") if is_ascii else ("█", "░")
+    return full * filled + empty * (width - filled)
+
+
+def short(value: object) -> str:
+    """A number in few characters, or a dash."""
+    return short_number(float(value)) if isinstance(value, int | float) else "-"
+
+
+def percent(share: float | None) -> str:
+    """Two decimals.
+
+    >>> percent(0.1234), percent(None)
+    ('12.34 %', '-')
+    """
+    return "-" if share is None else f"{100.0 * share:.2f} %"
+
+
+def duration(seconds: float) -> str:
+    """Short, in the unit that fits.
+
+    >>> duration(0.36), duration(5), duration(75), duration(7322)
+    ('360 ms', '5.0 s', '1 min 15 s', '2 h 02 min')
+    """
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min"

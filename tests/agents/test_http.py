@@ -1,0 +1,241 @@
+"""Streamable HTTP: today's and older clients, tokens, and requests that a browser was made to send."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import subprocess
+
+import anyio
+import pytest
+
+from agents.served import COMMAND, PATIENT, content, ended, talk
+from cobre.errors import CobreError
+from cobre.mcp.http import check_address, is_loopback, read_token, transport_security
+from small_case import write_small_case
+
+TOKEN = "a-token-of-more-than-sixteen-characters"
+pytestmark = pytest.mark.timeout(300)
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
+}
+HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+
+class Serving:
+    """``cobre mcp --transport http`` on a free port."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen(
+            [COMMAND, "--transport", "http", "--port", "0", *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        line = self.process.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/mcp", line)
+        assert found, line + self.process.stderr.read()
+        self.port = int(found[1])
+        self.url = found[0]
+
+    def post(self, body=INITIALIZE, path="/mcp", **headers):
+        """Status of a request with these headers."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=200)
+        named = {key.replace("_", "-"): value for key, value in headers.items()}
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        try:
+            connection.request("POST", path, data, {**HEADERS, **named})
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    def end(self):
+        self.process.terminate()
+        rest = self.process.stderr.read()
+        assert self.process.wait(200) == 143, rest
+        self.process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory, _mark_processes):
+    folder = tmp_path_factory.mktemp("http").resolve()
+    write_small_case(folder / "case", iterations=2, scenarios=2)
+    served = Serving("--allowed-dirs", folder, "--allow-write")
+    _mark_processes.expect()
+    yield served
+    served.end()
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory, _mark_processes):
+    folder = tmp_path_factory.mktemp("guarded").resolve()
+    token = folder / "token"
+    token.touch(0o600)
+    token.write_text(f"{TOKEN}\n")
+    (folder / "cases").mkdir()
+    served = Serving(
+        "--allowed-dirs", folder / "cases", "--token-file", token, "--allowed-host", "plans.example"
+    )
+    _mark_processes.expect()
+    yield served
+    served.end()
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_clients_of_both_protocols_run_a_case(serving, mode):
+    told = []
+
+    async def hear(progress, total, message):
+        told.append(progress)
+
+    async def conversation(client):
+        assert len((await client.list_tools()).tools) == 17
+        assert (await client.list_prompts()).prompts
+        assert (await client.list_resources()).resources
+        arguments = {"case_dir": "case", "overwrite": True, "wait_s": PATIENT}
+        facts = content(await client.call_tool("cobre_run", arguments, progress_callback=hear))
+        facts = await ended(client, facts)
+        assert facts["status"] == "completed"
+
+    talk(serving.url, conversation, mode=mode)
+    assert told == sorted(set(told))
+
+
+def test_two_clients_at_once_get_their_own_answers(serving):
+    from mcp import Client
+
+    async def ask(kind, found):
+        async with Client(serving.url) as client:
+            for _ in range(5):
+                result = await client.call_tool("cobre_explain_error", {"kind": kind})
+                found.append(content(result)["kind"] == kind)
+
+    async def main():
+        found = []
+        with anyio.fail_after(280):
+            async with anyio.create_task_group() as group:
+                for kind in ("ParseError", "OutOfRange"):
+                    group.start_soon(ask, kind, found)
+        return found
+
+    assert anyio.run(main) == [True] * 10
+
+
+def test_host_and_origin_of_strangers_are_refused(serving):
+    assert serving.post() == 200
+    assert serving.post(Host="localhost:3000") == 200
+    for host in (
+        "evil.example",
+        f"evil.example:{serving.port}",
+        "127.0.0.1.evil.example:80",
+        "localhost.evil.example",
+    ):
+        assert serving.post(Host=host) == 421
+    for origin in (
+        "http://evil.example",
+        "null",
+        "http://127.0.0.1.evil.example",
+        "file://",
+        "https://localhost.evil",
+    ):
+        assert serving.post(Origin=origin) == 403
+    assert serving.post(Origin=f"http://127.0.0.1:{serving.port}") == 200
+
+
+def test_requests_that_are_no_messages_are_refused(serving):
+    assert serving.post(b"{") in (400, 422)
+    assert serving.post(b"x" * (5 << 20)) == 413
+    assert serving.post(Content_Type="text/plain") == 400
+    assert serving.post(path="/other") == 404
+    assert serving.post([[[[]]]]) in (400, 422)
+    assert serving.post() == 200
+
+
+def test_a_slow_reader_and_a_broken_connection_hold_up_nobody(serving):
+    sockets = []
+    for _ in range(5):
+        each = socket.create_connection(("127.0.0.1", serving.port))
+        each.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
+        sockets.append(each)
+    assert serving.post() == 200
+    for each in sockets:
+        each.close()
+    assert serving.post() == 200
+
+
+def test_a_token_is_needed_where_one_is_set(guarded):
+    assert guarded.post() == 401
+    for wrong in (
+        "Bearer",
+        "Bearer ",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        f"Basic {TOKEN}",
+        TOKEN,
+        "Bearer é",
+    ):
+        assert guarded.post(Authorization=wrong.encode()) == 401, wrong
+    assert guarded.post(Authorization=f"Bearer {TOKEN}") == 200
+    assert guarded.post(Authorization=f"Bearer {TOKEN}", Host="plans.example") == 200
+    assert guarded.post(Authorization=f"Bearer {TOKEN}", Host="evil.example") == 421
+
+
+def test_the_sdk_client_sends_the_token(guarded):
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def main():
+        from mcp import Client
+
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as own,
+            Client(streamable_http_client(guarded.url, http_client=own)) as client,
+        ):
+            return len((await client.list_tools()).tools)
+
+    assert anyio.run(main) == 17
+
+
+def test_addresses_that_others_reach_need_a_token():
+    for host in ("0.0.0.0", "::", "192.168.1.4", "plans.example", "127.0.0.1.evil.example"):
+        assert not is_loopback(host)
+        with pytest.raises(CobreError, match="anybody"):
+            check_address(host, False)
+        check_address(host, True)
+    for host in ("127.0.0.1", "::1", "localhost", "127.8.8.8"):
+        check_address(host, False)
+    assert "0.0.0.0" not in transport_security("0.0.0.0", ()).allowed_hosts
+
+
+@pytest.mark.parametrize(
+    ("mode", "text", "why"),
+    [
+        (0o644, TOKEN, "others"),
+        (0o620, TOKEN, "others"),
+        (0o600, "short", "characters"),
+        (0o600, "", "characters"),
+    ],
+)
+def test_token_files_that_others_read_or_that_hold_no_token_are_refused(tmp_path, mode, text, why):
+    path = tmp_path / "token"
+    path.write_text(text)
+    path.chmod(mode)
+    with pytest.raises(CobreError, match=why):
+        read_token(path)
+
+
+def test_a_token_file_that_is_missing_or_a_folder_is_refused(tmp_path):
+    with pytest.raises(CobreError, match="cannot read"):
+        read_token(tmp_path / "nothing")
+    with pytest.raises((CobreError, IsADirectoryError)):
+        read_token(tmp_path)

@@ -1,0 +1,159 @@
+"""Drawings as text: the same numbers give the stored text, and nothing that numbers can be breaks them."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import cobre.draw
+from cobre import draw
+from cobre.draw.scale import Scale
+from draw.golden import DRAWINGS, NAN, line, path_of, text_of
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "]]>&lt;",
+    "a\x00b\x1b[31m\u202egnp.exe\u2066",
+    "\ud800 lone surrogate",
+    "سد العالي",
+    "👩‍🔬 dam 🌊",
+    "x" * 10_000,
+]
+
+
+def svg_of(text):
+    return ElementTree.fromstring(text[text.index("<svg") : text.rindex("</svg>") + 6])
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_is_the_stored_one(name):
+    assert text_of(name) == path_of(name).read_text(encoding="utf-8"), (
+        "drawings have changed: run python tests/draw/golden.py, look at the files, and commit them"
+    )
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_is_well_formed_and_has_finite_coordinates(name):
+    text = DRAWINGS[name]()
+    first = text[text.index("<svg") : text.index("</svg>") + 6]
+    root = ElementTree.fromstring(first)
+    assert root.get("role") == "img"
+    assert root[0].tag.endswith("title")
+    assert root[0].text
+    assert root[1].tag.endswith("desc")
+    assert not re.search(r"nan|inf", " ".join(path.get("d", "") for path in root.iter()))
+
+
+def test_a_point_lies_where_its_value_says():
+    """By hand: the area is 550 px wide from 64 and 178 px high down to 200; the axis reaches from 1 to 4."""
+    root = svg_of(line([1.0, 4.0, 2.5], "points"))
+    (path,) = [each for each in root.iter() if "line" in each.get("class", "")]
+    assert path.get("d") == "M64 200L339 22L614 111"
+
+
+def test_values_of_a_bar_are_stacked():
+    places = draw.Places.columns(["a"], "stage")
+    layers = [draw.Layer("x", [2.0]), draw.Layer("y", [3.0], 1), draw.Layer("z", [-5.0], 2)]
+    root = svg_of(draw.bar_chart(places, layers, title="t", description="d", y_label=""))
+    paths = {each.get("class"): each.get("d") for each in root.iter() if "bar" in each.get("class", "")}
+    tops = {name: re.findall(r"[MV](?:[\d.]+ )?([\d.]+)", path)[:2] for name, path in paths.items()}
+    zero = 22 + 178 / 2  # of an axis from -5 (or less) to 5: the middle
+    assert float(tops["bar f0"][0]) == zero
+    assert float(tops["bar f0"][1]) == float(tops["bar f1"][0])
+    assert float(tops["bar f1"][1]) == pytest.approx(zero - (float(tops["bar f2"][1]) - zero))
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0.0, 9.7], (0.0, 10.0)),
+        ([-3.0, 12.0], (-5.0, 15.0)),
+        ([1e-12, 2e-12], (1e-12, 2e-12)),
+        ([1e15, 3e15], (1e15, 3e15)),
+        ([0.0], (0.0, 1.0)),
+        ([-4.0], (-6.0, -2.0)),
+    ],
+)
+def test_an_axis_ends_at_round_numbers(values, expected):
+    scale = Scale.over(values)
+    assert (scale.low, scale.high) == pytest.approx(expected)
+    assert len(set(scale.texts())) == len(scale.ticks)
+    assert all(scale.low - 1e-9 <= value <= scale.high + 1e-9 for value in values)
+
+
+def test_ticks_of_close_values_can_be_told_apart():
+    scale = Scale.over([2605944.1, 2605944.9])
+    assert len(set(scale.texts())) == len(scale.ticks)
+
+
+def test_long_series_have_no_more_points_than_pixels():
+    path = re.search(r'class="line s0" d="([^"]*)"', line([math.sin(k) for k in range(100_000)], "long"))[1]
+    assert path.count("L") == 639
+    assert path.startswith("M64 ")
+    assert path.split("L")[-1].startswith("614 ")
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_name_is_text_wherever_it_appears(name):
+    places = draw.Places.points([name, name], name)
+    chart = draw.line_chart(places, [draw.Line(name, [1.0, 2.0])], title=name, description=name, y_label=name)
+    heat = draw.heat_map(
+        draw.Places.columns([name], "x"), [name], [[1.0]], title="t", description="d", unit=""
+    )
+    tree = draw.tree_map([name], [None], title="t", description="d", notes=[name])
+    ring = draw.ring_map([name], [], title="t", description="d", notes=[name])
+    table = draw.Table([name], [[name]])
+    whole = "".join(
+        draw.figure(name, name, each, [draw.Legend(name, 0)], table) for each in (heat, tree, ring, chart)
+    )
+    whole.encode("utf-8")
+    tags = set(re.findall(r"<([a-z0-9]+)", whole))
+    assert "script" not in tags
+    assert "img" not in tags
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\u202a-\u202e\u2066-\u2069]", whole)
+    assert len(whole) < 20_000
+
+
+def test_joiners_of_emoji_stay():
+    assert draw.visible("👩‍🔬") == "👩‍🔬"
+
+
+def test_numbers_have_six_digits_and_no_value_is_a_dash():
+    shown = [draw.number(value) for value in (1234567.8, 0.1 + 0.2, -2.5, 1e-7, 3e20, NAN, None, 12345678)]
+    assert shown == ["1,234,570", "0.3", "-2.5", "1.00000e-07", "3.00000e+20", "–", "–", "12,345,678"]
+
+
+def test_drawing_imports_nothing_but_the_standard_library():
+    folder = Path(cobre.draw.__file__).parent
+    imported = set()
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(node.module)
+    strangers = {
+        name
+        for name in imported
+        if not name.startswith("cobre.draw") and name.partition(".")[0] not in sys.stdlib_module_names
+    }
+    assert not strangers
+
+
+def test_a_value_that_hardly_leaves_the_axis_opens_no_new_step():
+    scale = Scale.over([-0.005, 1480.0], includes_zero=True)
+    assert (scale.low, scale.high) == (0.0, 1500.0)
+    assert Scale.over([-50.0, 1480.0], includes_zero=True).low == -500.0
+
+
+def test_columns_of_words_are_aligned_to_the_left_with_their_headings():
+    text = draw.Table(["year", "bus", "MWh"], [["2026"], ["NORTH"], [1.0]]).to_html("deficit")
+    assert '<th scope="col" class="words">bus</th><th scope="col">MWh</th>' in text
+    assert '<td class="words"><bdi>NORTH</bdi><td>1' in text

@@ -1,0 +1,89 @@
+"""``cobre convert``: a case of 0.5.1 and its twin of 0.18 have the same bound."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import cobre
+from case_folders import example_case, full_case
+from cobre.io.convert import convert_case
+from files.generator import draw_flags, write_case
+from peer_cases import CASES, WHERE
+
+FEW = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 6}]}}
+EXAMPLES = [path for path in CASES if path.name not in ("4ree", "d16-par1-lag-shift")]
+"""Without the large one, and one whose noise is not the one that its coefficients leave."""
+
+
+def bounds(folder):
+    return cobre.train(folder, config_overrides=FEW).history["lower_bound"]
+
+
+def test_the_example_keeps_its_bounds(tmp_path):
+    case = example_case(tmp_path / "old")
+    del case.tables["constraints/hydro_bounds.parquet"]  # violations of withdrawals are limited now
+    old = case.write()
+    _, notes = convert_case(old, tmp_path / "new")
+    assert cobre.validate(tmp_path / "new").errors == ()
+    assert notes == ["residual_std_ratio was left out: 0.18 derives it from the coefficients"]
+    assert bounds(tmp_path / "new") == pytest.approx(bounds(old), rel=1e-9)
+
+
+def test_a_case_with_every_file_is_a_valid_case_of_today(tmp_path):
+    old = full_case(tmp_path / "old").write()
+    files, _ = convert_case(old, tmp_path / "new")
+    assert "constraints/exchange_factors.json" not in files
+    assert "constraints/hydro_unit_group_bounds.parquet" in files
+    assert cobre.validate(tmp_path / "new").errors == ()
+    case, twin = cobre.load_case(old), cobre.load_case(tmp_path / "new")
+    for name in ("thermal", "line", "bus", "pumping", "contract"):
+        first, second = getattr(case.tables, name), getattr(twin.tables, name)
+        for field in first.__dataclass_fields__:
+            wide = twin.horizon.over_blocks(getattr(second, field))
+            assert case.horizon.over_blocks(getattr(first, field)) == pytest.approx(wide), field
+
+
+@pytest.mark.skipif(not CASES, reason=WHERE)
+@pytest.mark.parametrize("case", EXAMPLES, ids=lambda case: case.name)
+def test_public_cases_keep_their_bounds(tmp_path, case):
+    convert_case(case, tmp_path / "new")
+    assert bounds(tmp_path / "new") == pytest.approx(bounds(case), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 7, 8, 15])
+def test_random_cases_keep_their_bounds(tmp_path, seed):
+    """Cases of all elements of 0.5.1 in which no word has changed its meaning to an effect."""
+    write_case(tmp_path / "old", seed, draw_flags(seed))
+    convert_case(tmp_path / "old", tmp_path / "new")
+    assert bounds(tmp_path / "new") == pytest.approx(bounds(tmp_path / "old"), rel=1e-9)
+
+
+D_CASES = {
+    "d02-single-hydro": 23_640_785 / 9,
+    "d03-two-hydro-cascade": 1_391_697.7666667,
+    "d04-transmission": 5_264_062_704 / 657,
+    "d25-discount-rate": 2_612_094.7035436,
+}
+"""What the public Cobre 0.18 asserts of its own versions of these cases, which charge .01 for turbined water."""
+
+
+@pytest.mark.skipif(not CASES, reason=WHERE)
+@pytest.mark.parametrize("name", D_CASES)
+def test_the_price_of_turbined_water_shifts_optima_as_in_the_public_program(tmp_path, name):
+    (case,) = [path for path in CASES if path.name == name]
+    convert_case(case, tmp_path / "new")
+    path = tmp_path / "new/system/hydros.json"
+    document = json.loads(path.read_text())
+    for hydro in document["hydros"]:
+        hydro["penalties"] = {**(hydro.get("penalties") or {}), "turbined_cost": 0.01}
+    path.write_text(json.dumps(document))
+    assert cobre.train(tmp_path / "new").final_lower_bound == pytest.approx(D_CASES[name], rel=1e-6)
+
+
+def test_a_case_of_today_is_not_converted(tmp_path):
+    convert_case(example_case(tmp_path / "old").write(), tmp_path / "new")
+    with pytest.raises(cobre.ValidationError, match=r"is a case of 0\.18 already"):
+        convert_case(tmp_path / "new", tmp_path / "newer")
+    assert not (tmp_path / "newer").exists()

@@ -1,0 +1,55 @@
+"""Random mixtures of all elements: training reaches the optimum of the whole tree, and that of the public program.
+
+``COBRE_TEST_PUBLIC`` names a program of the public Cobre 0.18; 200 cases are then run by both.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pyarrow.parquet as pq
+import pytest
+
+import cobre
+from today.random_cases import ELEMENTS, elements_of, random_case
+from today.stored_bounds import stored_bounds
+from today.whole_tree import optimum
+
+PROGRAM = os.environ.get("COBRE_TEST_PUBLIC")
+BOUNDS = stored_bounds()
+RELATIVE = 1e-6
+DEADLINE_S = 300
+
+
+@pytest.mark.parametrize("seed", BOUNDS)
+def test_training_reaches_the_stored_optimum(seed, tmp_path):
+    found = cobre.train(random_case(seed).write(tmp_path / "case")).final_lower_bound
+    assert found == pytest.approx(BOUNDS[seed], rel=RELATIVE)
+
+
+@pytest.mark.parametrize("seed", list(BOUNDS)[::5])
+def test_a_stored_optimum_is_that_of_the_whole_tree(seed):
+    assert optimum(random_case(seed)) == pytest.approx(BOUNDS[seed], rel=1e-9)
+
+
+def test_every_element_is_in_several_of_the_stored_cases():
+    for name in ELEMENTS:
+        assert sum(name in elements_of(seed) for seed in BOUNDS) >= 3, name
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="COBRE_TEST_PUBLIC does not name the program")
+@pytest.mark.parametrize("seed", range(200))
+def test_the_public_program_has_the_same_bound(seed, tmp_path):
+    """Without line losses, which it leaves out of the problem; its future cost is never below 0."""
+    case = random_case(seed, leaves_out=("losses",))
+    folder, output = case.write(tmp_path / "case"), tmp_path / "output"
+    command = [PROGRAM, "run", str(folder), "--quiet", "--output", str(output)]
+    subprocess.run(command, timeout=DEADLINE_S, check=True)
+    theirs = pq.read_table(output / "training/convergence.parquet")["lower_bound"].to_pylist()[-1]
+    ours = cobre.train(folder).final_lower_bound
+    if theirs == pytest.approx(ours, rel=RELATIVE):
+        return
+    assert theirs == pytest.approx(optimum(case, has_floor=True), rel=RELATIVE)
+    assert ours == pytest.approx(optimum(case), rel=RELATIVE)
+    assert ours < theirs  # only a future that earns money tells them apart

@@ -1,0 +1,42 @@
+"""A study with every element of 0.18: the same bits on every backend and for every order of its files."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import cobre
+from sddp.trained import digest
+from shuffling import shuffled
+from today.random_cases import case_with
+
+SEED = 4
+SHORT = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 3}]}}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return case_with(SEED).write(tmp_path_factory.mktemp("today") / "case")
+
+
+@pytest.fixture(scope="module")
+def alone(folder):
+    return digest(cobre.train(folder, config_overrides=SHORT))
+
+
+@pytest.mark.parametrize(("backend", "n_ranks", "threads"), [("shm", 2, 1), ("tcp", 3, 1), ("shm", 2, 2)])
+def test_any_backend_ranks_and_threads(folder, alone, backend, n_ranks, threads):
+    result = cobre.train(folder, n_ranks, backend=backend, config_overrides=SHORT, threads=threads)
+    assert digest(result) == alone
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_any_order_of_entities_and_rows(tmp_path, alone, seed):
+    chance = random.Random(seed)
+    case = case_with(SEED)
+    case.documents = {name: shuffled(each, chance) for name, each in case.documents.items()}
+    case.tables = case.all_tables()
+    for rows in case.tables.values():
+        chance.shuffle(rows)
+    assert digest(cobre.train(case.write(tmp_path / "case"), config_overrides=SHORT)) == alone

@@ -1,0 +1,72 @@
+"""Tables of a simulation: plants at several buses, plants that are filled, rows of whole stages."""
+
+from __future__ import annotations
+
+import pytest
+
+import cobre
+from simulation.balances import assert_energy, assert_money, assert_water, rows
+from today.small import TodayCase, limits
+
+MONTH = 730.0
+
+
+@pytest.fixture
+def simulated(tmp_path):
+    case = TodayCase([[365.0, 365.0]] * 3, [30.0, 60.0])
+    case.add_thermal(50.0, 500.0)
+    case.add_thermal(90.0, 500.0, bus=1)
+    plant = case.add_hydro(40.0, 90.0, productivity=0.5, inflow=[20.0, 10.0, 5.0])
+    plant["generation"] = {"model": "constant_productivity", **limits(200.0, 100.0)}
+    plant["unit_groups"] = [
+        {"id": 0, "name": "A", "bus_id": 1, **limits(100.0, 50.0, least=3.0)},
+        {"id": 1, "name": "B", "bus_id": 0, **limits(100.0, 50.0)},
+    ]
+    filling = {"start_stage_id": 0, "filling_min_rate_m3s": 1.0}
+    case.add_hydro(10.0, 90.0, least=30.0, inflow=[2.0] * 3, entry_stage_id=2, filling=filling)
+    case.constrain("hydro_storage(0)", [{"stage_id": 1, "bound_lower": 45.0}], 4.0)
+    study = cobre.load_case(case.write(tmp_path / "case"))
+    return study, cobre.simulate(study, cobre.train(study).policy, scenarios=1)
+
+
+def test_energy_water_and_money_balance(simulated):
+    for check in (assert_energy, assert_water, assert_money):
+        check(*simulated, 1e-6)
+
+
+def test_a_plant_makes_what_its_units_make(simulated):
+    _, result = simulated
+    total: dict[tuple[int, ...], list[float]] = {}
+    for row in rows(result, "hydro_bus_generation"):
+        key = (row["stage_id"], row["block_id"], row["hydro_id"])
+        found = total.setdefault(key, [0.0, 0.0])
+        found[0] += row["generation_mw"]
+        found[1] += row["turbined_m3s"]
+    of_plants = {
+        (row["stage_id"], row["block_id"], row["hydro_id"]): [row["generation_mw"], row["turbined_m3s"]]
+        for row in rows(result, "hydros")
+    }
+    assert total == of_plants
+    assert {row["bus_id"] for row in rows(result, "hydro_bus_generation") if row["hydro_id"] == 0} == {0, 1}
+
+
+def test_what_filling_misses_is_reported_and_paid(simulated):
+    _, result = simulated
+    missed = {
+        row["stage_id"]: (row["filling_target_violation_hm3"], row["operative_state_code"])
+        for row in rows(result, "hydros")
+        if row["hydro_id"] == 1
+    }
+    month = 0.0036 * MONTH
+    first, second = 30.0 - month - 10.0 - 2.0 * month, 30.0 - 10.0 - 4.0 * month
+    assert missed[0] == (pytest.approx(first), 1)
+    assert missed[1] == (pytest.approx(second), 1)
+    assert missed[2] == (0.0, 2)
+    paid = {row["stage_id"]: row["filling_target_cost"] for row in rows(result, "costs")}
+    assert paid[0] == pytest.approx(6000.0 * first)
+
+
+def test_a_row_of_the_whole_stage_has_no_block(simulated):
+    _, result = simulated
+    found = rows(result, "violations/generic")
+    assert [(row["stage_id"], row["block_id"]) for row in found] == [(1, None)]
