@@ -49,7 +49,7 @@ from cobre.sddp.slots import slots_of
 from cobre.sddp.stage import Bases
 from cobre.sddp.statistics import gather_rows
 from cobre.sddp.stopping import TerminationReason, reason_to_stop, rule_states
-from cobre.sddp.timing import PhaseClock, time_split
+from cobre.sddp.timing import CollectiveTime, PhaseClock, time_split
 from cobre.sddp.workspace import Workspace, open_workspace
 
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ class _Training:
                 models[-1].set_cuts(self.boundary.cuts.rows, self.boundary.cuts.active)
         self._open_inner_bound({} if start is None else start.vertices)
         self.clock.lap("setup")
+        self.clock.uncounted = CollectiveTime.until_now(self.comm)
 
     def _open_inner_bound(self, vertices: Mapping[int, NDArray[np.float64]]) -> None:
         settings = self.settings.upper_bound
@@ -324,17 +325,15 @@ class _Training:
 
     def _settle(self, sums: dict[str, float]) -> int:
         """Collective: carry out requests, wait while the run is paused; the signal to stop on, or 0."""
-        waited, paused = self._waited_s(), self.control.paused_s
+        before, paused = CollectiveTime.until_now(self.comm), self.control.paused_s
         signal = StopRequest.signal_of(sums)
         signal = self.control.settle(int(sums["requests"]), signal, self.records[-1].iteration)
         if self.control.paused_s > paused:
             self.clock.paused_s = self.control.paused_s
-            self.clock.paused_wait_s += self._waited_s() - waited
+            pause = CollectiveTime.until_now(self.comm) - before
+            self.clock.uncounted = self.clock.uncounted.plus(pause)
             self.clock.lap("paused")
         return signal
-
-    def _waited_s(self) -> float:
-        return sum(entry["wait_s"] for entry in self.comm.stats().values())
 
     def _perform(self, request: Request) -> dict[str, Any]:
         """Collective: what a request of training asks for, beside pausing and stopping."""
