@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -58,6 +59,20 @@ def test_random_cases_keep_their_bounds(tmp_path, seed):
     write_case(tmp_path / "old", seed, draw_flags(seed))
     convert_case(tmp_path / "old", tmp_path / "new")
     assert bounds(tmp_path / "new") == pytest.approx(bounds(tmp_path / "old"), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(36))
+def test_random_cases_differ_by_changed_meanings_alone(tmp_path, seed):
+    """The twin is the same study but for conventions, noise that 0.18 derives by itself, and cut selection."""
+    write_case(tmp_path / "old", seed, draw_flags(seed))
+    convert_case(tmp_path / "old", tmp_path / "new")
+    case = cobre.load_case(tmp_path / "old", config_overrides=FEW)
+    twin = cobre.load_case(tmp_path / "new", config_overrides=FEW)
+    training = replace(case.config.training, cut_selection=twin.config.training.cut_selection)
+    first = replace(case, config=replace(case.config, training=training))
+    second = replace(twin, conventions=case.conventions, scenarios=case.scenarios)
+    found = cobre.train(second).history["lower_bound"]
+    assert found == pytest.approx(cobre.train(first).history["lower_bound"], rel=1e-9)
 
 
 D_CASES = {
