@@ -117,6 +117,40 @@ def test_domination_spares_this_iteration(comm):
     assert dropped_by(comm, pool, archive, 3, settings) == [1]
 
 
+def states_of(*values):
+    archive = StateArchive(1)
+    archive.extend(np.array(values, dtype=float)[:, np.newaxis])
+    return archive
+
+
+def test_a_cut_that_was_dropped_returns_when_a_state_needs_it(comm):
+    pool = filled(comm, [[0, 1], [0, -1], [0, 0]])
+    settings = CutSelection("value_level1", check_frequency=1)
+    assert dropped_by(comm, pool, states_of(3), 4, settings) == [1, 2]
+    assert dropped_by(comm, pool, states_of(3, -2), 5, settings) == []
+    assert pool.active.tolist() == [True, True, False]
+
+
+def test_of_equal_cuts_level1_keeps_all_and_lml1_the_oldest(comm):
+    rows = [[0, 1], [3, 0], [0, 1], [3, 0], [2.5, 0]]
+    for method, expected in (("value_level1", [4]), ("value_lml1", [1, 2, 3, 4])):
+        settings = CutSelection(method, check_frequency=1)
+        assert dropped_by(comm, filled(comm, rows), states_of(3, 4), 6, settings) == expected
+
+
+def test_values_within_the_tolerance_count_as_equal(comm):
+    settings = CutSelection("value_level1", check_frequency=1, domination_epsilon=0.5)
+    assert dropped_by(comm, filled(comm, [[3, 0], [2.5, 0], [2.4, 0]]), states_of(0), 4, settings) == [2]
+
+
+def test_cuts_of_an_earlier_run_and_of_this_iteration_stay(comm):
+    pool = filled(comm, [[0, 1], [9, 0], [0, 0]])
+    pool.iterations[0] = 0
+    settings = CutSelection("value_lml1", check_frequency=1)
+    assert dropped_by(comm, pool, states_of(1), 3, settings) == []
+    assert dropped_by(comm, pool, states_of(1), 4, settings) == [2]
+
+
 def _dominated_on(comm, rows, states):
     pool = CutPool(rows.shape[1] - 1)
     start, count = contiguous_block(len(rows), comm.rank, comm.size)

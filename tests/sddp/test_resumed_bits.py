@@ -19,6 +19,7 @@ SELECTIONS = {
     "level1": CutSelection("level1", check_frequency=2),
     "lml1": CutSelection("lml1", check_frequency=3, memory_window=2),
     "domination": CutSelection("domination", check_frequency=3, domination_epsilon=1e-3),
+    "value lml1": CutSelection("value_lml1", check_frequency=2, domination_epsilon=1e-10),
     "a cap": CutSelection(max_active_per_stage=5),
     "lml1 and a cap": CutSelection("lml1", check_frequency=2, memory_window=1, max_active_per_stage=6),
 }

@@ -125,6 +125,8 @@ METHODS = {
     "level1": CutSelection("level1", check_frequency=3),
     "lml1": CutSelection("lml1", check_frequency=2, memory_window=10),
     "domination": CutSelection("domination", check_frequency=3, domination_epsilon=1e-6),
+    "value level1": CutSelection("value_level1", check_frequency=3, domination_epsilon=1e-10),
+    "value lml1": CutSelection("value_lml1", check_frequency=2, domination_epsilon=1e-10),
     "cap": CutSelection(max_active_per_stage=30),
     "level1 and cap": CutSelection("level1", check_frequency=4, max_active_per_stage=30),
 }

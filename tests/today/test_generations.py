@@ -126,3 +126,22 @@ def test_a_stage_without_a_season_has_that_of_its_first_day(tmp_path):
     case.documents["stages.json"]["season_definitions"] = {"cycle_type": "monthly", "seasons": seasons}
     found = cobre.load_case(case.write(tmp_path / "case"))
     assert [stage.season_id for stage in found.horizon.stages] == [21, 22]
+
+
+@pytest.mark.parametrize(
+    ("given", "method", "tolerance"),
+    [
+        ({"method": "level1"}, "value_level1", 1e-10),
+        ({"method": "lml1", "tie_tolerance": 1e-6}, "value_lml1", 1e-6),
+        ({"method": "domination", "domination_tolerance": 0.5}, "value_level1", 0.5),
+    ],
+)
+def test_cut_selection_judges_values(tmp_path, given, method, tolerance):
+    today().write(tmp_path / "case")
+    overrides = {"training.cut_selection": {"selection": given}}
+    selection = cobre.load_case(tmp_path / "case", config_overrides=overrides).config.training.cut_selection
+    assert (selection.method, selection.domination_epsilon, selection.check_frequency) == (
+        method,
+        tolerance,
+        5,
+    )

@@ -63,8 +63,9 @@ StoppingRule = IterationLimit | TimeLimit | BoundStalling | SimulationStopping |
 class CutSelection:
     """Which cuts stay in the stage problems."""
 
-    method: Literal["level1", "lml1", "domination"] | None = None
-    """None keeps all."""
+    method: Literal["level1", "lml1", "domination", "value_level1", "value_lml1"] | None = None
+    """None keeps all. The first three are those of 0.5.1. The last two are those of 0.18: they judge the values of all
+    cuts at visited states, within ``domination_epsilon`` of the highest, so that a dropped cut may return."""
     check_frequency: int = 5
     memory_window: int = 0
     domination_epsilon: float = 0.0

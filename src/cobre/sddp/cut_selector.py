@@ -13,7 +13,7 @@ from cobre.core.distinct import distinct
 from cobre.core.graph import PolicyGraph
 from cobre.sddp.forward import Trajectories
 from cobre.sddp.journal import Journal, SelectionRecord
-from cobre.sddp.selection import Floats, StateArchive, select_cuts
+from cobre.sddp.selection import VALUE_METHODS, Floats, StateArchive, select_cuts
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_counted
 
@@ -38,12 +38,12 @@ class CutSelector:
         # The root keeps all its cuts for the bound, leaves have none.
         self._stages = [k for k in range(1, len(models)) if models[k].node.children]
         self._archives: dict[int, StateArchive] = {}
-        if settings.method == "domination":
+        if settings.method in ("domination", *VALUE_METHODS):
             self._archives = {index: StateArchive(state_dimension) for index in self._stages}
 
     @property
     def archives(self) -> dict[int, Floats]:
-        """The states that domination is judged at, by pool."""
+        """The states at which methods judge values of cuts, by pool."""
         return {index: archive.states for index, archive in self._archives.items()}
 
     def restore(self, archives: Mapping[int, Floats]) -> None:
@@ -76,18 +76,19 @@ class CutSelector:
             return n_removed
         for index in self._stages:
             model, began = self._models[index], time.perf_counter()
-            before = int(np.count_nonzero(model.pool.active))
+            was_active = model.pool.active.copy()
+            before = int(np.count_nonzero(was_active))
             by_method, by_cap = select_cuts(
                 self._comm, model.pool, self._archives.get(index), iteration, settings
             )
-            if len(by_method) + len(by_cap):
+            if not np.array_equal(was_active, model.pool.active):
                 model.keep_active_cuts()
             n_removed += len(by_method) + len(by_cap)
-            left = before - len(by_method)
+            after = int(np.count_nonzero(model.pool.active))
             seconds = time.perf_counter() - began
             self._journal.selections.append(
                 SelectionRecord(
-                    iteration, model.index, model.pool.size, before, left, left - len(by_cap), seconds
+                    iteration, model.index, model.pool.size, before, after + len(by_cap), after, seconds
                 )
             )
         return n_removed

@@ -109,6 +109,10 @@ class CutPool:
         self.active_count[:] = active_count
         self.iterations[:] = iterations
 
+    def put_back(self, slots: NDArray[np.int64]) -> None:
+        """Make dropped cuts part of the stage problem again."""
+        self._active[slots] = True
+
     def drop(self, slots: NDArray[np.int64]) -> None:
         """Take these cuts out of the stage problem."""
         self._active[slots] = False

@@ -16,6 +16,10 @@ VALUES_AT_ONCE = 1 << 20
 """Values of cuts at states that domination holds in memory at a time."""
 
 
+VALUE_METHODS = ("value_level1", "value_lml1")
+"""Methods that judge the values of all cuts of a pool, dropped ones too."""
+
+
 class StateArchive:
     """Visited states of one stage, in the order of iterations and passes."""
 
@@ -45,11 +49,17 @@ def select_cuts(
 
     Returns the slots dropped by the method and those dropped by the cap on active cuts, each ascending.
 
-    Cuts of this iteration always stay. All ranks hold equal pools and drop the same cuts.
+    Cuts of this iteration always stay. All ranks hold equal pools and drop the same cuts. A method that judges values
+    also puts back the cuts that it chooses.
     """
     by_method = by_cap = np.empty(0, dtype=np.int64)
     if settings.method is not None and iteration % settings.check_frequency == 0:
-        dropped = _chosen_by_method(comm, pool, archive, iteration, settings)
+        if settings.method in VALUE_METHODS:
+            is_kept = _kept_by_value(comm, pool, archive, settings)
+            pool.put_back(np.flatnonzero(is_kept & ~pool.active))
+            dropped = ~is_kept & (pool.iterations > 0)
+        else:
+            dropped = _chosen_by_method(comm, pool, archive, iteration, settings)
         by_method = np.flatnonzero(dropped & pool.active & ~pool.made_in(iteration))
         pool.drop(by_method)
     if settings.max_active_per_stage is not None:
@@ -71,6 +81,16 @@ def _chosen_by_method(
             return dominated(comm, pool, states, settings.domination_epsilon)
 
 
+def _kept_by_value(
+    comm: Communicator, pool: CutPool, archive: StateArchive | None, settings: CutSelection
+) -> NDArray[np.bool_]:
+    """Collective: cuts of the whole pool that are the highest at some visited state; all before any state is known."""
+    if archive is None or not archive.size:
+        return pool.active.copy()
+    only_oldest = settings.method == "value_lml1"
+    return _near_the_best(comm, pool.rows, archive.states, settings.domination_epsilon, only_oldest)
+
+
 def _over_the_cap(pool: CutPool, iteration: int, cap: int) -> Slots:
     """Active cuts beyond the cap: those binding longest ago go first, then the least often, then the oldest."""
     excess = int(np.count_nonzero(pool.active)) - cap
@@ -87,20 +107,31 @@ def dominated(comm: Communicator, pool: CutPool, states: Floats, epsilon: float)
     slots = pool.active_slots
     if not len(slots) or not len(states):
         return result
-    start, count = contiguous_block(len(states), comm.rank, comm.size)
-    mine = _is_near_the_best(pool.rows[slots], states[start : start + count], epsilon)
-    is_near = np.empty_like(mine)
-    comm.allreduce(mine, is_near, "max")
-    result[slots] = ~is_near
+    result[slots] = ~_near_the_best(comm, pool.rows[slots], states, epsilon)
     return result
 
 
-def _is_near_the_best(rows: Floats, states: Floats, epsilon: float) -> NDArray[np.bool_]:
+def _near_the_best(
+    comm: Communicator, rows: Floats, states: Floats, epsilon: float, only_oldest: bool = False
+) -> NDArray[np.bool_]:
+    """Collective: cuts within ``epsilon`` of the highest at some state, or only the first of them at each state."""
+    start, count = contiguous_block(len(states), comm.rank, comm.size)
+    mine = _near_the_best_here(rows, states[start : start + count], epsilon, only_oldest)
+    is_near = np.empty_like(mine)
+    comm.allreduce(mine, is_near, "max")
+    return is_near
+
+
+def _near_the_best_here(rows: Floats, states: Floats, epsilon: float, only_oldest: bool) -> NDArray[np.bool_]:
     is_near = np.zeros(len(rows), dtype=np.bool_)
     step = max(1, VALUES_AT_ONCE // len(rows))
     for first in range(0, len(states), step):
         values = cut_values(rows, states[first : first + step])
-        is_near |= np.any(values >= np.max(values, axis=0) - epsilon, axis=1)
+        found = values >= np.max(values, axis=0) - epsilon
+        if only_oldest:
+            is_near[np.argmax(found, axis=0)] = True
+        else:
+            is_near |= np.any(found, axis=1)
     return is_near
 
 

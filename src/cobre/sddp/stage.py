@@ -164,7 +164,7 @@ class StageModel:
         self.solver.append_cuts(rows[:, 0], rows[:, 1:])
 
     def keep_active_cuts(self) -> None:
-        """Take those cuts out of the program that were dropped from the pool."""
+        """Have just the active cuts of the pool in the program."""
         self.solver.set_active_cuts(self.pool.active)
 
     def solve(

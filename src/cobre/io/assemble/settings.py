@@ -211,7 +211,7 @@ def _build_selection(record: CutSelectionRecord | None) -> CutSelection:
         chosen.domination_tolerance if isinstance(chosen, DominationSelection) else chosen.tie_tolerance
     )
     return CutSelection(
-        method="domination",
+        method="value_lml1" if chosen.method == "lml1" else "value_level1",
         check_frequency=chosen.check_frequency,
         domination_epsilon=float(tolerance),
         **common,

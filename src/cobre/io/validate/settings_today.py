@@ -10,7 +10,6 @@ from cobre.io.read.config import (
     EnumeratedRecord,
     GapRecord,
     IterationLimitRecord,
-    LevelSelection,
 )
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.notes import Notes
@@ -100,14 +99,6 @@ def _check_without_effect(files: CaseFiles, notes: Notes) -> None:
             "dynamic",
             "dynamic keeps all cuts in the stage problems; the solutions are the same",
             "use domination or level1 to have fewer cuts",
-        )
-    elif isinstance(chosen, LevelSelection) and chosen.method == "lml1":
-        notes.warn(
-            CONFIG,
-            "training.cut_selection.selection.method",
-            "lml1",
-            "lml1 keeps what level1 keeps: every cut that is the highest at some state, not only the oldest of them",
-            "use level1",
         )
     scale = None if config.modeling is None else config.modeling.cost_scale_factor
     if scale is not None and not SANE_SCALES[0] <= scale <= SANE_SCALES[1]:
