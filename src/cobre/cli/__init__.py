@@ -1,6 +1,6 @@
 """The command line: ``cobre COMMAND …``. Commands parse, call the package, and show; they compute nothing.
 
-A new command is a module with ``main(arguments) -> exit status`` and one line in `COMMANDS`.
+A new command is a module with ``build_parser()`` and ``main(arguments) -> exit status``, and one line in `COMMANDS`.
 
 This module imports only what the interpreter has loaded already: Ctrl-C is a traceback until `main` runs.
 """
@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "launch": ("cobre.cli.launch", "start several ranks of a program"),
     "bench": ("cobre.cli.bench", "measure the collectives of the backends on this machine"),
     "doctor": ("cobre.cli.doctor", "say what works on this machine, what does not, and what to do"),
+    "completion": ("cobre.cli.completion", "write a script that completes commands in bash, zsh or fish"),
     "version": ("cobre.cli.version", "show the version"),
 }
 """The module of each command, imported only when it is used, and what the overview says about it."""

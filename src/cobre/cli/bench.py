@@ -46,7 +46,7 @@ columns
 
 def main(arguments: Sequence[str]) -> int:
     """Parse, measure, show; 1 if something that was asked for failed."""
-    parser = _parser()
+    parser = build_parser()
     options = parser.parse_args(arguments)
     import_or_end("cobre._native")  # here, and not by a backend while Ctrl-C would be a traceback
     plan = Plan(options.ranks, tuple(options.op), tuple(options.sizes), options.seconds)
@@ -144,7 +144,8 @@ def _table(title: str, rows: Sequence[Row]) -> Table:
     return table
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """Describe the options of ``cobre bench``."""
     parser = Parser("cobre bench", DESCRIPTION, EPILOG)
     add = parser.add_argument
     ranks = min(max(usable_cpus(), 2), 4)

@@ -20,13 +20,18 @@ stays as it is. Where 0.18 cannot say what the old case says, a note tells what 
 """
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Convert a case."""
+def build_parser() -> Parser:
+    """Describe the options of ``cobre convert``."""
     parser = Parser("cobre convert", DESCRIPTION)
     parser.add_argument("old", metavar="OLD", help="the folder of a case of 0.5.1")
     parser.add_argument("new", metavar="NEW", help="the folder to make; it must not hold anything yet")
     add_output_format(parser)
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Convert a case."""
+    options = build_parser().parse_args(arguments)
 
     def work() -> Response:
         files, notes = convert_case(Path(options.old), Path(options.new))

@@ -23,14 +23,19 @@ what killed runs left behind. Each problem comes with its remedy. Exit status 0:
 MARKS = {"ok": ("green", "ok"), "note": ("yellow", "note"), "problem": ("bold red", "problem")}
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Examine, clean if asked, show."""
+def build_parser() -> Parser:
+    """Describe the options of ``cobre doctor``."""
     parser = Parser("cobre doctor", DESCRIPTION)
     parser.add_argument(
         "--clean", action="store_true", help="remove what dead runs left; never what is in use"
     )
     parser.add_argument("--json", action="store_true", help="the findings as JSON on stdout")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Examine, clean if asked, show."""
+    options = build_parser().parse_args(arguments)
     import_or_end("cobre._native")  # here, and not by a backend while Ctrl-C would be a traceback
     removed = (
         [left.path for left in find_leftovers() if not left.is_in_use and left.remove()]

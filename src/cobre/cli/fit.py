@@ -30,8 +30,8 @@ does the same fit by itself; this command shows it and writes it down:
 """
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Fit, write and show."""
+def build_parser() -> Parser:
+    """Describe the options of ``cobre fit``."""
     parser = Parser("cobre fit", DESCRIPTION)
     parser.add_argument("case", metavar="CASE", help="folder of the case")
     parser.add_argument(
@@ -49,7 +49,12 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--plots", action="store_true", help="draw a picture per plant (needs matplotlib)")
     add_output_format(parser)
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Fit, write and show."""
+    options = build_parser().parse_args(arguments)
     folder = options.output or Path(options.case) / "output" / "stochastic"
     found: list[FitResult] = []
 

@@ -21,8 +21,8 @@ inflows, loads and wind. It trains in seconds. --list shows the others.
 """
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Write a template, or list them."""
+def build_parser() -> Parser:
+    """Describe the options of ``cobre init``."""
     parser = Parser("cobre init", DESCRIPTION)
     parser.add_argument(
         "folder", metavar="DIR", nargs="?", help="the folder to make; it must not hold anything yet"
@@ -32,6 +32,12 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--list", action="store_true", help="list the templates and write nothing")
     add_output_format(parser)
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write a template, or list them."""
+    parser = build_parser()
     options = parser.parse_args(arguments)
     if options.folder is None and not options.list:
         parser.error("the folder to make is missing")

@@ -72,7 +72,7 @@ FLAGS = {"--no-prefix", "-q", "--quiet", "-h", "--help"}
 
 def main(arguments: Sequence[str]) -> int:
     """Parse, launch, and say how it ended."""
-    parser = _parser()
+    parser = build_parser()
     options, passed_on = _parse(parser, arguments)
     request = Request(
         argv=options.program,
@@ -135,7 +135,8 @@ def _split(parser: Parser, arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments, []
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """Describe the options of ``cobre launch``."""
     parser = Parser("cobre launch", DESCRIPTION, EPILOG)
     parser.usage = USAGE
     add = parser.add_argument

@@ -32,7 +32,7 @@ Nothing outside the allowed folders is read or written. On Linux the kernel enfo
 
 def main(arguments: Sequence[str]) -> int:
     """Parse and serve."""
-    parser = _parser()
+    parser = build_parser()
     options = parser.parse_args(arguments)
     if options.transport == "stdio" and (options.token_file or options.allowed_host):
         parser.error("--token-file and --allowed-host are about --transport http")
@@ -58,7 +58,8 @@ def main(arguments: Sequence[str]) -> int:
     return status
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """Describe the options of ``cobre mcp``."""
     parser = Parser("cobre mcp", DESCRIPTION)
     add = parser.add_argument
     add("--transport", choices=("stdio", "http"), default="stdio", help="stdio (default) or streamable HTTP")

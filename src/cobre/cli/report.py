@@ -24,8 +24,8 @@ prints. Give the folder of the results or that of the case.
 """
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Read, then print or write the page."""
+def build_parser() -> Parser:
+    """Describe the options of ``cobre report``."""
     parser = Parser("cobre report", DESCRIPTION)
     parser.add_argument("folder", metavar="RUN", help="folder of results, or of a case that was run")
     parser.add_argument("--html", metavar="FILE", type=Path, help="write a page for a browser into FILE")
@@ -34,6 +34,12 @@ def main(arguments: Sequence[str]) -> int:
         metavar="OTHER",
         help="another run of a study with the same stages, to show beside this one",
     )
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Read, then print or write the page."""
+    parser = build_parser()
     options = parser.parse_args(arguments)
     if options.html is not None:
         return _write_page(Path(options.folder), options.html, options.compare)

@@ -47,8 +47,8 @@ files in the output folder
 OF_THE_UI = ("--tui", "--ascii", "--no-color")
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Train, simulate and show; the exit status."""
+def build_parser() -> Parser:
+    """Describe the options of ``cobre run``."""
     parser = Parser("cobre run", DESCRIPTION, EPILOG)
     add_arguments(parser)
     what = parser.add_mutually_exclusive_group()
@@ -77,6 +77,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--ascii", action="store_true", help="with --tui: draw with ASCII characters only")
     parser.add_argument("--no-color", action="store_true", help="with --tui: use no colours")
     parser.set_defaults(policy=None, resume=None)
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Train, simulate and show; the exit status."""
+    parser = build_parser()
     options = parser.parse_args(arguments)
     if options.skip_simulation and options.scenarios is not None:
         parser.error("argument --scenarios: not allowed with argument --skip-simulation")

@@ -21,15 +21,20 @@ a list of rows.
 """
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Write the schemas."""
+def build_parser() -> Parser:
+    """Describe the options of ``cobre schema``."""
     parser = Parser("cobre schema", DESCRIPTION)
     parser.add_argument("action", choices=["export"], help="what to do")
     parser.add_argument(
         "folder", metavar="DIR", nargs="?", default="schemas", help="where to (default: schemas)"
     )
     add_output_format(parser)
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the schemas."""
+    options = build_parser().parse_args(arguments)
 
     def work() -> Response:
         written = export_schemas(Path(options.folder), {"event": study.event_schema()})

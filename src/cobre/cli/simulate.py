@@ -33,13 +33,18 @@ With "exports": {"layout": "by_table"} in config.json there is one file TABLE/da
 """
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Simulate and show; the exit status."""
+def build_parser() -> Parser:
+    """Describe the options of ``cobre simulate``."""
     parser = Parser("cobre simulate", DESCRIPTION, EPILOG)
     add_arguments(parser)
     parser.add_argument(
         "--policy", metavar="DIR", help="folder of the policy (default: policy in the output folder)"
     )
     parser.set_defaults(resume=None)
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Simulate and show; the exit status."""
+    options = build_parser().parse_args(arguments)
     return execute("simulate", options, RunPlan(trains=False, simulates=True, scenarios=options.scenarios))

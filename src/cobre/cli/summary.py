@@ -23,12 +23,17 @@ risk, supply, prices and storage. Give the folder of the results or that of the 
 UNFINISHED = "the simulation was stopped before its end"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Read and show."""
+def build_parser() -> Parser:
+    """Describe the options of ``cobre summary``."""
     parser = Parser("cobre summary", DESCRIPTION)
     parser.add_argument("folder", metavar="DIR", help="folder of results, or of a case that was run")
     add_output_format(parser)
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Read and show."""
+    options = build_parser().parse_args(arguments)
     found: list[Results] = []
 
     def work() -> Response:

@@ -26,8 +26,8 @@ take a snapshot of its policy. Leaving never disturbs it. Press ? for the keys.
 """
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Parse and show."""
+def build_parser() -> Parser:
+    """Describe the options of ``cobre tui``."""
     parser = Parser("cobre tui", DESCRIPTION)
     parser.add_argument(
         "target", metavar="DIR", nargs="?", help="folder of a run or of its case; - reads a pipe"
@@ -40,6 +40,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--no-color", action="store_true", help="use no colours (so does the variable NO_COLOR)"
     )
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Parse and show."""
+    parser = build_parser()
     options = parser.parse_args(arguments)
     if (options.target is None) == (options.replay is None):
         parser.error("name a folder, - for a pipe, or --replay FILE")

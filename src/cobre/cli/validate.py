@@ -20,12 +20,17 @@ its file, entity, field, value and remedy. Exit status 0: the case can be run, p
 """
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Check and show."""
+def build_parser() -> Parser:
+    """Describe the options of ``cobre validate``."""
     parser = Parser("cobre validate", DESCRIPTION)
     parser.add_argument("case", metavar="CASE", help="folder of the case")
     add_output_format(parser)
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Check and show."""
+    options = build_parser().parse_args(arguments)
     found: list[ValidationReport] = []
 
     def work() -> Response:

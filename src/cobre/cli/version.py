@@ -11,8 +11,13 @@ from cobre.cli.parser import Parser
 __all__ = ["main"]
 
 
+def build_parser() -> Parser:
+    """Describe the options of ``cobre version``: it has none."""
+    return Parser("cobre version", "Show the version of Cobre.")
+
+
 def main(arguments: Sequence[str]) -> int:
     """Print the version."""
-    Parser("cobre version", "Show the version of Cobre.").parse_args(arguments)
+    build_parser().parse_args(arguments)
     sys.stdout.write(f"cobre {cobre.__version__}\n")
     return 0
