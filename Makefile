@@ -10,7 +10,7 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/_machine*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup ready-for-mpi update run test same-bits peers test-4gib test-browser test-mcp-clients notebooks test-network check lint types layers fmt soak bench bench-peers bench-mpi bench-shm bench-tcp build-asan build-tsan sanitize asan tsan fuzz strict clean
+.PHONY: help setup ready-for-mpi update run test same-bits peers test-4gib test-browser test-mcp-clients notebooks test-network check lint types layers docs docs-mkdocs fmt soak bench bench-peers bench-mpi bench-shm bench-tcp build-asan build-tsan sanitize asan tsan fuzz strict clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,7 +62,7 @@ ready-for-mpi:
 update: $(VENV)/.builders ## install the newest releases of all tools into a fresh environment and write them to constraints.txt
 	rm -rf build/update && $(BIN)/python -m venv build/update
 	build/update/bin/python -m pip install --quiet --upgrade pip
-	build/update/bin/python -m pip install --quiet --no-compile --group dev $(RUN_TIME) mpi4py $(MPI_LIBRARIES)
+	build/update/bin/python -m pip install --quiet --no-compile --group dev $(RUN_TIME) mkdocs-material mpi4py $(MPI_LIBRARIES)
 	{ echo '# What `make setup` installs, written by `make update`.'; build/update/bin/python -m pip freeze --all; } > build/update/constraints.txt
 	mv build/update/constraints.txt constraints.txt && rm -rf build/update
 
@@ -114,7 +114,7 @@ notebooks: setup ## make the notebooks of the tutorials from their pages; run th
 test-network: setup ## bad networks for tcp: a proxy at every size; cut cables and lost packets (needs root, nft or iptables)
 	COBRE_TEST_NETWORK=1 $(BIN)/python -m pytest tests/comm/test_tcp_network.py tests/comm/test_tcp_cable.py
 
-check: lint types layers test ## lint, format, a build without warnings, types, layers, tests and docs
+check: lint types layers docs test ## lint, format, a build without warnings, types, layers, documentation and tests
 
 lint: strict
 	$(BIN)/ruff check .
@@ -132,6 +132,13 @@ types: setup
 
 layers: setup
 	$(BIN)/lint-imports
+
+docs: setup      ## build the documentation site in build/site/html and check its links
+	$(BIN)/python docs/site/build.py
+
+docs-mkdocs: setup ## build the same site with MkDocs and the Material theme
+	$(BIN)/python -m pip $(INSTALL) mkdocs-material
+	$(BIN)/python docs/site/build.py --mkdocs
 
 fmt: setup       ## format Python and C++
 	$(BIN)/ruff check --fix-only --quiet .
