@@ -10,7 +10,7 @@ CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/_machine*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup ready-for-mpi update run test same-bits peers test-4gib test-browser test-mcp-clients notebooks test-network check lint types layers docs docs-mkdocs fmt soak bench bench-peers bench-mpi bench-shm bench-tcp build-asan build-tsan sanitize asan tsan fuzz strict clean
+.PHONY: help setup ready-for-mpi update run test same-bits peers test-4gib test-browser test-mcp-clients notebooks test-network check lint types layers docs docs-mkdocs dist fmt soak bench bench-peers bench-mpi bench-shm bench-tcp build-asan build-tsan sanitize asan tsan fuzz strict clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,9 +60,8 @@ ready-for-mpi:
 	@$(MAKE) --no-print-directory --jobs=3 $(VENV)/.ready $(MPI_READY)
 
 update: $(VENV)/.builders ## install the newest releases of all tools into a fresh environment and write them to constraints.txt
-	rm -rf build/update && $(BIN)/python -m venv build/update
-	build/update/bin/python -m pip install --quiet --upgrade pip
-	build/update/bin/python -m pip install --quiet --no-compile --group dev $(RUN_TIME) mkdocs-material mpi4py $(MPI_LIBRARIES)
+	rm -rf build/update && $(BIN)/python -m venv --upgrade-deps build/update
+	build/update/bin/python -m pip install --quiet --no-compile --group dev --group dist $(RUN_TIME) mkdocs-material mpi4py $(MPI_LIBRARIES)
 	{ echo '# What `make setup` installs, written by `make update`.'; build/update/bin/python -m pip freeze --all; } > build/update/constraints.txt
 	mv build/update/constraints.txt constraints.txt && rm -rf build/update
 
@@ -175,6 +174,15 @@ bench-tcp: ready-for-mpi ## measure the tcp backend beside both MPI libraries (a
 bench-shm: setup ## measure shm beside both MPIs and the machine's own floor, its start-up and its memory
 	$(BIN)/python benchmarks/shm_peers.py
 	$(BIN)/python benchmarks/shm_startup.py
+
+# PYTHON=... builds for another version of Python, if that has pip.
+dist: $(VENV)/.builders ## write the source distribution and a repaired wheel into dist, and try the wheel where there is no compiler
+	rm -rf dist build/dist
+	$(BIN)/python -m pip $(INSTALL) --group dist
+	$(BIN)/python -m build --sdist --no-isolation --outdir dist
+	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir build/dist dist/*.tar.gz
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/dist/*.whl
+	.ci/check-wheel dist/*.whl $(PYTHON)
 
 # The core's drivers without Python, compiled with a sanitizer.
 SANITIZE_asan := address,undefined
