@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 from cobre.core.representation import changed_fields
 
@@ -59,11 +59,22 @@ class Gap:
 StoppingRule = IterationLimit | TimeLimit | BoundStalling | SimulationStopping | Gap
 
 
+CutSelectionMethod = Literal["level1", "lml1", "domination", "value_level1", "value_lml1"]
+
+
+class OwnCutSelection(Protocol):
+    """A method that a program defines: a frozen dataclass, so that checkpoints can tell it from another."""
+
+    def cuts_to_drop(self, pool: Any, iteration: int) -> Any:
+        """True for each cut of a `cobre.sddp.cuts.CutPool` that leaves the stage problem after ``iteration``."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CutSelection:
     """Which cuts stay in the stage problems."""
 
-    method: Literal["level1", "lml1", "domination", "value_level1", "value_lml1"] | None = None
+    method: CutSelectionMethod | OwnCutSelection | None = None
     """None keeps all. The first three are those of 0.5.1. The last two are those of 0.18: they judge the values of all
     cuts at visited states, within ``domination_epsilon`` of the highest, so that a dropped cut may return."""
     check_frequency: int = 5

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,19 @@ class RiskMeasure:
     @property
     def is_expectation(self) -> bool:
         return self.weight == 0.0 or self.tail == 1.0
+
+
+class OwnRiskMeasure(Protocol):
+    """A coherent risk measure that a program defines, in the place of a `RiskMeasure`."""
+
+    @property
+    def is_expectation(self) -> bool:
+        """Whether it is the plain expectation."""
+        ...
+
+    def opening_weights(self, costs: Any, probabilities: Any) -> Any:
+        """Probabilities ``[point, opening]`` under which the expectation of ``costs`` is their risk."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +101,7 @@ class Stage:
     blocks: tuple[Block, ...]
     n_openings: int
     season_id: int | None = None
-    risk: RiskMeasure = field(default_factory=RiskMeasure)
+    risk: RiskMeasure | OwnRiskMeasure = field(default_factory=RiskMeasure)
     sampling_method: SamplingMethod = "saa"
     discount: float = 1.0
     """Factor that brings the cost of the next stage to this one."""

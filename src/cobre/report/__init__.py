@@ -5,6 +5,6 @@ Sections ask `cobre.study.queries` for numbers and `cobre.draw` for pictures. Eq
 
 from __future__ import annotations
 
-from cobre.report.page import html_report, write_report
+from cobre.report.page import SECTIONS, html_report, write_report
 
-__all__ = ["html_report", "write_report"]
+__all__ = ["SECTIONS", "html_report", "write_report"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from os import PathLike
@@ -24,7 +24,7 @@ from cobre.report.sections.water import water
 from cobre.study.queries.runs import RunData, check_comparable
 from cobre.study.results import Results, load_results
 
-__all__ = ["html_report", "write_report"]
+__all__ = ["SECTIONS", "html_report", "write_report"]
 
 Section = Callable[[RunData, RunData | None], str]
 
@@ -46,26 +46,31 @@ SECURITY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-in
 
 
 def write_report(
-    folder: str | PathLike[str], file: str | PathLike[str], compare: str | PathLike[str] | None = None
+    folder: str | PathLike[str],
+    file: str | PathLike[str],
+    compare: str | PathLike[str] | None = None,
+    sections: Mapping[str, tuple[str, Section]] = SECTIONS,
 ) -> Path:
     """Write the report of the run in ``folder``, beside that in ``compare``; the path of the page."""
     other = None if compare is None else load_results(compare)
-    page = html_report(load_results(folder), other)
+    page = html_report(load_results(folder), other, sections)
     write_atomically(Path(file), page.encode("utf-8"))
     return Path(file)
 
 
-def html_report(results: Results, other: Results | None = None) -> str:
-    """The report as one HTML document."""
+def html_report(
+    results: Results, other: Results | None = None, sections: Mapping[str, tuple[str, Section]] = SECTIONS
+) -> str:
+    """The report as one HTML document; ``sections`` has the anchor, heading and content of each part."""
     run = RunData(results)
     beside = None if other is None else RunData(other)
     if beside is not None:
         check_comparable(run, beside)
-    contents = {anchor: make(run, beside) for anchor, (_, make) in SECTIONS.items()}
+    contents = {anchor: make(run, beside) for anchor, (_, make) in sections.items()}
     shown = [anchor for anchor, content in contents.items() if content]
-    links = "".join(f'<li><a href="#{anchor}">{SECTIONS[anchor][0]}</a></li>' for anchor in shown)
+    links = "".join(f'<li><a href="#{anchor}">{sections[anchor][0]}</a></li>' for anchor in shown)
     body = "".join(
-        f'<section id="{anchor}" aria-labelledby="{anchor}-title"><h2 id="{anchor}-title">{SECTIONS[anchor][0]}</h2>'
+        f'<section id="{anchor}" aria-labelledby="{anchor}-title"><h2 id="{anchor}-title">{sections[anchor][0]}</h2>'
         f"{contents[anchor]}</section>"
         for anchor in shown
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cobre.comm import Communicator, ReduceOp
 from cobre.core.distinct import distinct
 from cobre.core.graph import Node
-from cobre.core.horizon import RiskMeasure
+from cobre.core.horizon import OwnRiskMeasure, RiskMeasure
 from cobre.sddp.cuts import insert_cuts, synchronize_cuts
 from cobre.sddp.forward import Trajectories
 from cobre.sddp.itinerary import Ints, Step
@@ -174,7 +174,10 @@ def outcomes_of(model: StageModel, trial: Floats, batch: BatchOutput) -> Outcome
 
 
 def joint_cuts(
-    node: Node, risk: RiskMeasure, trial: Floats, parts: Sequence[tuple[StageModel, Outcomes]]
+    node: Node,
+    risk: RiskMeasure | OwnRiskMeasure,
+    trial: Floats,
+    parts: Sequence[tuple[StageModel, Outcomes]],
 ) -> Floats:
     """Rows (intercept, coefficients), one per trial point: the risk of all children and openings, linearised there."""
     n, dimension = trial.shape

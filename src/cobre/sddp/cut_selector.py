@@ -55,7 +55,8 @@ class CutSelector:
     def activity_tolerance(self) -> float | None:
         """What makes a cut count as binding; None if nobody asks."""
         settings = self._settings
-        is_counted = settings.method in ("level1", "lml1") or settings.max_active_per_stage is not None
+        looks_at_values = settings.method is None or settings.method in ("domination", *VALUE_METHODS)
+        is_counted = not looks_at_values or settings.max_active_per_stage is not None
         return settings.activity_tolerance if is_counted else None
 
     def archive(self, trajectories: Trajectories) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.core.horizon import RiskMeasure
+from cobre.core.horizon import OwnRiskMeasure, RiskMeasure
 
 Floats = NDArray[np.float64]
 
 
-def opening_weights(costs: Floats, measure: RiskMeasure, probabilities: Floats | None = None) -> Floats:
+def opening_weights(
+    costs: Floats, measure: RiskMeasure | OwnRiskMeasure, probabilities: Floats | None = None
+) -> Floats:
     """Probabilities ``[point, opening]`` under which the expectation of ``costs`` is their risk.
 
-    Opening ``k`` has the probability ``p[k]``; without ``probabilities`` they are all equal. The measure is
+    Opening ``k`` has the probability ``p[k]``; without ``probabilities`` they are all equal. A `RiskMeasure` is
     ``(1 - weight) E + weight CVaR``: every opening keeps ``(1 - weight) p[k]``, and ``weight`` is given to the dearest
     openings, up to ``p[k] / tail`` of it to each, equally dear ones in opening order.
     """
@@ -21,6 +23,9 @@ def opening_weights(costs: Floats, measure: RiskMeasure, probabilities: Floats |
     each = np.full(n_openings, 1.0 / n_openings) if probabilities is None else probabilities
     if measure.is_expectation:
         return np.repeat(each[np.newaxis, :], len(costs), axis=0)
+    if not isinstance(measure, RiskMeasure):
+        own: Floats = measure.opening_weights(costs, each)
+        return own
     dearest_first = np.argsort(-costs, axis=1, kind="stable")
     share = each[dearest_first]
     left = np.ones(len(costs))
@@ -45,7 +50,9 @@ def weighted_sum(values: Floats, weights: Floats) -> Floats:
     return total
 
 
-def risk_of(costs: Floats, measure: RiskMeasure, probabilities: Floats | None = None) -> float:
+def risk_of(
+    costs: Floats, measure: RiskMeasure | OwnRiskMeasure, probabilities: Floats | None = None
+) -> float:
     """The risk of the costs of all openings of one point."""
     row = costs[np.newaxis, :]
     return float(weighted_sum(row, opening_weights(row, measure, probabilities))[0])

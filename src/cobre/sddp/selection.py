@@ -71,6 +71,9 @@ def select_cuts(
 def _chosen_by_method(
     comm: Communicator, pool: CutPool, archive: StateArchive | None, iteration: int, settings: CutSelection
 ) -> NDArray[np.bool_]:
+    if settings.method is not None and not isinstance(settings.method, str):
+        chosen: NDArray[np.bool_] = settings.method.cuts_to_drop(pool, iteration)
+        return chosen
     match settings.method:
         case "level1":
             return pool.active_count <= settings.threshold

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cobre.core.config import SolverRetries
 from cobre.core.graph import Node
-from cobre.core.horizon import RiskMeasure, Stage
+from cobre.core.horizon import OwnRiskMeasure, RiskMeasure, Stage
 from cobre.errors import CobreError, SolverError
 from cobre.sddp.cuts import CutPool
 from cobre.sddp.opening_order import Order, opening_order
@@ -85,7 +85,7 @@ class StageModel:
         """Whether the cost of this stage includes its future: where no other stage of the study pays for it."""
 
     @property
-    def risk(self) -> RiskMeasure:
+    def risk(self) -> RiskMeasure | OwnRiskMeasure:
         return self.stage.risk
 
     @property
