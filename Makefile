@@ -140,8 +140,7 @@ fmt: setup       ## format Python and C++
 
 soak: ready-for-mpi ## long runs on an idle machine: every combination, hundreds of random kills, a million collectives
 	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_SOAK_TRIALS=17 $(BIN)/python -m pytest tests/comm/test_kill_trials.py
-	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/test_kill_trials.py tests/test_restarts.py
-	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests/comm tests/simulation tests/solver
+	COBRE_TEST_MPI="$(abspath build/mpi)" COBRE_TEST_SOAK=1 $(BIN)/python -m pytest tests
 
 bench: setup     ## measure the collectives, call overhead, import time, large opening trees, scenarios and fits of inflow models
 	$(BIN)/cobre bench

@@ -180,7 +180,9 @@ def test_a_resumed_run_tells_of_the_iteration_whose_progress_the_kill_cut_off(tm
     cobre.train(case, output=case / "output")
     log = case / "output" / EVENTS
     lines = log.read_bytes().splitlines(keepends=True)
-    kept = next(place for place, line in enumerate(lines) if b'"progress"' in line and b'"iteration":3' in line)
+    kept = next(
+        place for place, line in enumerate(lines) if b'"progress"' in line and b'"iteration":3' in line
+    )
     log.write_bytes(b"".join(lines[:kept]))
     (case / "output/_SUCCESS").unlink()
     rules = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 4}]}}
@@ -265,6 +267,7 @@ def test_the_schema_of_events_is_exported(tmp_path):
     assert json.loads((tmp_path / "event.schema.json").read_text()) == study.event_schema()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("words", "status"),
     [(("validate",), 0), (("summary",), 2), (("run", "--scenarios", "3", "--simulate-only"), 2)],
