@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# One more than processors: tests also wait.
-WORKERS ?= $(shell expr $$(nproc) + 1)
+# Twice as many as processors: tests also wait.
+WORKERS ?= $(shell expr 2 \* $$(nproc))
 DRIVERS := core_driver noise_driver output_driver shm_driver tcp_driver tcp_fuzz
 CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 # Folders as well as files: a removed file changes only its folder.
