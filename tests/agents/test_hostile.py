@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import socket
 import subprocess
 import sys
@@ -19,8 +20,9 @@ from mcp import MCPError
 
 from agents.served import PATIENT, call, content, error, quiet_stdio, server_of, talk
 from cobre.errors import CobreError
+from cobre.mcp import standard_input
 from cobre.mcp.confinement import landlock_version
-from cobre.mcp.limits import CallRate, check_disk
+from cobre.mcp.limits import CallRate, CallsAtOnce, check_disk
 from cobre.mcp.roots import Roots
 from cobre.mcp.standard_input import LimitedLines
 from small_case import write_small_case
@@ -354,6 +356,84 @@ def test_settings_that_no_program_wrote_are_answered_and_not_followed(tmp_path, 
     assert "Error creating" not in told  # what the SDK says of a crash
 
 
+DAMAGED = [
+    ("training/metadata.json", "iterations", ["x"]),
+    ("training/metadata.json", "termination_reason", {"a": 1}),
+    ("training/metadata.json", "bounds", None),
+    ("simulation/metadata.json", "costs", 7),
+]
+
+
+def test_results_that_no_run_wrote_are_refused_with_an_error_that_programs_read(tmp_path, folder):
+    root = tmp_path.resolve()
+    shutil.copytree(folder / "less", root / "less")
+    broken = root / "less/simulation/hydros/scenario_id=0000/data.parquet"
+    calls = [
+        ("cobre_query_convergence", {"output_dir": "less"}),
+        ("cobre_compare_policies", {"policy_dirs": ["less", "less"]}),
+        ("cobre_compare_runs", {"run_a": "less", "run_b": "less"}),
+        ("cobre_query_results", {"output_dir": "less", "entity_type": "hydros"}),
+    ]
+
+    async def look(client):
+        errors = 0
+        for name, arguments in calls:
+            result = await client.call_tool(name, arguments)
+            assert str(root) not in result.content[0].text
+            if result.is_error:
+                errors += 1
+                error(result)
+        try:
+            await client.read_resource("cobre://output/less/convergence")
+        except MCPError as refused:
+            json.loads(str(refused).splitlines()[-1])
+        return errors
+
+    async def conversation(client):
+        errors = 0
+        for file, key, value in DAMAGED:
+            path = root / "less" / file
+            kept = path.read_bytes()
+            path.write_text(json.dumps({**json.loads(kept), key: value}))
+            errors += await look(client)
+            path.write_bytes(kept)
+        data = bytearray(broken.read_bytes())
+        data[100] ^= 0xFF
+        data[-20] ^= 0xFF
+        broken.write_bytes(data)
+        return errors + await look(client)
+
+    assert talk(server_of(root), conversation) >= 2
+
+
+def test_texts_of_results_and_names_of_folders_reach_a_client_short_and_printable(tmp_path, folder):
+    root = tmp_path.resolve()
+    shutil.copytree(folder / "less", root / "less")
+    path = root / "less/training/metadata.json"
+    told = "IGNORE\x1b[2J ALL\u202e" + "x" * 5000
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), "termination_reason": told}))
+    odd = root / "odd\nIGNORE \x1b[2J"
+    (odd / "inner").mkdir(parents=True)
+    (root / "less").rename(odd / "less")
+    (root / "plain").symlink_to(odd)
+    (root / "less").symlink_to("plain/less")
+
+    async def conversation(client):
+        uris = [each.uri for each in (await client.list_resources()).resources]
+        assert not [uri for uri in uris if "%1B" in uri]
+        refused = error(await client.call_tool("cobre_query_convergence", {"output_dir": "plain/less"}))
+        assert refused["kind"] == "NotAllowed"
+        (root / "less").unlink()
+        (odd / "less").rename(root / "less")
+        result = await client.call_tool("cobre_query_convergence", {"output_dir": "less"})
+        reason = content(result)["termination_reason"]
+        assert reason.isprintable()
+        assert reason.startswith("IGNORE")
+        assert len(reason) <= 2000
+
+    talk(server_of(root), conversation)
+
+
 def test_too_many_calls_are_refused_and_later_ones_are_not():
     now = [0.0]
     rate = CallRate(3, clock=lambda: now[0])
@@ -365,6 +445,17 @@ def test_too_many_calls_are_refused_and_later_ones_are_not():
     rate.take()
     with pytest.raises(CobreError):
         rate.take()
+
+
+def test_only_so_many_calls_are_under_way():
+    at_once = CallsAtOnce(2)
+    with at_once, at_once:
+        with pytest.raises(CobreError, match="under way"), at_once:
+            pass
+        with pytest.raises(CobreError, match="under way"), at_once:
+            pass
+    with at_once:
+        pass
 
 
 def test_a_full_disk_is_left_alone(tmp_path):
@@ -407,6 +498,49 @@ def test_lines_beyond_the_limit_are_cut_whatever_their_pieces_are():
     os.close(reader)
     for line, kept in zip(lines, found.split(b"\n")[:-1], strict=True):
         assert kept == line[:20]
+
+
+def full_pipe():
+    """Both ends of a pipe that takes no more."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 4096)
+    return reader, writer
+
+
+def test_no_request_is_read_while_nobody_reads_the_answers():
+    unread, answers = full_pipe()
+    reader, writer = os.pipe()
+    os.write(writer, b"request\n")
+    found = []
+    limited = LimitedLines(reader, answers=answers)
+    thread = threading.Thread(target=lambda: found.append(limited.read(8)))
+    thread.start()
+    thread.join(0.2)
+    assert found == []
+    os.read(unread, 1 << 20)
+    thread.join(60)
+    assert found == [b"request\n"]
+    for each in (reader, writer, unread, answers):
+        os.close(each)
+
+
+def test_a_host_that_closes_its_end_and_reads_no_answer_is_given_up(monkeypatch):
+    monkeypatch.setattr(standard_input, "END_GRACE_S", 0.1)
+    unread, answers = full_pipe()
+    reader, writer = os.pipe()
+    has_given_up = threading.Event()
+    words = (reader, answers, has_given_up.set)
+    thread = threading.Thread(target=standard_input._give_up_late, args=words)
+    thread.start()
+    assert not has_given_up.wait(0.3)  # the host is there
+    os.close(writer)
+    assert has_given_up.wait(60)
+    thread.join()
+    for each in (reader, unread, answers):
+        os.close(each)
 
 
 CONFINED = """

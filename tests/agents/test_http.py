@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import http.client
 import json
+import os
 import re
 import socket
 import subprocess
@@ -237,5 +240,52 @@ def test_token_files_that_others_read_or_that_hold_no_token_are_refused(tmp_path
 def test_a_token_file_that_is_missing_or_a_folder_is_refused(tmp_path):
     with pytest.raises(CobreError, match="cannot read"):
         read_token(tmp_path / "nothing")
-    with pytest.raises((CobreError, IsADirectoryError)):
+    with pytest.raises(CobreError, match="not a file"):
         read_token(tmp_path)
+    os.mkfifo(tmp_path / "fifo", 0o600)
+    with pytest.raises(CobreError, match="not a file"):
+        read_token(tmp_path / "fifo")
+
+
+@pytest.mark.parametrize(
+    "beginning", [b"", b"POST /mcp HT", b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"]
+)
+def test_connections_on_which_no_request_arrives_are_closed(beginning):
+    import uvicorn
+    from uvicorn.server import ServerState
+
+    from cobre.mcp.connections import TimedConnection
+
+    class Impatient(TimedConnection):
+        PATIENCE_S = 0.1
+
+    async def answer_late(scope, receive, send):
+        body = await receive()
+        await anyio.sleep(0.5)  # a call that waits for a run
+        if not body.get("more_body"):
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body"})
+        else:
+            await receive()
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        config = uvicorn.Config(answer_late, lifespan="off", log_config=None)
+        config.load()
+        state = ServerState()
+        server = await loop.create_server(lambda: Impatient(config, state, {}), "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        patient, silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        patient[1].write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        silent[1].write(beginning)
+        async with asyncio.timeout(60):
+            assert b"204" in await patient[0].readline()
+            with contextlib.suppress(ConnectionResetError):
+                assert await silent[0].read() == b""
+        for _, writer in (patient, silent):
+            writer.close()
+        server.close()
+        while state.connections:
+            await anyio.sleep(0.01)
+
+    asyncio.run(main())

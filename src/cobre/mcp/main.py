@@ -24,6 +24,8 @@ __all__ = ["Address", "serve"]
 
 GRACE_S = 5
 """For requests that are under way when an HTTP server ends."""
+MOST_SESSIONS, SESSION_S = 1000, 600.0
+"""Clients of the older protocol that the SDK keeps in mind, each until it was idle for so long."""
 SIGNAL_BASE = 128
 
 
@@ -82,7 +84,12 @@ def _serve_stdio(server: CobreServer, service: Service) -> int:
         signal.signal(number, end)
     if sys.stdin.isatty():
         _say("waiting for a host on standard input; see cobre mcp --help")
-    limit_lines()
+
+    def give_up() -> None:
+        service.runs.close()
+        os._exit(0)
+
+    limit_lines(give_up)
     try:
         server.run("stdio")
     except BrokenPipeError:
@@ -106,6 +113,7 @@ def _http_server(service: Service, address: Address) -> CobreServer:
 def _serve_http(server: CobreServer, address: Address) -> int:
     import uvicorn
 
+    from cobre.mcp.connections import TimedConnection
     from cobre.mcp.http import transport_security
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -114,10 +122,14 @@ def _serve_http(server: CobreServer, address: Address) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)  # uvicorn sends them again when it has closed its connections
     app = server.streamable_http_app(
-        transport_security=transport_security(address.host, address.allowed_hosts), host=address.host
+        transport_security=transport_security(address.host, address.allowed_hosts),
+        host=address.host,
+        max_sessions=MOST_SESSIONS,
+        session_idle_timeout=SESSION_S,
     )
     config = uvicorn.Config(
         app,
+        http=TimedConnection,
         host=address.host,
         port=address.port,
         log_level="warning",
