@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -80,6 +81,44 @@ def server(place):
     return server_of(place / "root", max_calls_per_minute=100_000)
 
 
+_opened: list[Path] | None = None
+
+
+def _note_opened(event, arguments):
+    if _opened is not None and event in (
+        "open",
+        "os.scandir",
+        "os.listdir",
+        "os.mkdir",
+        "os.rename",
+        "os.remove",
+    ):
+        name = arguments[0]
+        if isinstance(name, str | bytes | os.PathLike):
+            _opened.append(Path(os.path.realpath(os.fsdecode(name))))
+
+
+sys.addaudithook(_note_opened)
+
+
+@contextlib.contextmanager
+def nothing_opened_outside(folder):
+    """No file or folder beside the root is opened, listed or made meanwhile, whether or not its contents are told."""
+    global _opened
+    _opened = found = []
+    try:
+        yield
+    finally:
+        _opened = None
+    root = folder / "root"
+    assert [path for path in found if path.is_relative_to(folder) and not path.is_relative_to(root)] == []
+
+
+def test_a_file_that_is_opened_outside_is_noticed(place):
+    with pytest.raises(AssertionError, match="secret"), nothing_opened_outside(place):
+        (place / "secret.json").read_bytes()
+
+
 def everything(folder):
     """All files outside the root, with their contents."""
     return {
@@ -150,7 +189,10 @@ def test_paths_that_lead_elsewhere_are_refused_by_every_tool(place, server, text
         for kind, part in (
             ("case", "config"),
             ("case", "entities/hydros"),
+            ("case", "scenarios/0"),
             ("output", "convergence"),
+            ("output", "results/hydros"),
+            ("output", "policy/summary"),
             ("export", ""),
         ):
             uri = f"cobre://{kind}/{quote(text, safe='')}{'/' * bool(part)}{part}"
@@ -159,7 +201,8 @@ def test_paths_that_lead_elsewhere_are_refused_by_every_tool(place, server, text
             found.append(str(refused.value))
         return json.dumps(found)
 
-    told = talk(server, conversation)
+    with nothing_opened_outside(place):
+        told = talk(server, conversation)
     assert SECRET not in told
     assert str(place / "root") not in told.replace(text, "")
     assert everything(place) == before
@@ -190,22 +233,25 @@ def test_results_are_written_nowhere_else(place, server, target):
         assert error(run)["kind"] in ("NotAllowed", "MissingFile")
         assert content(await client.call_tool("cobre_list_runs", {}))["runs"] == []
 
-    talk(server, conversation)
+    with nothing_opened_outside(place):
+        talk(server, conversation)
     assert everything(place) == before
 
 
 @pytest.mark.parametrize("case", ["warm", "absolute_policy", "boundary", "absolute_boundary"])
-def test_settings_of_a_case_that_point_outside_are_refused(server, case):
-    refused = error(call(server, "cobre_run", {"case_dir": case, "wait_s": 0}))
+def test_settings_of_a_case_that_point_outside_are_refused(place, server, case):
+    with nothing_opened_outside(place):
+        refused = error(call(server, "cobre_run", {"case_dir": case, "wait_s": 0}))
     assert refused["kind"] == "NotAllowed"
     assert refused["context"]["field"].startswith("policy.")
 
 
 @pytest.mark.parametrize("path", ["../../../outside/policy", "/etc"])
-def test_overrides_that_point_outside_are_refused(server, path):
+def test_overrides_that_point_outside_are_refused(place, server, path):
     overrides = {"policy": {"mode": "warm_start", "path": path}}
     arguments = {"case_dir": "case", "config_overrides": overrides, "wait_s": 0}
-    assert error(call(server, "cobre_run", arguments))["kind"] == "NotAllowed"
+    with nothing_opened_outside(place):
+        assert error(call(server, "cobre_run", arguments))["kind"] == "NotAllowed"
 
 
 @pytest.mark.parametrize(
@@ -217,7 +263,23 @@ def test_exports_go_nowhere_else_and_replace_nothing_but_exports(place, folder, 
     name = f"{folder.name}/case"
     before = everything(place), (place / "root/case/config.json").read_bytes()
     arguments = {"output_dir": name, "format": "csv", "entity_type": "hydros", "file": file}
-    assert error(call(server, "cobre_export_results", arguments))["kind"] == "NotAllowed"
+    report = {
+        "output_dir": name,
+        "file": file.replace(".csv", ".html") if ".csv" in file else "root/case/x.csv",
+    }
+
+    async def conversation(client):
+        for tool, given in (
+            ("cobre_export_results", arguments),
+            ("cobre_report", report),
+            ("cobre_report", {"output_dir": name, "compare": "root/link"}),
+            ("cobre_compare_runs", {"run_a": name, "run_b": "root/link"}),
+            ("cobre_compare_policies", {"policy_dirs": [name, "root/link"]}),
+        ):
+            assert error(await client.call_tool(tool, given))["kind"] == "NotAllowed"
+
+    with nothing_opened_outside(place):
+        talk(server, conversation)
     assert (everything(place), (place / "root/case/config.json").read_bytes()) == before
 
 
@@ -504,9 +566,7 @@ def full_pipe():
     """Both ends of a pipe that takes no more."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
-    with pytest.raises(BlockingIOError):
-        while True:
-            os.write(writer, b"x" * 4096)
+    os.write(writer, b"x" * (1 << 20))
     return reader, writer
 
 

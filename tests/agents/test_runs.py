@@ -86,6 +86,9 @@ def test_a_run_has_the_bits_of_the_command_line_and_tells_progress_that_rises(fo
     assert facts["status"] == "completed"
     assert facts["training"]["iterations"] == 3
     assert facts["simulation"]["scenarios"] == 4
+    files = facts["simulation"]["output_files"]
+    assert {"case/output/simulation/costs", "case/output/simulation/metadata.json"} <= set(files)
+    assert all((folder / file).exists() for file in files)
     assert bits(case / "output") == bits(folder / "own")
     steps = [progress for progress, _, _ in told]
     assert steps == sorted(set(steps))

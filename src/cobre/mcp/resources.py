@@ -22,7 +22,7 @@ from cobre.mcp.limits import too_much
 from cobre.mcp.roots import not_allowed, read_regular
 from cobre.mcp.service import Service
 from cobre.mcp.settings import DEFAULT_LIMIT
-from cobre.mcp.texts import clean, error_text, name, printable
+from cobre.mcp.texts import clean, error_text, fitting, name, printable
 
 __all__ = ["add_templates", "listed"]
 
@@ -142,7 +142,6 @@ def _config(service: Service, case_dir: str) -> str:
 
 
 def _entities(service: Service, case_dir: str, entity_type: str) -> str:
-    from cobre.mcp.tools.results import fitting
     from cobre.study.queries.cases import entity_rows, examine_case
 
     folder = service.roots.folder(case_dir)
@@ -155,7 +154,6 @@ def _entities(service: Service, case_dir: str, entity_type: str) -> str:
 
 
 def _scenarios(service: Service, case_dir: str, entity_id: str) -> str:
-    from cobre.mcp.tools.results import fitting
     from cobre.study.queries.cases import examine_case, inflow_rows
 
     if not (entity_id.isascii() and entity_id.isdecimal() and len(entity_id) <= 9):
@@ -178,7 +176,7 @@ def _scenarios(service: Service, case_dir: str, entity_id: str) -> str:
 
 
 def _convergence(service: Service, output_dir: str) -> str:
-    from cobre.mcp.tools.results import convergence_rows, fitting
+    from cobre.mcp.tools.results import convergence_rows
 
     record, rows = convergence_rows(service, output_dir)
     shown = fitting(rows, service.settings.max_bytes // 2)

@@ -11,11 +11,11 @@ from cobre.draw.text import visible
 from cobre.errors import CobreError
 from cobre.mcp.roots import Roots
 
-__all__ = ["LONGEST_NAME", "LONGEST_TEXT", "clean", "error_text", "name", "printable"]
+__all__ = ["LONGEST_NAME", "LONGEST_TEXT", "clean", "error_text", "fitting", "name", "printable"]
 
 LONGEST_NAME = 200
 LONGEST_TEXT = 2000
-MOST_ERRORS = 20
+MOST_ERRORS, LONGEST_ERRORS = 20, 20_000
 DEEPEST = 50
 """Objects in objects; what is deeper is left out."""
 
@@ -46,6 +46,16 @@ def clean(value: Any, roots: Roots, longest: int = LONGEST_NAME, depth: int = 0)
     return clean(value.item() if hasattr(value, "item") else str(value), roots, longest, depth + 1)
 
 
+def fitting(rows: list[Any], max_bytes: int) -> list[Any]:
+    """As many of the first rows as fit into an answer."""
+    size = 0
+    for count, row in enumerate(rows):
+        size += len(json.dumps(row)) + 1
+        if size > max_bytes:
+            return rows[:count]
+    return rows
+
+
 def printable(value: Any) -> Any:
     """A whole answer on its way out: no text has control characters or is very long, wherever it came from."""
     if isinstance(value, str):
@@ -69,5 +79,9 @@ def error_text(error: CobreError, roots: Roots) -> str:
     if isinstance(problems, list) and len(problems) > MOST_ERRORS:
         document["errors"] = problems[:MOST_ERRORS]
         document["errors_left_out"] = len(problems) - MOST_ERRORS
+    if isinstance(document.get("errors"), list):
+        kept = fitting(document["errors"], LONGEST_ERRORS)
+        document["errors_left_out"] = document.get("errors_left_out", 0) + len(document["errors"]) - len(kept)
+        document["errors"] = kept
     fix = f"\n  fix: {document['suggestion']}" if document["suggestion"] else ""
     return f"{document['message']}{fix}\n{json.dumps(document, allow_nan=False)}"
