@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cobre._lazy import collecting_garbage_later
 from cobre.errors import CobreError
@@ -19,6 +19,9 @@ from cobre.mcp.confinement import confine, landlock_version, private_folders
 from cobre.mcp.server import CobreServer
 from cobre.mcp.service import Service
 from cobre.mcp.settings import Settings
+
+if TYPE_CHECKING:
+    from cobre.mcp.oauth import Issuer
 
 __all__ = ["Address", "serve"]
 
@@ -38,6 +41,8 @@ class Address:
     port: int = 3000
     token_file: Path | None = None
     allowed_hosts: Sequence[str] = ()
+    issuer: Issuer | None = None
+    """In place of a token file: who makes the tokens."""
 
 
 def serve(settings: Settings, address: Address) -> int:
@@ -103,7 +108,13 @@ def _serve_stdio(server: CobreServer, service: Service) -> int:
 def _http_server(service: Service, address: Address) -> CobreServer:
     from cobre.mcp.http import OneToken, auth_settings, check_address, read_token
 
-    check_address(address.host, address.token_file is not None)
+    check_address(address.host, address.token_file is not None or address.issuer is not None)
+    if address.issuer is not None:
+        from cobre.mcp.oauth import SignedTokens, issuer_settings, read_keys
+
+        auth = issuer_settings(address.issuer)
+        verifier = SignedTokens(address.issuer, read_keys(address.issuer.keys_file))
+        return CobreServer(service, auth=auth, token_verifier=verifier)
     if address.token_file is None:
         return CobreServer(service)
     token = read_token(address.token_file)
