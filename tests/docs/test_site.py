@@ -123,3 +123,11 @@ def test_examples_of_docstrings_are_shown_as_python():
     text = "Adds.\n\n>>> 1 + 1\n2\n\n>>> 3\n3"
     assert fenced(text) == "Adds.\n\n```pycon\n>>> 1 + 1\n2\n```\n\n```pycon\n>>> 3\n3\n```"
     assert fenced("No > example.") == "No > example."
+
+
+def test_the_glossary_is_short_sorted_and_has_one_meaning_per_word(gathered):
+    words = [
+        line.split("|")[1].strip() for line in (gathered / "glossary.md").read_text().splitlines()[6:] if line
+    ]
+    assert 30 <= len(words) <= 40
+    assert words == sorted(set(words))
