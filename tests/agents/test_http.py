@@ -135,7 +135,7 @@ def test_two_clients_at_once_get_their_own_answers(serving):
     assert anyio.run(main) == [True] * 10
 
 
-def test_host_and_origin_of_strangers_are_refused(serving):
+def test_unknown_host_and_origin_headers_are_refused(serving):
     assert serving.post() == 200
     assert serving.post(Host="localhost:3000") == 200
     for host in (
@@ -165,7 +165,7 @@ def test_requests_that_are_no_messages_are_refused(serving):
     assert serving.post() == 200
 
 
-def test_a_slow_reader_and_a_broken_connection_hold_up_nobody(serving):
+def test_a_slow_reader_and_a_broken_connection_do_not_delay_other_clients(serving):
     sockets = []
     for _ in range(5):
         each = socket.create_connection(("127.0.0.1", serving.port))

@@ -90,7 +90,7 @@ def full_pipe():
     return reader, writer
 
 
-def test_no_request_is_read_while_nobody_reads_the_answers():
+def test_no_request_is_read_while_the_client_does_not_read_answers():
     unread, answers = full_pipe()
     reader, writer = os.pipe()
     os.write(writer, b"request\n")

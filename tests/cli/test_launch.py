@@ -142,7 +142,7 @@ def test_the_culprits_traceback_comes_last_and_no_survivor_is_blamed(cobre, prog
     assert "CollectiveFailed" not in report
 
 
-def test_nobody_is_blamed_for_waiting_for_a_rank_that_left_in_good_order(cobre, program):
+def test_a_rank_that_waits_for_one_that_ended_normally_is_not_blamed(cobre, program):
     path = program(MEET + "comm.barrier()\nif comm.rank == 1: sys.exit(0)\ncomm.barrier()")
     done = cobre("launch", "-n", 3, path, check=1)
     assert re.search(
@@ -315,7 +315,7 @@ def test_a_program_may_close_every_descriptor_it_does_not_know(cobre, program, t
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
-def test_the_status_counts_where_nobody_reads(closed, environ, program):
+def test_the_exit_status_is_right_when_output_is_not_read(closed, environ, program):
     path = program(
         MEET + "print('out'); comm.barrier()\nprint('err', file=sys.stderr)\nsys.exit(3 * comm.rank)"
     )

@@ -60,7 +60,7 @@ def endless(case):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("slow", "form"), every_value_once((0, 1), ("text", "json")))
-def test_rank_0_is_named_for_what_it_could_not_do_whoever_ends_first(cobre, program, case, slow, form):
+def test_rank_0_is_named_for_its_failure_whichever_rank_ends_first(cobre, program, case, slow, form):
     run = [program(SLOW_TO_END), slow, case, "--output", "/proc/x", "--output-format", form]
     done = cobre("launch", "-n", 2, *run, check=2)
     assert "[1]" not in done.stdout + done.stderr
@@ -81,7 +81,7 @@ def children_of(pid):
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def test_the_other_machine_hears_why_when_rank_0_is_gone(environ, endless):
+def test_the_other_machine_reports_why_rank_0_ended(environ, endless):
     """As with a cut cable: nothing of what rank 0 prints is seen over there."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -55,7 +55,7 @@ def test_unknown_options_are_passed_on_to_mpiexec(mpi_python, tmp_path):
     assert sorted(done.stdout.splitlines()) == [f"[{rank}] {tmp_path}" for rank in range(2)], done.stderr
 
 
-def test_the_culprit_under_mpi_is_named_and_its_traceback_is_shown(mpi_python, program):
+def test_the_failed_rank_under_mpi_is_named_and_its_traceback_is_shown(mpi_python, program):
     path = program(
         MEET + "comm.barrier()\nif comm.rank == 1: raise ValueError('rank 1 is ill')\ncomm.barrier()"
     )

@@ -107,7 +107,7 @@ def test_who_does_not_know_the_secret_is_not_heard(monkeypatch):
 
 
 @pytest.mark.parametrize("words", [b"", b"x" * 5000, b"GET / HTTP/1.1\r\n\r\n", b"00 {}\n", b"00 []\n"])
-def test_strangers_and_their_words_change_nothing(words):
+def test_unknown_requests_change_nothing(words):
     place, found = meeting(), []
     host = threading.Thread(target=gathered, args=(place, REJOIN_S, found))
     host.start()

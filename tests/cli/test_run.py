@@ -128,7 +128,7 @@ def test_json_tells_what_is_wrong_with_a_case(tmp_path):
 
 @pytest.mark.waits
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_launched_ranks_train_together_and_only_the_first_speaks(tmp_path, ranks):
+def test_launched_ranks_train_together_and_only_rank_0_prints(tmp_path, ranks):
     case = case_in(tmp_path)
     ended = cobre("launch", "-n", ranks, "-m", "cobre", "run", case)
     assert ended.returncode == 0, ended.stderr

@@ -172,7 +172,7 @@ def test_summary_tells_of_a_simulation_that_was_killed(case, capsys):
     assert "simulation not finished" in repr(load_results(case))
 
 
-def test_summary_does_not_miss_a_simulation_that_nobody_asked_for(case, capsys):
+def test_summary_says_nothing_about_a_simulation_that_was_not_requested(case, capsys):
     cobre(capsys, "run", case)
     cobre(capsys, "run", case, "--skip-simulation", "--fresh")
     status, printed = cobre(capsys, "summary", case)

@@ -66,7 +66,7 @@ def test_a_key_that_is_right_elsewhere_in_the_entry_is_not_taken_for_the_missing
     assert error.remedy == "add max_storage_hm3"
 
 
-def test_a_key_of_another_name_altogether_is_shown_beside_the_missing_one(case):
+def test_an_unknown_key_is_shown_beside_the_missing_one(case):
     rename(INITIAL, "storage", 0, "hydro_id", to="plant")(case)
     error = next(error for error in validate(case.write()).errors if error.field == "hydro_id")
     assert "unknown keys are there: plant" in error.message
@@ -127,7 +127,7 @@ def test_any_unknown_file_is_a_warning(case, path, remedy):
 @pytest.mark.parametrize(
     "path", ["README.md", "LICENSE", "notes.txt", ".gitignore", "system/.hydros.json.swp", "_SUCCESS"]
 )
-def test_notes_and_hidden_files_are_nobody_s_business(case, path):
+def test_notes_and_hidden_files_are_ignored(case, path):
     case.raw[path] = b"x"
     assert validate(case.write()).warnings == ()
 

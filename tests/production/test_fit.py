@@ -120,7 +120,7 @@ def test_power_that_falls_with_the_flow_cannot_be_fitted():
         fit_planes(replace(D07, tailrace=PolynomialTailrace((0.0, 1.5))), D07_GRID)
 
 
-def test_equal_plants_share_a_fit_that_nobody_can_change():
+def test_equal_plants_share_a_read_only_fit():
     fit = fit_planes(replace(D07), replace(D07_GRID))
     assert fit is fit_planes(D07, D07_GRID)
     with pytest.raises(ValueError, match="read-only"):

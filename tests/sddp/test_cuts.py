@@ -79,7 +79,7 @@ def test_level1_threshold_counts_solves(comm):
     assert dropped_by(comm, pool, None, 3, settings) == [0]
 
 
-def test_lml1_forgets_after_its_window(comm):
+def test_lml1_drops_cuts_that_were_not_binding_in_its_window(comm):
     pool = filled(comm, [[k, 0] for k in range(6)])
     pool.record_activity(np.array([1, 0, 0, 0, 0, 0]), 6)
     settings = CutSelection("lml1", check_frequency=1, memory_window=2)

@@ -44,7 +44,7 @@ def test_one_reservoir_with_several_passes():
     assert result.final_lower_bound == pytest.approx(25000 / 3, abs=1e-6)
 
 
-def test_one_reservoir_seen_by_somebody_careful():
+def test_one_reservoir_with_risk_aversion():
     case = reservoir(risk=RiskMeasure(weight=1.0, tail=1 / 3), iterations=40)
     result = trained(case)
     assert result.final_lower_bound == pytest.approx(optimum(case), rel=1e-9)

@@ -91,7 +91,7 @@ def test_observations_of_the_month_under_way_change_the_optimum(tmp_path):
     assert found[0] < found[1] * (1 - 1e-4), "a wet start of April makes a wet May"
 
 
-def test_weeks_that_reach_into_the_month_after_them_train_with_a_word_about_it(tmp_path):
+def test_weeks_that_reach_into_the_next_month_train_with_a_note(tmp_path):
     """The public weekly and monthly example: weeks until 9 May, all of May, inflows of the month from a file."""
     starts = ["2026-04-04", "2026-04-11", "2026-04-18", "2026-04-25", "2026-05-02", "2026-05-09"]
     weeks = [stage(i, starts[i], starts[i + 1], 3) for i in range(5)]

@@ -67,7 +67,7 @@ def test_progress_comes_after_each_iteration():
     assert events[-1].to_dict()["gap"] == result.final_gap
 
 
-def test_the_policy_is_below_the_cost_it_speaks_of():
+def test_the_policy_is_below_the_cost_to_go():
     case = small(iterations=30)
     policy = trained(case).policy
     full, empty = policy.evaluate(0, [80.0, 80.0]), policy.evaluate(0, [0.0, 0.0])

@@ -16,7 +16,7 @@ def today() -> TodayCase:
     return case
 
 
-def test_a_case_of_today_is_valid_without_a_word(tmp_path):
+def test_a_case_of_0_18_is_valid_without_warnings(tmp_path):
     report = cobre.validate(today().write(tmp_path / "case"))
     assert (report.errors, report.warnings) == ((), ())
 

@@ -227,7 +227,7 @@ def test_a_stream_that_says_nothing_is_shown_as_such(tmp_path, content):
     drive(RunApp(ReplaySource(tmp_path / "events.jsonl")), steps)
 
 
-def test_a_run_that_was_killed_is_seen_to_be_dead(finished, tmp_path):
+def test_a_killed_run_is_reported_as_ended(finished, tmp_path):
     (tmp_path / "training").mkdir()
     facts = json.loads((finished / RUN).read_text())
     another = {"pid": os.getpid(), "process_start": 1}  # another process has its number now

@@ -113,7 +113,7 @@ def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> i
         _discard_stdout()
         return BROKEN_PIPE_STATUS
     except Exception as error:
-        # Status 1, which the interpreter would end with, blames the case. The hook also tells the launcher and MPI.
+        # Status 1, the interpreter's own, means an invalid case. The hook also reports to the launcher and MPI.
         sys.excepthook(type(error), error, error.__traceback__)
         return USAGE_STATUS
 
@@ -136,7 +136,7 @@ def _complain(text: str) -> None:
 
 
 def _discard_stdout() -> None:
-    """Whoever read our output has gone; the interpreter must not complain when it flushes at exit."""
+    """The reader of stdout has closed it; the interpreter must not report an error when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -13,7 +13,7 @@ __all__ = ["EventStream"]
 
 
 class EventStream:
-    """Prints events. When nobody reads any more, the run goes on without being heard."""
+    """Prints events. When the reader has closed the pipe, the run continues and prints nothing."""
 
     def __init__(self) -> None:
         self._number = 0

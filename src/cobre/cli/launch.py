@@ -126,7 +126,7 @@ def _split(parser: Parser, arguments: list[str]) -> tuple[list[str], list[str]]:
         if word.startswith("-n") and word[2:3].isalpha():  # argparse would read it as the value of -n
             parser.error(f"{word} is no option; -n N says how many ranks, -{word} is passed on to mpiexec")
         if word.partition("=")[0] not in VALUED | FLAGS and not word.startswith("-n"):
-            # Nobody knows whether the next word is this option's value or the program.
+            # The next word may be this option's value or the program.
             if "--" not in arguments[position:]:
                 parser.error(f"unknown option {word}; put -- between what is to be passed on and the program")
             end = arguments.index("--", position)

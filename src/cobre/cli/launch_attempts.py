@@ -121,7 +121,7 @@ class Attempts:
         )
 
     def _tell_that_starter_failed(self, culprit: RankResult) -> None:
-        """A host list is the user's: nobody else knows which machine to leave out."""
+        """A host list is the user's: only the user can say which machine to leave out."""
         if culprit.rank is None and self._restarts.used:
             say(f"cobre launch: {culprit.command} could not start the ranks again\n  fix: {LEAVE_OUT}")
 

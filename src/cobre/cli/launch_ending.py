@@ -20,7 +20,7 @@ TRACEBACK = "Traceback (most recent call last)"
 
 def say(text: str, words: Sequence[str] = ()) -> None:
     """A message, broken between words where the terminal is narrow, and what a rank printed as it printed it."""
-    if sys.stderr is not None:  # closed: nobody wants to know, and the status still counts
+    if sys.stderr is not None:  # closed: there is no message, and the exit status stays
         sys.stderr.write(f"{wrap_lines(text, terminal_width(sys.stderr))}\n{''.join(words)}")
 
 
@@ -55,7 +55,7 @@ def _blame(culprit: RankResult, size: int, words: Sequence[str], *, is_on_displa
 
 
 def _only_tells(culprit: RankResult) -> bool:
-    """Whether even the first failure here tells of a rank that left in good order, or failed on another machine."""
+    """Whether the first failure here only reports a rank that ended normally, or one that failed on another machine."""
     return outcome_of(culprit) == "told" and not could_not_start(culprit)
 
 

@@ -78,7 +78,7 @@ class RankCommand(NamedTuple):
 
 
 class Startable(Protocol):
-    """Whatever ranks can be started of: a `Backend`, or somebody else's collectives in a benchmark."""
+    """What ranks can be started with: a `Backend`, or another library's collectives in a benchmark."""
 
     @property
     def name(self) -> str: ...

@@ -142,7 +142,7 @@ class Inbox:
 
     @property
     def has_ended_in_order(self) -> bool:
-        """Whether the rank said so itself."""
+        """Whether the rank reported it itself."""
         return self.holds(Tag.END)
 
     def holds(self, tag: Tag) -> bool:
@@ -213,7 +213,7 @@ class Outbox:
         return cls(int(number)) if found else None
 
     def send(self, tag: Tag, payload: bytes) -> None:
-        """Waits while the pipe is full. Silent in a forked child, and when nobody listens any more.
+        """Waits while the pipe is full. Does nothing in a forked child, or when the launcher has closed the pipe.
 
         Silent, too, where the program closed what it does not know: the number may be another file by then.
         """

@@ -48,7 +48,7 @@ __all__ = [
 
 VARIABLE = "COBRE_COMM_BACKEND"
 DEFAULT_FOR_MANY = "shm"
-"""What several ranks of one machine use unless somebody says otherwise."""
+"""The default of several ranks on one machine."""
 
 REPORT_VARIABLE = "COBRE_LAUNCH_REPORT"
 """Set by our launcher: it wants to know which exception ends a rank."""

@@ -199,7 +199,7 @@ class OperationTables:
 
 @dataclass(frozen=True)
 class PostStudyTables:
-    """What thermals that are decided ahead may do after the study, ``[thermal, stage]``; NaN where nothing is said."""
+    """What thermals that are decided ahead may do after the study, ``[thermal, stage]``; NaN where it is not given."""
 
     min_mw: FloatTable
     max_mw: FloatTable

@@ -1,4 +1,4 @@
-"""Who is connected with whom: trees, and points on a ring."""
+"""Diagrams of connections: trees, and points on a ring."""
 
 from __future__ import annotations
 

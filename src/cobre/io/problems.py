@@ -1,4 +1,4 @@
-"""What is wrong with a case, said so that a planner can act on it."""
+"""Problems of a case: what is wrong, where, and what to change."""
 
 from __future__ import annotations
 

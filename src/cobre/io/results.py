@@ -23,7 +23,7 @@ CASE_OUTPUT = "output"
 
 @dataclass(frozen=True, repr=False)
 class TrainingRecord:
-    """One run as its files tell it."""
+    """One run, read from its files."""
 
     folder: Path
     metadata: dict[str, Any]

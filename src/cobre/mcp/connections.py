@@ -11,7 +11,7 @@ __all__ = ["TimedConnection"]
 
 
 class TimedConnection(H11Protocol):
-    """Whoever sends nothing, or half a request, makes room for others after once or twice `PATIENCE_S`.
+    """Connections that send nothing, or half a request, are closed after once or twice `PATIENCE_S`.
 
     How long an answer takes does not count: calls may wait for a run.
     """

@@ -1,4 +1,4 @@
-"""Errors that nobody foresaw: most often a file that no program of ours wrote."""
+"""Unexpected errors: most often a file that Cobre did not write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standard input as the SDK reads it: lines of limited length, and no more of them while nobody reads the answers."""
+"""Standard input as the SDK reads it: lines of limited length; reading stops while the client does not read answers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def limit_lines(give_up: Callable[[], None]) -> None:
-    """Let whoever reads ``sys.stdin`` from now on read limited lines; descriptor 0 becomes empty for children.
+    """From now on reads of ``sys.stdin`` return lines of limited length; descriptor 0 becomes empty for children.
 
     ``give_up`` is called, in a thread, if the host has closed standard input and does not read what is still answered.
     """

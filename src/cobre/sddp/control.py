@@ -45,7 +45,7 @@ RULES: Mapping[str, Mapping[str, type]] = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What somebody asks of a run."""
+    """A request to a run."""
 
     number: int
     action: str
@@ -62,14 +62,14 @@ class ControlDesk(Protocol):
         """All that wait, in the order in which they came."""
 
     def answer(self, request: Request, outcome: Mapping[str, Any]) -> None:
-        """Tell whoever asked."""
+        """Send the answer to the client."""
 
     def wait(self, seconds: float) -> None:
         """Return when a request waits, or after so much time."""
 
 
 def check_request(action: object, arguments: object) -> tuple[str, dict[str, Any]]:
-    """The action and its arguments; raises if nobody could carry them out."""
+    """The action and its arguments; raises if they are not valid."""
     if not isinstance(action, str) or action not in ACTIONS:
         raise _refused(f"there is no action {action!r}", f"choose from {', '.join(ACTIONS)}")
     given = dict(arguments) if isinstance(arguments, Mapping) else {}

@@ -43,7 +43,7 @@ class CutSelector:
 
     @property
     def archives(self) -> dict[int, Floats]:
-        """The states at which methods judge values of cuts, by pool."""
+        """The states at which selection methods compare values of cuts, by pool."""
         return {index: archive.states for index, archive in self._archives.items()}
 
     def restore(self, archives: Mapping[int, Floats]) -> None:
@@ -53,7 +53,7 @@ class CutSelector:
 
     @property
     def activity_tolerance(self) -> float | None:
-        """What makes a cut count as binding; None if nobody asks."""
+        """Slack up to which a cut counts as binding; None if no method uses it."""
         settings = self._settings
         looks_at_values = settings.method is None or settings.method in ("domination", *VALUE_METHODS)
         is_counted = not looks_at_values or settings.max_active_per_stage is not None

@@ -16,7 +16,7 @@ FIRST_CAPACITY = 64
 class CutPool:
     """All cuts ``theta >= intercept + coefficients . x`` of one stage, in slot order.
 
-    The cuts of an iteration follow those of the one before, in the order of its passes, whoever computed them. A
+    The cuts of an iteration follow those of the one before, in the order of its passes, whichever rank computed them. A
     cut that selection drops keeps its slot and only leaves the linear program.
     """
 

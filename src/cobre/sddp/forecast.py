@@ -32,7 +32,7 @@ class Forecast(Protocol):
     def start_iteration(
         self, iteration: int, first_scenario: int, n_scenarios: int, stages: Sequence[int] | None = None
     ) -> None:
-        """Draw what these scenarios of an iteration need; the same whoever draws.
+        """Draw the noise of these scenarios of an iteration; it is the same on every rank.
 
         ``stages`` has the stage of each step, if that is not its number.
         """

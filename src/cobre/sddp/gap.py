@@ -1,4 +1,4 @@
-"""The gap between the lower bound and the cost of the policy, as far as sampled trajectories can tell it.
+"""The gap between the lower bound and the cost of the policy, estimated from sampled trajectories.
 
 A single iteration samples too few trajectories for that: their mean may lie far below the bound by chance. So the
 trajectories of the last iterations are taken together, with the confidence interval of their mean.
@@ -31,7 +31,7 @@ Z_95 = 1.959964
 
 @dataclass(frozen=True, slots=True)
 class GapEstimate:
-    """What can be said about the gap after an iteration.
+    """The estimate of the gap after an iteration.
 
     ``status`` says where the lower bound lies: ``within`` the interval around the mean cost, ``not_yet`` (below it), or
     ``above`` it, which tells that the sample is too small. Or it says why the two are not compared: there is only
@@ -48,7 +48,7 @@ class GapEstimate:
     iterations: int
     """How many of the last iterations those trajectories are from."""
     gap: float | None = None
-    """From the lower bound to the mean, relative; None where the sample cannot tell it from 0, or tells nothing."""
+    """From the lower bound to the mean, relative; None if the sample is too small, or does not tell it from 0."""
     largest_gap: float | None = None
     """From the lower bound to the upper end of the interval, relative."""
 

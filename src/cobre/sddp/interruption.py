@@ -25,7 +25,7 @@ class StopRequest:
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             for number in STOPPING:
-                # Whoever told this process to ignore a signal meant it; a handler not set by Python is left alone.
+                # An ignored signal stays ignored; a handler that Python did not set is kept.
                 if signal.getsignal(number) not in (signal.SIG_IGN, None):
                     self._previous[number] = signal.signal(number, self._receive)
         return self

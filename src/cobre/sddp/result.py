@@ -80,7 +80,7 @@ class TrainingResult:
     logs: list[TrainingLog] = field(default_factory=list, repr=False, compare=False)
     """What each phase of each iteration did, for the training tables; one for each part of a run that was continued."""
     controls: list[ControlTaken] = field(default_factory=list, repr=False, compare=False)
-    """How somebody steered this run while it was at work: pauses, changed rules, snapshots, a stop."""
+    """Requests that this run carried out: pauses, changed rules, snapshots, a stop."""
 
     @property
     def inner_bound(self) -> float | None:

@@ -1,4 +1,4 @@
-"""Cut selection: which cuts still earn their row in the stage problem."""
+"""Cut selection: which cuts stay in the stage problem."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VALUES_AT_ONCE = 1 << 20
 
 
 VALUE_METHODS = ("value_level1", "value_lml1")
-"""Methods that judge the values of all cuts of a pool, dropped ones too."""
+"""Methods that compare the values of all cuts of a pool, dropped ones included."""
 
 
 class StateArchive:

@@ -3,7 +3,7 @@
 The slope of a stage's cost by its incoming state is the dual of the rows that fix that state. Whatever the openings
 and the state are, an optimal dual solution meets the conditions of the columns without a limit on one side; a column
 with both limits sets none. The greatest value of that dual under these conditions is a linear program of its own.
-Where it has no limit, nothing in the stage can make up for a missing unit, and somebody else has to know the slope.
+Where it has no limit, nothing in the stage can make up for a missing unit, and the slope has to come from elsewhere.
 """
 
 from __future__ import annotations

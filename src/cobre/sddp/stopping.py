@@ -30,7 +30,7 @@ class RuleState:
     triggered: bool
     detail: str
     share: float | None
-    """From 0 to 1, where 1 ends training; None where nothing can be said yet."""
+    """From 0 to 1, where 1 ends training; None before it is known."""
     values: Mapping[str, Any]
     """The settings of the rule."""
 

@@ -39,7 +39,7 @@ class PhaseClock:
         self.earlier_s = 0.0
         """What earlier parts of a run took that was continued; no phase of this part."""
         self.paused_s = 0.0
-        """Time of pauses that somebody asked for."""
+        """Time of requested pauses."""
         self.uncounted = CollectiveTime(0.0, 0.0)
         """Collectives before the run began, of its set-up and of pauses: no part of what iterations wait for."""
 

@@ -288,7 +288,7 @@ class _Training:
     def _meet(self, began: float) -> dict[str, float]:
         """Collective: what every rank has to know to decide the same, and what the ranks did, added up.
 
-        One answer for all ranks, whoever got a signal; time and requests are those of rank 0.
+        Equal on all ranks, whichever received a signal; time and requests are those of rank 0.
         """
         mine = {**self.stop.counts(), "elapsed_s": 0.0, "iteration_s": 0.0, "wants_checkpoint": 0.0}
         mine["requests"] = float(self.control.pending())

@@ -56,7 +56,7 @@ class ResidualNoise:
     _shapes: dict[int, Lognormal] = field(default_factory=dict, init=False, repr=False)
 
     def shape_tree(self, tree: OpeningTree, tree_seed: int, block: range) -> None:
-        """Replace the hydros' noise in the stages of ``block``; the same whoever owns which block."""
+        """Replace the hydros' noise in the stages of ``block``; equal whichever rank owns the block."""
         n_hydros, sources = self.reach_m3s.shape[1], noise_sources(self.stages)
         for t in block:
             rows = tree.stage(t)

@@ -136,7 +136,7 @@ def generate_tree(
     for index in range(len(stages)) if block is None else block:
         source = int(sources[index])
         if made[0] != source:
-            # A source before the block is made again: whoever owns it may not have written it yet.
+            # A source before the block is made again: the rank that owns it may not have written it yet.
             made = (source, *maker.make(source))
         target, weights = tree.stage(index), tree.weights(index)
         target[:] = made[1][: len(target)]

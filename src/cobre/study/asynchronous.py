@@ -66,7 +66,7 @@ async def _run(verb: Callable[..., T], args: tuple[Any, ...], options: dict[str,
 
     given.arguments["progress_callback"] = report
     loop, context = asyncio.get_running_loop(), copy_context()
-    # A future and no task: a loop that ends cancels all tasks, and nobody would wait for the thread.
+    # A future and no task: a loop that ends cancels all tasks, and the thread would not be waited for.
     running = loop.run_in_executor(None, lambda: context.run(verb, *given.args, **given.kwargs))
     try:
         return await asyncio.shield(running)

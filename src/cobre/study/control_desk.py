@@ -76,7 +76,7 @@ class SocketDesk:
         return [entry.request for entry in entries]
 
     def answer(self, request: Request, outcome: Mapping[str, Any]) -> None:
-        """Tell whoever asked."""
+        """Send the answer to the client."""
         with self._changed:
             entry = self._taken.pop(request.number)
         entry.answer = outcome
@@ -133,7 +133,7 @@ class SocketDesk:
             connection.settimeout(READ_TIMEOUT_S)
             connection.sendall(json.dumps(answer).encode() + b"\n")
         except (OSError, ValueError):
-            pass  # whoever asked has gone, or speaks another language
+            pass  # the client has disconnected, or sent no valid request
         finally:
             self._forget(connection)
 
@@ -181,7 +181,7 @@ def _peer_uid(connection: socket.socket) -> int:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove sockets of runs that were killed: nobody listens at them."""
+    """Remove sockets of runs that were killed."""
     for path in folder.glob("*.sock"):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             probe.settimeout(1.0)
@@ -202,7 +202,7 @@ def open_desk(address: str | None) -> Iterator[SocketDesk | None]:
     try:
         desk = SocketDesk(address)
     except OSError:
-        yield None  # the run matters more than its steering; who asks learns that nobody listens
+        yield None  # the run goes on without requests; a client gets a connection error
         return
     try:
         yield desk

@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Parcel(Generic[T]):
-    """Data on its way to workers; whoever opens it leaves it empty, so that no copy stays behind."""
+    """Data to be sent to workers. Opening it empties it, so that no second copy stays in memory."""
 
     def __init__(self, content: T) -> None:
         self._content: T | None = content

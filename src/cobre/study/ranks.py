@@ -87,7 +87,7 @@ def run_workers(
         )
     except WorkerError as error:
         if num_workers == 1 and isinstance(error.inner, CobreError):
-            raise error.inner from None  # it ran in this process: nobody else failed
+            raise error.inner from None  # it ran in this process: no other rank failed
         raise
     return results[0]
 

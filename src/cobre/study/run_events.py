@@ -1,4 +1,4 @@
-"""The events of one run: numbered, kept in its folder, and handed to whoever listens."""
+"""The events of one run: numbered, kept in its folder, and passed to callbacks."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class RunLog:
             if keeps:
                 self._repair()
             else:
-                self._path.unlink(missing_ok=True)  # whoever reads the old one keeps it
+                self._path.unlink(missing_ok=True)  # a reader that has it open keeps the old one
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             self._descriptor = os.open(self._path, flags, 0o666)
 

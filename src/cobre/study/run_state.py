@@ -16,7 +16,7 @@ MOST_WARNINGS = 200
 
 @dataclass(frozen=True, slots=True)
 class IterationState:
-    """One iteration: its bounds, and what it did where the source tells it."""
+    """One iteration: its bounds, and its other figures where the source has them."""
 
     iteration: int
     lower_bound: float | None
@@ -63,7 +63,7 @@ class RunState:
 
     @property
     def rules(self) -> list[Mapping[str, Any]]:
-        """How near each stopping rule is, as the newest iteration that tells it has it."""
+        """How near each stopping rule is, from the newest iteration that reports it."""
         for each in reversed(self.iterations):
             if each.facts is not None and isinstance(each.facts.get("rules"), list):
                 return [rule for rule in each.facts["rules"] if isinstance(rule, Mapping)]

@@ -1,4 +1,4 @@
-"""How training went, as ``training/metadata.json`` tells it: the keys of the public Cobre beside our own."""
+"""The contents of ``training/metadata.json``: the keys of the public Cobre beside our own."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ class RunApp(App[None]):
         return f"? keys {views}"[:width]
 
     def _tell_controls(self) -> None:
-        """Say what was done of what somebody asked for."""
+        """Show the outcome of a request."""
         controls = self.state.controls
         if len(controls) > self._n_controls and str(controls[-1].get("timestamp")) >= self._opened_at:
             newest = controls[-1]

@@ -257,7 +257,7 @@ def _milliseconds(value: object) -> str:
 
 
 def _table(titles: Sequence[str], rows: Sequence[tuple[str, ...]], look: Look, used: int) -> list[Row]:
-    """The newest rows that fit, or older ones if somebody scrolled."""
+    """The newest rows that fit, or older ones after scrolling."""
     room = max(1, look.height - used - 1)
     end = len(rows) - min(look.offset, max(0, len(rows) - room))
     shown = rows[max(0, end - room) : end]

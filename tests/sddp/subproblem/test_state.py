@@ -212,7 +212,7 @@ def test_a_system_without_hydros_has_an_empty_state():
     assert found.objective == pytest.approx(6.0)
 
 
-def test_tables_that_nobody_may_write_are_enough():
+def test_read_only_tables_are_enough():
     """Ranks of one node read the same memory."""
     case = cascade()
     for part in fields(case.tables):

@@ -239,7 +239,7 @@ def ordinary(n_years=40, n_hydros=1):
     return np.maximum(simulated(phi, mean, std, n_years, 5), 1.0)
 
 
-def test_an_ordinary_history_needs_no_word():
+def test_an_ordinary_history_gives_no_warning():
     assert not words(ordinary())
     assert not words(ordinary(), "error")
 
@@ -280,7 +280,7 @@ def test_years_of_which_records_cover_a_part_only_are_named_before_the_first_who
     assert "1931-02, 1931-03" in finding.message
 
 
-def test_a_record_that_begins_and_ends_within_a_month_needs_no_word():
+def test_a_record_that_begins_and_ends_within_a_month_gives_no_warning():
     history = monthly_history(ordinary())
     starts, ends = history.start_day.copy(), history.end_day.copy()
     starts[0] += 3

@@ -25,7 +25,7 @@ def test_correlations_are_pearson_s_over_the_dates_that_both_have():
     ]  # fmt: skip
 
 
-def test_a_plant_that_does_not_vary_correlates_with_nobody():
+def test_a_constant_plant_has_no_correlation():
     values = np.random.default_rng(5).normal(size=(2, 9))
     values[1] = 0.0
     assert correlation_matrix(values)[0].tolist() == [[1.0, 0.0], [0.0, 1.0]]

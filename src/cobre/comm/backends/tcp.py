@@ -91,7 +91,7 @@ class TcpCommunicator(_core.TcpCommunicator, ClosesAfterUse):
         return True
 
     def create_shared_region(self, count: int, dtype: DTypeLike = "float64") -> HeapRegion:
-        """Every rank's own copy; if one cannot have it, nobody does."""
+        """Every rank's own copy; if one rank cannot allocate it, all raise."""
         self.require_usable("create_shared_region")
         number, resolved, requested_bytes = checked_request(count, dtype)
         region, refusal = None, None
@@ -193,7 +193,7 @@ def _node_commands(argv: Sequence[str], nodes: Nodes) -> list[RankCommand]:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody has at this moment.
+    """A port of 127.0.0.1 that is free at this moment.
 
     The kernel gives it to no outgoing connection, which could take it before rank 0 listens there.
     """

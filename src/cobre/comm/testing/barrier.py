@@ -1,4 +1,4 @@
-"""Checks of who waits for whom."""
+"""Checks of the order in which ranks wait for each other."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _launch(options: argparse.Namespace, names: Sequence[str] | None, *, echo: b
 
 
 def _reason(failure: RankResult, results: Sequence[RankResult]) -> str:
-    """What a rank said about its own failure, rather than about the loss of another one."""
+    """A rank's message about its own failure, not about the loss of another rank."""
     lines = [line for result in (failure, *results) for line in result.output.splitlines()]
     told = [line for line in lines if line.startswith("rank ") and " failed: " in line]
     own = [line for line in told if "CollectiveFailed" not in line]
@@ -153,7 +153,7 @@ def _reason(failure: RankResult, results: Sequence[RankResult]) -> str:
 
 
 def _require_some(chosen: Sequence[Check], size: int) -> None:
-    """No check at all is no result: somebody named only such as need another number of ranks."""
+    """Refuse a run without any check: the named ones need another number of ranks."""
     if not chosen:
         ranks = "one rank" if size == 1 else f"{size} ranks"
         raise CommError(

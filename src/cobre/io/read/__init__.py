@@ -1,4 +1,4 @@
 """Reads case directories: one module per file, every row checked, all problems collected (`case_reader.read_case`).
 
-Empty: whoever needs the grammar of constraints or a file's record does not load all of them.
+Empty, so that a module that needs one file's record does not load all of them.
 """

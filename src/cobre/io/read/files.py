@@ -230,5 +230,5 @@ class CaseFiles:
     def _ids(self, path: str, entries: Sequence[_Identified]) -> frozenset[int] | None:
         wrong: list[Any] = [entry.get("id") for entry in self.dropped.get(path, ())]
         if path in self.unusable | self.ambiguous or not all(map(_is_id, wrong)):
-            return None  # which ids were meant is not known, so nothing can be said about references to them
+            return None  # the ids are not known, so references to them cannot be checked
         return frozenset({entry.id for entry in entries} | set(wrong))

@@ -73,7 +73,7 @@ def report_merged(files: CaseFiles, merged: Sequence[int], problems: Problems) -
 
 
 def report_late(files: CaseFiles, history: InflowHistory, start: dt.date, problems: Problems) -> None:
-    """Records after the start of the study: inflows that nobody knows yet, or wrong dates."""
+    """Records after the start of the study: forecasts in place of observations, or wrong dates."""
     is_late = history.end_day > (start - EPOCH).days
     for h, hydro in enumerate(hydros_by_index(files)):
         ends = history.end_day[is_late & (history.hydro == h)]

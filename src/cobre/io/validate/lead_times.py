@@ -31,7 +31,7 @@ class _Plant:
 
 
 def check_lead_times(files: CaseFiles, problems: Problems) -> None:
-    """Report lead times that cannot be followed, and deliveries of which nobody says how much they are."""
+    """Report lead times that cannot be followed, and deliveries without an amount."""
     if files.damaged & {"stages.json", THERMALS, FILE, AFTER} or not files.stages.stages:
         return
     if not files.generation.is_today:

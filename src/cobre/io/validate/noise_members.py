@@ -51,6 +51,6 @@ def members_of(files: CaseFiles, name: EntityClass, *, is_external: bool | None 
 
 
 def unused_ids(files: CaseFiles, name: EntityClass) -> list[int]:
-    """Ids with external scenarios that nobody follows: their statistics leave no room for noise."""
+    """Ids whose external scenarios are not used, because their statistics leave no room for noise."""
     ids = distinct(files.tables[f"external_{name}"][KEYS[name]])
     return sorted(set(ids) - members_of(files, name, is_external=True))

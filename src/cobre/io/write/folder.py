@@ -78,7 +78,7 @@ def _lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        return error.errno != errno.EWOULDBLOCK  # a file system without locks protects nobody
+        return error.errno != errno.EWOULDBLOCK  # a file system without locks gives no protection
     return True
 
 

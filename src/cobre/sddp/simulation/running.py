@@ -56,7 +56,7 @@ class SimulationOutcome:
     """``[stage, counter]`` of the solvers of all ranks: see `cobre.sddp.solver_tables.COUNTERS`."""
     stop_signal: int | None = None
     controls: list[ControlTaken] = field(default_factory=list)
-    """How somebody steered it: pauses, a stop."""
+    """Requests that it carried out: pauses, a stop."""
 
 
 def simulate(

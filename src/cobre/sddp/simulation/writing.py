@@ -60,7 +60,7 @@ class WriterThread:
             self._thread = None
 
     def _put(self, thread: threading.Thread, item: Chunk | None) -> None:
-        """Wait for a place in the queue, unless nobody will ever take anything out of it."""
+        """Wait for a place in the queue, unless the writer has ended."""
         while thread.is_alive():
             with contextlib.suppress(queue.Full):
                 self._queue.put(item, timeout=POLL_S)

@@ -2,7 +2,7 @@
 
 Columns and rows are added as whole arrays of one kind, one axis per noun: ``("turbined", (hydros, blocks))``
 gives a matrix of column numbers that later calls index like any other array. Names such as
-``turbined[Itaipu,peak]`` are only written out when somebody asks for them.
+``turbined[Itaipu,peak]`` are only written out on request.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ class ColumnLayout:
 
 @dataclass(frozen=True)
 class RowLayout:
-    """Rows whose duals somebody reads."""
+    """Rows whose duals are read."""
 
     incoming_storage: Indices
     """``[hydro]``: dual is the value of incoming water in $/hm3."""

@@ -38,7 +38,7 @@ class Rivers:
 
     @cached_property
     def at_once(self) -> Indices:
-        """``[hydro]``: who receives its releases without delay; -1 where nobody does."""
+        """``[hydro]``: the hydro that receives its releases without delay; -1 if there is none."""
         return np.where(self.is_delayed, ABSENT, self.scope.downstream)
 
     def receiver(self, ring: int) -> int:

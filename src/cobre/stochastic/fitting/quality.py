@@ -16,7 +16,7 @@ __all__ = ["check_counts", "check_gaps", "check_kinds", "check_lengths", "check_
 
 FEWEST = 2
 LONGER = 1.5
-"""How many times a record is longer than a season at least, before it is said."""
+"""A record that is longer than its season by this factor is reported."""
 
 
 def check_gaps(observations: Observations) -> Iterator[Finding]:

@@ -36,7 +36,7 @@ def chi_square_tail(value: float, degrees: int) -> float:
 def ljung_box(residuals: Floats, n_fitted: int) -> tuple[float, float]:
     """Q = N (N + 2) Σ ρ_k² / (N - k) over lags 1..12 of a series in order of time, and its p-value.
 
-    Unknown occurrences (NaN) have no part in a product. ``n_fitted`` lags cost as many degrees of freedom.
+    Missing values (NaN) are left out of a product. ``n_fitted`` lags cost as many degrees of freedom.
     """
     is_known = ~np.isnan(residuals)
     n = int(np.count_nonzero(is_known))

@@ -53,7 +53,7 @@ class Pages:
 
     @classmethod
     def of_window(cls, address: int, n_bytes: int) -> Pages:
-        """A second mapping of a window's memory: the first one goes with MPI_Finalize, whoever still looks at it."""
+        """A second mapping of a window's memory: MPI_Finalize removes the first one, even while views of it exist."""
         start = address // mmap.PAGESIZE * mmap.PAGESIZE
         length = address + n_bytes - start
         remap = _function("mremap", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int)

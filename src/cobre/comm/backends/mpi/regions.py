@@ -91,7 +91,7 @@ class WindowTable:
         return self._made
 
     def retire(self, number: int) -> None:
-        """Collective over the node: free this window now if nobody views it, else leave it for `settle`."""
+        """Collective over the node: free this window now if no view of it is left, else leave it for `settle`."""
         window = self._windows.get(number)
         if window is None:
             return
@@ -101,7 +101,7 @@ class WindowTable:
             window.free()
 
     def settle(self) -> None:
-        """Collective over the node if any window is left: free those that nobody views, forget the others.
+        """Collective over the node if any window is left: free those without views, and drop the others from the list.
 
         A rank that comes here while another still retires a single window waits for it to come, too.
         """

@@ -30,7 +30,7 @@ _log = logging.getLogger("cobre.comm")
 
 
 def load_mpi() -> Any:
-    """The module ``mpi4py.MPI``, loaded without starting MPI if nobody has loaded it yet."""
+    """The module ``mpi4py.MPI``, loaded without starting MPI unless it is loaded already."""
     loaded = sys.modules.get("mpi4py.MPI")
     if loaded is not None:
         return loaded
@@ -122,7 +122,7 @@ def _addresses(mpi: Any, *names: str) -> list[int]:
 
 
 def follow_launcher() -> None:
-    """End with the Open MPI daemon that started this process, should somebody kill it.
+    """End with the Open MPI daemon that started this process, if that daemon is killed.
 
     Open MPI notices that only inside its own calls; a rank that computes or sleeps would live on alone.
     """

@@ -18,7 +18,7 @@ __all__ = ["complete_past_inflows"]
 def complete_past_inflows(files: CaseFiles, fit: InflowFit, horizon: Horizon, n_lags: int) -> None:
     """Lengthen ``past_inflows`` up to ``n_lags`` by observed seasons, as far back as there is one without a gap.
 
-    Given values stay: lag l is the l-th season before that of the first stage, whoever says its inflow.
+    Given values stay: lag l is the l-th season before that of the first stage, whichever file gives its inflow.
     """
     first = horizon.stages[0]
     found, year = fit.place(first.season_id), season_year(first, horizon.season_definitions)

@@ -32,7 +32,7 @@ OlderRule = Annotated[
 
 
 class OlderCutSelection(Record):
-    """Which cuts stay, judged by how often they bind."""
+    """Which cuts stay, by how often they bind."""
 
     enabled: bool = False
     method: Literal["level1", "lml1", "domination"] | None = None

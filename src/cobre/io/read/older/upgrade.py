@@ -141,7 +141,7 @@ def _models(documents: Mapping[str, Data]) -> Data:
 
 
 def _entry(hydro_id: int, own: Data, entry: Data | None, stages: Sequence[Data]) -> Data:
-    """The models of a plant by ranges of stages, those of the plant itself where nothing else is said."""
+    """The models of a plant by ranges of stages, by default those of the plant itself."""
     if entry is None:
         ranges = [{"start_stage_id": stages[0]["id"] if stages else 0, "end_stage_id": None, **own}]
     elif entry["selection_mode"] == "stage_ranges":

@@ -18,7 +18,7 @@ def spot_prices(outcome: StageOutcome) -> Floats:
 
 
 def bus_rows(outcome: StageOutcome) -> Values:
-    """Demand, what was not supplied, what nobody took, and the price."""
+    """Demand, deficit, excess and price."""
     view, network = outcome.view, outcome.view.problem.columns.network
     layout = view.problem.parameters
     load = (
