@@ -114,7 +114,7 @@ bool Communicator::fold_directly(const PackedCall& call, const Reduction& reduct
         const auto [offset, count] = part_of(rank, size, reduction.count, item);
         is_well = read_from(rank, offers[at(rank)].result + offset, reduction.recv + offset, count * item);
     }
-    finish_step(call, is_well);  // nobody reads my part any more
+    finish_step(call, is_well);  // no rank reads this rank's part any more
     return team_.all_have(PackedCall::is_ready);
 }
 

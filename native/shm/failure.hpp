@@ -14,7 +14,7 @@ namespace cobre::shm {
 // busy with an earlier call may need somebody who has given up on it.
 void record_failure(Header& header, std::uint64_t sequence, const comm::Failure& failure) noexcept;
 
-// Whether the call with this number has failed. One load of a line that nobody writes while all is well.
+// Whether the call with this number has failed. One load of a line that is not written before a failure.
 inline bool has_failed(const Header& header, std::uint64_t sequence) noexcept {
     // Acquire pairs with the release in record_failure.
     return header.failure.sequence.load(std::memory_order_acquire) <= sequence;

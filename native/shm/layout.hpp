@@ -1,4 +1,4 @@
-// What lies where in the segment. Everything that two ranks write has a cache line of its own.
+// Layout of the segment. Everything that two ranks write has a cache line of its own.
 //
 //   Header | RankEntry per rank | consumed: one flag per (writer, reader) | ring per rank
 //
@@ -69,7 +69,7 @@ struct alignas(cache_line) CallText {
 
 enum class RankState : std::uint32_t { absent, attached, closed };
 
-// Who has taken a rank's place, in one word: from the moment it is taken there is somebody to watch and to name.
+// The process that has taken a rank's place, in one word: from then on its end is noticed and it can be named.
 // Linux has at most 2^22 pids; the start time is in hundredths of a second.
 class Claim {
 public:

@@ -45,7 +45,8 @@ public:
             return calls_ < first_calls || (calls_ + 4) % period < 5;
         }
 
-        // The call is over and took so long, not counting the wait for others to begin it; zero if nobody looked.
+        // The call is over and took so long, not counting the wait for others to begin it; zero if it was not
+        // measured.
         void note(Path path, Clock::duration time) noexcept {
             if (time != Clock::duration::zero()) learn(path, time);
             ++calls_;

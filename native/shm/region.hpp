@@ -28,7 +28,8 @@ public:
     void add(const Region& region);
 
     // A number that is equal on two ranks exactly when their buffers are the same bytes of the same region;
-    // 0 for private memory. A mapping that is gone does not count: its addresses may belong to somebody else now.
+    // 0 for private memory. A mapping that is gone does not count: its addresses may belong to another mapping by
+    // now.
     std::uint64_t place_of(const std::byte* data, std::size_t bytes) const noexcept {
         if (entries_.empty()) [[likely]]
             return 0;

@@ -10,7 +10,7 @@ namespace cobre::shm {
 
 namespace {
 
-// Who is, or is about to become, that rank; pid 0 while nobody is known to. Rank 0 made the segment.
+// The process that is, or is about to become, that rank; pid 0 while it is not known. Rank 0 made the segment.
 comm::ProcessIdentity candidate(const Layout& layout, std::size_t rank) noexcept {
     const RankEntry& entry = layout.entries()[rank];
     // Acquire pairs with the release in register_rank.

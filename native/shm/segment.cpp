@@ -192,7 +192,7 @@ private:
             if (comm::Descriptor file = open_existing()) {
                 Found found(std::move(file), meeting_.name);
                 if (!found.is_orphaned()) return enter_found(found);
-                // Perhaps nobody starts rank 0 again, and then this would stay.
+                // Rank 0 may never be started again, and then this file would stay.
                 reclaim(found.file(), meeting_.name);
                 state = "was left by " + process_text(found.creator()) + ", which is dead; rank 0 has not started";
             }

@@ -43,7 +43,7 @@ bool reclaim_orphan(const std::string& name);
 // Limits that the algorithms can work with, whatever was asked for, and that so many ranks find room for.
 Limits sane(Limits limits, int size) noexcept;
 
-// Random, for names that nobody guesses or has used before.
+// Random, for names that cannot be guessed and were not used before.
 std::uint64_t fresh_nonce();
 
 }  // namespace cobre::shm

@@ -138,7 +138,7 @@ void Team::announce_taken(int writer, std::uint64_t count) noexcept {
 }
 
 void Team::announce_read() noexcept {
-    // Relaxed: it orders nothing, and nobody sleeps for it.
+    // Relaxed: it orders nothing, and no rank sleeps until it changes.
     layout_.entry(group_.rank).read.position.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -41,7 +41,7 @@ public:
     void begin(const PackedCall& call, comm::Caller& caller);
     // Opens a further step of the same call.
     void begin_step() noexcept;
-    // Throws if somebody has given up on the open step.
+    // Throws if a rank has given up on the open step.
     void require_well() const;
 
     // What this rank's slot of the open step carries; written before `publish`.
@@ -76,7 +76,7 @@ public:
     void announce_filled(std::uint64_t count) noexcept;
     void announce_folded(std::uint64_t count) noexcept;
     void announce_taken(int writer, std::uint64_t count) noexcept;
-    // This rank has read another piece of somebody's memory: those who wait for it see that it goes on.
+    // This rank has read another piece of a rank's memory: ranks that wait for it see its progress.
     void announce_read() noexcept;
     std::uint64_t filled(int rank) const noexcept;
     std::uint64_t folded(int rank) const noexcept;

@@ -100,7 +100,7 @@ public:
     void record(const comm::Failure& failure) noexcept;
     // The same, and throws what was written first.
     [[noreturn]] void fail(const comm::Failure& failure);
-    // Throws the failure that somebody else wrote down.
+    // Throws the failure that another rank recorded.
     [[noreturn]] void repeat_failure() const;
 
     std::string call_text() const { return call_->describe(); }

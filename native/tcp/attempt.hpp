@@ -19,7 +19,7 @@ public:
         proved,    // the other side is rank 0; `introduce` is due, then its answer
         joined,
         // From here on the attempt is over.
-        vacant,   // nobody listens at the address
+        vacant,   // no process listens at the address
         foreign,  // another program listens there
         refused,  // a rank 0 refuses this worker; another group's, unless `has_met_rank_0`
         failed,   // a later attempt may succeed

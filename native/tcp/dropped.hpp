@@ -21,7 +21,7 @@ public:
     void tell_rest();
 
     // "; it turned away 2 connections: 2 from 10.0.0.7:5001, 10.0.0.7:5002 (its secret is not rank 0's)", or
-    // nothing. Short, whoever came and however often.
+    // nothing. Short, however many connections there were.
     std::string turned_away() const;
 
 private:

@@ -10,7 +10,7 @@
 
 namespace cobre::tcp {
 
-// Bytes that arrive: into their final places one after the other, or into a ring that somebody empties.
+// Bytes that arrive: into their final places one after the other, or into a ring that its reader empties.
 class Inflow {
 public:
     void clear() noexcept {

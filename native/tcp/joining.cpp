@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds longest_stagger{250};
 // The kernel repeats a lost first packet after 1, 3 and 7 s; a new attempt is faster than that.
 constexpr milliseconds longest_connecting{3000};
-// Between two attempts at one address, doubling: where nobody is (yet), and where somebody has said no.
+// Between two attempts at one address, doubling: where no process listens (yet), and where one has refused.
 constexpr milliseconds first_pause{5}, longest_pause{100};
 constexpr milliseconds first_pause_after_refusal{100}, longest_pause_after_refusal{1000};
 constexpr milliseconds longest_lookup_pause{1000};

@@ -29,7 +29,7 @@ using std::chrono::milliseconds;
 
 // Long enough for a rank on a busy machine; a rank that is dropped all the same comes back.
 constexpr milliseconds handshake_time{5000};
-// Beyond this somebody has to make room.
+// Beyond this number a connection is evicted.
 constexpr std::size_t most_candidates = 256;
 // What rank 0 holds beside its connections to the others and listening sockets: two bells and the standard
 // streams, less the connection to itself.

@@ -44,7 +44,7 @@ void close_without_reset(comm::Descriptor& socket) noexcept;
 
 // 0, or why `begin_connecting` did not succeed.
 int connect_error(const comm::Descriptor& socket) noexcept;
-// Whether the kernel connected this socket with itself, which happens with a port that nobody listens at.
+// Whether the kernel connected this socket with itself, which happens with a port without a listener.
 bool is_connected_to_itself(const comm::Descriptor& socket) noexcept;
 
 Endpoint local_endpoint(const comm::Descriptor& socket);

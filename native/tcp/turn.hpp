@@ -50,7 +50,7 @@ private:
     bool has_come_soon() {
         constexpr std::chrono::milliseconds slice{comm::longest_sleep_ms};
 #if defined(__SANITIZE_THREAD__)
-        // It does not know pthread_mutex_clocklock, and would take the lock for one that nobody has.
+        // It does not know pthread_mutex_clocklock, and would take the lock to be free.
         return lock_.try_lock_until(std::chrono::system_clock::now() + slice);
 #else
         return lock_.try_lock_for(slice);

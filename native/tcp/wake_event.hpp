@@ -1,4 +1,4 @@
-// A descriptor that becomes readable once `signal()` was called: wakes whoever polls it, in any thread.
+// A descriptor that becomes readable once `signal()` was called: wakes every thread that polls it.
 #pragma once
 
 #include "comm/descriptor.hpp"
