@@ -17,7 +17,7 @@ from cobre.stochastic.fitting import (
 from cobre.stochastic.fitting.closure import close
 from cobre.stochastic.fitting.fit import fit_observations
 from cobre.stochastic.fitting.history import Observations
-from inflow_records import MONTHS, QUARTERS, monthly_history
+from inflow_records import MONTHS, QUARTERS, monthly_history, river
 from par_recipe import Recipe
 
 N_YEARS = 10_000
@@ -348,6 +348,25 @@ def test_a_model_that_leaves_no_noise_is_refused():
     month = np.arange(480.0)
     (finding,) = fitted([100.0 + 10.0 * (month % 12) + month // 12]).errors
     assert "not stationary" in finding.message
+
+
+@pytest.mark.parametrize("selection", ["pacf", "bic", "pacf_annual"])
+@pytest.mark.parametrize("n_years", [3, 4, 5, 8])
+def test_lags_of_a_short_history_that_do_not_settle_are_given_up(n_years, selection):
+    values = river(n_years, 20)
+    fit = fitted(values, FitOptions(order_selection=selection))
+    assert not fit.errors
+    level = fit.levels[0]
+    lowered = {event.hydro for event in level.reductions if event.reason == "not_stationary"}
+    told = {finding.hydro for finding in fit.findings if "too few for its lags" in finding.message}
+    assert lowered <= told
+    assert told, "some plant of twenty has such a history"
+    assert (level.radius < 1.0).all()
+    assert (level.ratio > 0.0).all()
+    kept = sorted(set(range(20)) - told)
+    if kept:
+        alone = fitted(values[kept], FitOptions(order_selection=selection)).levels[0]
+        assert alone.phi.tobytes() == level.phi[kept].tobytes()
 
 
 def test_plants_without_common_dates_are_named():

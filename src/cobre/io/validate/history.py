@@ -40,10 +40,10 @@ from cobre.io.validate.history_reports import (
     report_certain_seasons,
     report_findings,
     report_given_statistics,
-    report_units,
     report_unused_annual,
     report_years,
 )
+from cobre.io.validate.history_units import report_units
 from cobre.stochastic.fitting import FitOptions, InflowFit, fit_inflows, levels_of
 from cobre.stochastic.fitting.closure import close, effective_coefficients
 
