@@ -66,13 +66,17 @@ def todays_history(folder, values=None, first="1966-01", columns=windowed, chang
     if change is not None:
         change(documents)
     write_case(folder, documents, tables)
-    found = columns(river(60) if values is None else values, first)
+    write_history(folder, columns(river(60) if values is None else values, first))
+    return folder
+
+
+def write_history(folder, columns):
+    """``columns`` with days since 1970 as the history of the case in ``folder``."""
     types = {"hydro_id": pa.int32(), "value_m3s": pa.float64()}
     arrays = {
         name: pa.array(column, types[name])
         if name in types
         else pa.array(column, pa.int32()).cast(pa.date32())
-        for name, column in found.items()
+        for name, column in columns.items()
     }
     pq.write_table(pa.table(arrays), folder / HISTORY)
-    return folder

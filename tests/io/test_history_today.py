@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import cobre
-from history_cases import HISTORY, dated, todays_history
+from cobre.io.examples import write_example
+from history_cases import HISTORY, dated, todays_history, windowed, write_history
 from inflow_records import river
 
 
@@ -82,6 +83,31 @@ def test_a_gap_where_the_first_lags_look_is_an_error_and_before_them_a_warning(t
         assert report.valid is is_valid
         problems = [str(each) for each in (*report.errors, *report.warnings)]
         assert any("hydro 1" in each and f"2025-{13 + month:02d}" in each for each in problems)
+
+
+def test_records_that_name_their_last_day_are_refused_with_the_meaning_of_end_date(tmp_path):
+    def inclusive(values, first):
+        columns = windowed(values, first)
+        return {**columns, "end_date": [day - 1 for day in columns["end_date"]]}
+
+    report = cobre.validate(todays_history(tmp_path / "case", columns=inclusive))
+    assert [(error.entity, error.field) for error in report.errors] == [
+        ("hydro 0 (UPPER)", "end_date"),
+        ("hydro 1 (LOWER)", "end_date"),
+    ]
+    assert "of 1966-01 they have 97 %" in report.errors[0].message
+    (warning,) = report.warnings
+    assert "1438 of 1440 records end one day before the next one begins" in warning.message
+
+
+@pytest.mark.parametrize(("days", "field"), [(10, "start_date"), (-31, "end_date")], ids=["overlap", "empty"])
+def test_windows_are_checked_where_the_model_is_given_and_only_lags_read_them(tmp_path, days, field):
+    columns = windowed(river(60), "1966-01")
+    columns["end_date"][0] += days
+    folder = tmp_path / "case"
+    write_example(folder)
+    write_history(folder, columns)
+    assert [error.field for error in cobre.validate(folder).errors] == [field]
 
 
 def test_four_years_train_with_the_lags_that_settle(tmp_path):

@@ -224,7 +224,7 @@ def _check_after(files: CaseFiles, notes: Notes) -> None:
 def _check_history(files: CaseFiles, notes: Notes) -> None:
     if HISTORY not in files.present or wants_fit(files) or _is_drawn_from(files):
         return
-    if files.generation.is_today and files.past_inflows:
+    if files.generation.is_today and len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"]):
         return  # lags start from it
     n_rows = len(files.tables["inflow_history"])
     notes.warn(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cobre.core.wording import listed
 from cobre.stochastic.fitting.calendar import EPOCH, Level
@@ -26,6 +27,8 @@ def check_gaps(observations: Observations) -> Iterator[Finding]:
     for h, series in enumerate(observations.series):
         known = np.flatnonzero(~np.isnan(series))
         if not len(known):
+            if coverage[h].any():
+                yield _without_whole_season(observations, h, coverage[h])
             continue
         between = np.arange(known[0], known[-1])
         empty = between[coverage[h, between] == 0.0]
@@ -63,6 +66,21 @@ def check_gaps(observations: Observations) -> Iterator[Finding]:
                 h,
                 value=len(partial),
             )
+
+
+def _without_whole_season(observations: Observations, h: int, coverage: NDArray[np.float64]) -> Finding:
+    """Records that never cover a season: most often each lacks its last day."""
+    touched = np.flatnonzero(coverage > 0.0)
+    return Finding(
+        "error",
+        "CoverageMismatch",
+        f"its records cover no season wholly: of {observations.label(int(touched[0]))} they have "
+        f"{100.0 * coverage[touched[0]]:.0f} %, of the best season {100.0 * coverage.max():.0f} %",
+        "add the missing days; where records have two dates, end_date is the first day after the record",
+        h,
+        "end_date",
+        float(coverage.max()),
+    )
 
 
 def check_lengths(history: InflowHistory, level: Level) -> Iterator[Finding]:
@@ -125,8 +143,8 @@ def check_counts(
             yield Finding(
                 "error",
                 "CoverageMismatch",
-                f"season {listed(str(level.season_ids[s]) for s in lacking)} has "
-                f"{listed(str(int(count[s])) for s in lacking)} observations, but a deviation needs {FEWEST}",
+                f"{len(lacking)} of {len(used)} seasons have fewer than {FEWEST} observations, and a deviation needs "
+                f"{FEWEST}: season {listed(str(level.season_ids[s]) for s in lacking)}",
                 f"give at least {FEWEST} whole years; {fewest} are recommended",
                 h,
                 value=int(min(count[s] for s in lacking)),
