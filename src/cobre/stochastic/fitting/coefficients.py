@@ -233,7 +233,8 @@ def _refused(hydro: int, problem: str, radius: float) -> Finding:
         "error",
         "OutOfRange",
         f"the autoregressive model is not stationary: {problem}",
-        "check the history for a trend, lower estimation.max_order, or set estimation.max_coefficient_magnitude",
+        "check the history for missing periods and trends, lower estimation.max_order, or set "
+        "estimation.max_coefficient_magnitude",
         hydro,
         value=radius,
     )

@@ -24,6 +24,7 @@ from cobre.stochastic.fitting.quality import (
 )
 from cobre.stochastic.fitting.residuals import residuals
 from cobre.stochastic.fitting.statistics import season_statistics
+from cobre.stochastic.fitting.units import check_records
 
 __all__ = ["fit_inflows", "fit_observations"]
 
@@ -52,6 +53,7 @@ def fit_inflows(
     findings = list(check_values(history))
     for each, _ in observed[:1]:
         findings += check_lengths(history, each.level)
+        findings += check_records(history, each.level)
     return fit_observations(observed, used_seasons, options, findings)
 
 

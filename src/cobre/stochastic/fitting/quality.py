@@ -16,6 +16,7 @@ from cobre.stochastic.fitting.statistics import SeasonKind, SeasonStatistics
 __all__ = ["check_counts", "check_gaps", "check_kinds", "check_lengths", "check_values"]
 
 FEWEST = 2
+CODES_OF_MISSING = frozenset({-99.0, -99.9, -99.99, -999.0, -999.9, -999.99, -9999.0, -9999.9, -99999.0})
 LONGER = 1.5
 """How many times a record is longer than a season at least, before it is said."""
 
@@ -117,13 +118,16 @@ def check_values(history: InflowHistory) -> Iterator[Finding]:
                 0,
             )
         negative = int(np.count_nonzero(values < 0.0))
+        is_code = negative > 0 and float(values.min()) in CODES_OF_MISSING
         if negative:
             yield Finding(
                 "warning",
                 "OutOfRange",
                 f"{negative} of {len(values)} records are negative, the least {values.min():g} m3/s; they are used as "
                 "they are",
-                "check the water balance they come from, or set them to a small positive flow",
+                "leave out records that are not there; many archives mark them so"
+                if is_code
+                else "check the water balance they come from, or set them to a small positive flow",
                 h,
                 value=float(values.min()),
             )

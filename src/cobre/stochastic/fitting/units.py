@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.wording import listed
+from cobre.stochastic.fitting.calendar import EPOCH, Level
 from cobre.stochastic.fitting.findings import Finding
-from cobre.stochastic.fitting.history import Observations
+from cobre.stochastic.fitting.history import InflowHistory, Observations
 
-__all__ = ["Surroundings", "check_units"]
+__all__ = ["Surroundings", "check_records", "check_units"]
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +23,29 @@ UNIT_FACTOR = 100.0
 ALONE_FACTOR = 10.0
 """How many times a single record in other units exceeds all others of its season, at least."""
 LEAST_SHARE_OF_CAPACITY = 0.005
+MOST_SINGLE = 0.01
+"""Of all records; more than these are no single ones."""
 REMEDY = "give m3/s; litres per second are a thousand times more, thousands of m3/s a thousand times less"
+
+
+def check_records(history: InflowHistory, level: Level) -> Iterator[Finding]:
+    """Single records, of days or weeks within a season, far above all others of their plant."""
+    starts, ends = level.bounds(EPOCH.year, 1)
+    shortest = int((ends - starts).min())
+    for h in range(history.n_hydros):
+        mine = history.hydro == h
+        values, start = history.value_m3s[mine], history.start_day[mine]
+        lengths = (history.end_day - history.start_day)[mine]
+        positive = values[values > 0.0]
+        if len(positive) < 3 or 2 * float(np.median(lengths)) > shortest:
+            continue
+        is_high = values > UNIT_FACTOR * float(np.median(positive))
+        odd = np.flatnonzero(is_high & (values > ALONE_FACTOR * values[~is_high].max()))
+        if len(odd) and len(odd) < MOST_SINGLE * len(values):
+            days = listed(str(EPOCH + dt.timedelta(days=int(start[row]))) for row in odd)
+            value = float(values[odd[0]])
+            text = f"the flow from {days} on (the first {value:g} m3/s) is out of proportion to all other records"
+            yield Finding("warning", "OutOfRange", f"{text}: are the units right?", REMEDY, h, value=value)
 
 
 @dataclass(frozen=True, eq=False)
