@@ -7,8 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from case_folders import example_case
+from cobre.io import load_with_report
 from cobre.io.examples.small import small_documents, small_tables
 from cobre.io.examples.writing import write_case
+from cobre.io.loading import validate
 from inflow_records import month_days, river
 
 HISTORY = "scenarios/inflow_history.parquet"
@@ -80,3 +82,12 @@ def write_history(folder, columns):
         for name, column in columns.items()
     }
     pq.write_table(pa.table(arrays), folder / HISTORY)
+
+
+def loaded(case):
+    study, report = load_with_report(case.write())
+    return study, [str(warning) for warning in report.warnings]
+
+
+def errors(case):
+    return validate(case.write()).errors
