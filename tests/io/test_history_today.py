@@ -115,3 +115,13 @@ def test_four_years_train_with_the_lags_that_settle(tmp_path):
     report = cobre.validate(folder)
     assert report.valid
     assert any("too few for its lags" in warning.message for warning in report.warnings)
+
+
+def test_a_history_that_ends_before_the_study_is_fitted_though_training_needs_the_days_between(tmp_path):
+    folder = todays_history(tmp_path / "case", first="1960-01")
+    assert not cobre.validate(folder).valid
+    result = cobre.fit(folder, n_series=0)
+    told = [str(each) for each in result.report.warnings]
+    assert told
+    assert all("days are not known; training refuses that" in each for each in told)
+    assert result.report.valid
