@@ -39,7 +39,9 @@ def _recent(files: CaseFiles) -> NDArray[np.float64]:
             if each.hydro_id in index:
                 total[index[each.hydro_id]] += days * each.value_m3s
                 weight[index[each.hydro_id]] += days
-    return np.divide(total, weight, out=np.full(len(index), np.nan), where=weight > 0.0)
+    mean = np.full(len(index), np.nan)
+    np.divide(total, weight, out=mean, where=weight > 0.0)
+    return mean
 
 
 def _sources(files: CaseFiles) -> list[set[int] | None]:
