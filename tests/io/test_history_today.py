@@ -115,6 +115,8 @@ def test_four_years_train_with_the_lags_that_settle(tmp_path):
     report = cobre.validate(folder)
     assert report.valid
     assert any("too few for its lags" in warning.message for warning in report.warnings)
+    short = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 1}]}}
+    assert cobre.train(folder, config_overrides=short).final_lower_bound > 0.0
 
 
 def test_a_history_that_ends_before_the_study_is_fitted_though_training_needs_the_days_between(tmp_path):
