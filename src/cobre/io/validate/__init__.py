@@ -10,7 +10,8 @@ from typing import Any
 from cobre.core.case import Case
 from cobre.io.assemble.horizon import with_seasons
 from cobre.io.problems import Problems
-from cobre.io.read import CaseFiles, read_case
+from cobre.io.read.case_reader import read_case
+from cobre.io.read.files import CaseFiles
 from cobre.io.validate.coefficients import complete_ratios
 from cobre.io.validate.dimensions import check_dimensions
 from cobre.io.validate.files import check_files
