@@ -10,6 +10,8 @@ from cobre.io.read.files import CaseFiles
 from cobre.io.validate.calendar import check_calendar
 from cobre.io.validate.fit_wanted import HISTORY
 
+UNKNOWN_LAGS = "5a.30"
+"""Number of the rule that all days that a lag reads are known."""
 NEEDED = (
     "stages.json",
     "initial_conditions.json",
@@ -43,5 +45,5 @@ def complete_lag_seeds(files: CaseFiles, problems: Problems) -> None:
             entity=f"hydro {hydro_id}",
             field="start_date",
             value=str(start),
-            rule="5a.30",
+            rule=UNKNOWN_LAGS,
         )
