@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from cobre.core.case import Case
+from cobre.core.case import Case, Conventions
 from cobre.core.digest import digest
 from cobre.core.versions import version
 from cobre.errors import ValidationError
@@ -23,11 +23,13 @@ WORDS = {
     "tree_seed": "training.tree_seed",
     "scenario_source": "training.scenario_source",
     "cut_selection": "training.cut_selection",
+    "upper_bound": "upper_bound_evaluation",
+    "generation": "the generation of the case format, which gives limits another meaning,",
     "solver": "the version of the LP solver",
     "boundary": "the cuts of policy.boundary",
 }
 """Each part as a user knows it."""
-READABLE = ("inflow_non_negativity", "forward_passes", "tree_seed", "solver")
+READABLE = ("inflow_non_negativity", "forward_passes", "tree_seed", "upper_bound", "generation", "solver")
 """Parts that are short enough to be shown; of the others only a digest is kept."""
 DETAILED = ("system", "horizon", "tables", "scenarios", "initial")
 """Parts of which digests of their fields are kept as well."""
@@ -37,11 +39,27 @@ MOST_DETAILS = 5
 
 NOTHING = "none"
 """In place of the digest of something that a study does not have."""
+OLDER, NEWER = "0.5.1", "0.18"
+BEFORE = {"boundary": NOTHING, "upper_bound": NOTHING, "generation": OLDER}
+"""What parts were in runs of programs that did not name them."""
+PRICED = (
+    "system",
+    "horizon",
+    "tables",
+    "scenarios",
+    "inflow_non_negativity",
+    "tree_seed",
+    "scenario_source",
+    "generation",
+    "boundary",
+)
+"""Parts of a study that its future costs depend on."""
 
 
 def identity_of(case: Case, boundary: str | None = None) -> dict[str, str]:
     """Values or digests of everything that the numbers of training depend on; not limits, rules or workers.
 
+    ``training.solver`` is a limit as well: retries are made in a fixed order, and fewer of them only end a run earlier.
     ``boundary`` is the digest of the cuts that follow the last stage. Keys with a dot (``tables.thermal.cost_per_mwh``)
     are details of a part: they tell what in it differs.
     """
@@ -58,6 +76,8 @@ def identity_of(case: Case, boundary: str | None = None) -> dict[str, str]:
         "tree_seed": str(training.tree_seed),
         "scenario_source": digest(training.scenario_source),
         "cut_selection": digest(training.cut_selection),
+        "upper_bound": _values(training.upper_bound),
+        "generation": OLDER if case.conventions == Conventions() else NEWER,
         "solver": f"highspy {version('highspy')}",
         "boundary": NOTHING if boundary is None else boundary,
     }
@@ -81,19 +101,31 @@ def _fields(value: Any) -> list[tuple[str, Any]]:
     return [(field.name, getattr(value, field.name)) for field in fields(value) if field.compare]
 
 
-def differences(saved: Mapping[str, str], now: Mapping[str, str], parts: Iterable[str]) -> list[str]:
-    """One text for each of ``parts`` that differs: its words, and what is different in it."""
+def _values(settings: Any) -> str:
+    """Names and values of settings that are one line long."""
+    return ", ".join(f"{name} {value}" for name, value in _fields(settings)) or NOTHING
+
+
+def differences(
+    saved: Mapping[str, str], now: Mapping[str, str], parts: Iterable[str], *, is_change: bool = True
+) -> list[str]:
+    """One text for each of ``parts`` that differs: its words, and what is different in it.
+
+    Without ``is_change`` neither of the two is older than the other.
+    """
     found = []
+    values, differs = ("was {}, now {}", "changed") if is_change else ("{} and {}", "differ")
     for part in parts:
-        if saved.get(part, NOTHING) == now[part]:
+        before = saved.get(part, BEFORE.get(part))
+        if before == now[part]:
             continue
         if part in READABLE:
-            found.append(f"{WORDS[part]} was {saved.get(part)}, now {now[part]}")
+            found.append(f"{WORDS[part]} {values.format(before, now[part])}")
             continue
         inside = [key for key in now if key.startswith(f"{part}.") and saved.get(key, now[key]) != now[key]]
         named = [key.removeprefix(f"{part}.") for key in inside[:MOST_DETAILS]]
         named += [f"{len(inside) - MOST_DETAILS} more"] if len(inside) > MOST_DETAILS else []
-        found.append(f"{WORDS[part]} changed" + (f": {', '.join(named)}" if named else ""))
+        found.append(f"{WORDS[part]} {differs}" + (f": {', '.join(named)}" if named else ""))
     return found
 
 

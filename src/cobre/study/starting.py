@@ -103,7 +103,7 @@ def find_start(
     start = _checkpoint(case, wanted.resume, output, boundary, unfinished)
     if start.state is None and (wanted.warm_start is not None or case.config.policy.mode == "warm_start"):
         start = _warm_start(
-            case, wanted.warm_start, output, Carried.of(case, is_open_ended=boundary is not None)
+            case, wanted.warm_start, output, Carried.of(case, is_open_ended=boundary is not None), boundary
         )
     return replace(start, notes=(*notes, *start.notes), boundary=boundary)
 
@@ -157,7 +157,9 @@ def _writer_notes(writer: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _warm_start(case: Case, given: GivenPolicy, output: Path | None, carried: Carried) -> Start:
+def _warm_start(
+    case: Case, given: GivenPolicy, output: Path | None, carried: Carried, boundary: Boundary | None
+) -> Start:
     if given is None and output is None:
         raise ValidationError(
             "policy.mode is warm_start, and there is no policy to start from",
@@ -167,7 +169,7 @@ def _warm_start(case: Case, given: GivenPolicy, output: Path | None, carried: Ca
         )
     policy, name = _policy(given, [output], case.config.policy.path)
     with _about(name):
-        matched = match_policy(policy, case, state_names_of(case, carried), carried)
+        matched = match_policy(policy, case, state_names_of(case, carried), carried, boundary)
     n = sum(len(cuts.rows) for cuts in matched.stages if cuts is not None)
     note = f"training starts with {n} cuts of {name}"
     return Start(notes=(note, *matched.notes), first_cuts=matched.stages)
