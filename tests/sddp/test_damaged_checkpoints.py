@@ -19,6 +19,7 @@ from cobre.core.config import Checkpointing, PolicyConfig, SolverRetries, UpperB
 from cobre.sddp.checkpoint import MAGIC, VERSION, TrainingState
 from cobre.sddp.checkpointing import checkpoints_in
 from cobre.sddp.container import PREFIX, decode, encode
+from cobre.sddp.identity import check_identity
 from sddp.studies import study
 from sddp.trained import digest, settings, with_training
 
@@ -228,6 +229,24 @@ def test_a_checkpoint_of_another_study_is_refused_with_every_difference(saved, t
     assert "training.forward_passes was 2, now 3" in caught.value.message
     assert "upper_bound_evaluation was none, now first_iteration 2, " in caught.value.message
     assert "was 0.5.1, now 0.18" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda horizon: {"stages": (*horizon.stages[:3], replace(horizon.stages[3], n_openings=2))},
+            r"\(stages.json\) changed: stages\.n_openings, stages\[3\]\n",
+        ),
+        (lambda horizon: {"stages": horizon.stages[:3]}, r"changed: stages\[3\]\n"),
+    ],
+)
+def test_a_refusal_names_the_stage_that_changed(saved, change, words):
+    state = TrainingState.load(checkpoints_in(saved[0] / "checkpoint")[0])
+    case = case_of(5)
+    changed = replace(case, horizon=replace(case.horizon, **change(case.horizon)))
+    with pytest.raises(cobre.ValidationError, match=words):
+        check_identity(state.identity, changed, None, Path("x"))
 
 
 def test_more_retries_of_the_solver_are_no_other_study(saved, tmp_path):

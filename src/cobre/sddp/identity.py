@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -60,8 +60,8 @@ def identity_of(case: Case, boundary: str | None = None) -> dict[str, str]:
     """Values or digests of everything that the numbers of training depend on; not limits, rules or workers.
 
     ``training.solver`` is a limit as well: retries are made in a fixed order, and fewer of them only end a run earlier.
-    ``boundary`` is the digest of the cuts that follow the last stage. Keys with a dot (``tables.thermal.cost_per_mwh``)
-    are details of a part: they tell what in it differs.
+    ``boundary`` is the digest of the cuts that follow the last stage. Keys with a dot (``tables.thermal.cost_per_mwh``,
+    ``horizon.stages[3]``) are details of a part: they tell what in it differs.
     """
     training = case.config.training
     return {
@@ -84,14 +84,23 @@ def identity_of(case: Case, boundary: str | None = None) -> dict[str, str]:
 
 
 def _details(case: Case) -> dict[str, str]:
+    """Of parts with many values: digests by field; of things with an id also by id."""
     found: dict[str, str] = {}
     for part in DETAILED:
         for name, value in _fields(getattr(case, part)):
-            inside = _fields(value)
-            found |= {f"{part}.{name}.{inner}": digest(each)[:DETAIL_LETTERS] for inner, each in inside}
-            if not inside:
-                found[f"{part}.{name}"] = digest(value)[:DETAIL_LETTERS]
+            found |= {f"{part}.{key}": digest(each)[:DETAIL_LETTERS] for key, each in _parts_of(name, value)}
     return found
+
+
+def _parts_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, tuple) and value and all(hasattr(each, "id") for each in value):
+        yield from ((f"{name}[{each.id}]", each) for each in value)
+        for field, _ in _fields(value[0]):
+            yield f"{name}.{field}", tuple(getattr(each, field, None) for each in value)
+    elif inside := _fields(value):
+        yield from ((f"{name}.{field}", each) for field, each in inside)
+    else:
+        yield name, value
 
 
 def _fields(value: Any) -> list[tuple[str, Any]]:
@@ -99,6 +108,27 @@ def _fields(value: Any) -> list[tuple[str, Any]]:
     if not is_dataclass(value) or isinstance(value, type):
         return []
     return [(field.name, getattr(value, field.name)) for field in fields(value) if field.compare]
+
+
+def _inside(saved: Mapping[str, str], now: Mapping[str, str], part: str) -> list[str]:
+    """Which details of a part differ, cut short; none that only one of the two programs knew."""
+    known = [key for key in now if key.startswith(f"{part}.")]
+    gone = [key for key in saved if key.startswith(f"{part}.") and key not in now]
+    differ = [key for key in known if saved.get(key, now[key]) != now[key]]
+    differ.sort(key=lambda key: "[" in key)  # fields are few
+    families = {key.partition("[")[0] for key in known if "[" in key and key in saved}
+    others = [
+        key
+        for key in (*known, *gone)
+        if (key in now) != (key in saved) and "[" in key and key.partition("[")[0] in families
+    ]
+    unequal = {key.partition("[")[0] for key in others}  # there every field differs
+    named = [key for key in (*others, *differ) if key in others or key.rpartition(".")[0] not in unequal]
+    named = [key.removeprefix(f"{part}.") for key in named]
+    return [
+        *named[:MOST_DETAILS],
+        *([f"{len(named) - MOST_DETAILS} more"] if len(named) > MOST_DETAILS else []),
+    ]
 
 
 def _values(settings: Any) -> str:
@@ -122,9 +152,7 @@ def differences(
         if part in READABLE:
             found.append(f"{WORDS[part]} {values.format(before, now[part])}")
             continue
-        inside = [key for key in now if key.startswith(f"{part}.") and saved.get(key, now[key]) != now[key]]
-        named = [key.removeprefix(f"{part}.") for key in inside[:MOST_DETAILS]]
-        named += [f"{len(inside) - MOST_DETAILS} more"] if len(inside) > MOST_DETAILS else []
+        named = _inside(saved, now, part)
         found.append(f"{WORDS[part]} {differs}" + (f": {', '.join(named)}" if named else ""))
     return found
 
