@@ -266,6 +266,18 @@ def test_a_refusal_names_the_numbers_that_changed(saved, tmp_path):
         cobre.train(changed, output=folder, resume=True)
 
 
+def test_a_file_in_place_of_the_folder_of_a_run_is_refused(saved):
+    newest = checkpoints_in(saved[0] / "checkpoint")[0]
+    with pytest.raises(cobre.ValidationError, match="is a file: .*\n  fix: pass .*/checkpoint; the newest"):
+        cobre.train(case_of(5), resume=newest)
+
+
+@pytest.mark.parametrize("verb", ["warm_start", "boundary"])
+def test_what_is_no_policy_is_refused(verb):
+    with pytest.raises(TypeError, match="5 is no policy\n  fix: pass a cobre.Policy, or the folder of one"):
+        cobre.train(case_of(5), **{verb: 5})
+
+
 def test_a_checkpoint_with_another_boundary_is_refused(saved, tmp_path):
     folder, (newest, _) = copy_of(saved, tmp_path)
     state = TrainingState.load(newest)

@@ -16,7 +16,7 @@ from cobre.core.horizon import Stage
 from cobre.sddp.cuts import CutPool
 from cobre.sddp.policy_file import FILE_NAME, policy_bytes, read_policy
 from cobre.sddp.public_policy import find_public_policy, read_public_policy
-from cobre.sddp.stage_cuts import StageCuts, cut_values
+from cobre.sddp.stage_cuts import StageCuts, as_numbers, cut_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -200,7 +200,7 @@ class Policy:
         return int(slots[best]) if values[best] >= cuts.floor else None
 
     def _point(self, state: ArrayLike) -> Floats:
-        point = np.asarray(state, dtype=np.float64)
+        point = as_numbers(state)
         if point.shape != (self.state_dimension,):
             raise ValueError(
                 f"the state has shape {point.shape}; this policy needs ({self.state_dimension},)\n  "

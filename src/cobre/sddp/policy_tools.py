@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from cobre.errors import ValidationError
 from cobre.sddp.identity import PRICED, differences
 from cobre.sddp.slots import TRANSIT, family_of
-from cobre.sddp.stage_cuts import StageCuts, cut_values
+from cobre.sddp.stage_cuts import StageCuts, as_numbers, cut_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -166,7 +166,7 @@ def _active_rows(cuts: StageCuts) -> set[bytes]:
 
 
 def _points(policy: Policy, states: ArrayLike) -> Floats:
-    points = np.atleast_2d(np.asarray(states, dtype=np.float64))
+    points = np.atleast_2d(as_numbers(states))
     if points.ndim != 2 or points.shape[1] != policy.state_dimension:
         raise ValueError(
             f"the states have shape {points.shape}; this policy needs (n, {policy.state_dimension})\n  "

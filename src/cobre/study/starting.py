@@ -206,6 +206,8 @@ def _policy(given: GivenPolicy, places: Sequence[Path | None], path: str) -> tup
     """The policy, and its name in messages."""
     if isinstance(given, Policy):
         return given, "the given policy"
+    if given is not None and not isinstance(given, str | PathLike):
+        raise TypeError(f"{given!r:.80} is no policy\n  fix: pass a cobre.Policy, or the folder of one")
     candidates = (
         [Path(given)] if given is not None else [place / path for place in places if place is not None]
     )
@@ -224,6 +226,13 @@ def _named_folder(resume: Checkpoint) -> Path | None:
     if not isinstance(resume, str | PathLike):
         return None
     given = Path(resume)
+    if given.is_file():
+        raise ValidationError(
+            f"{given} is a file: a run is continued from the folder of its checkpoints",
+            kind="IncompatibleSettings",
+            context={"path": str(given)},
+            suggestion=f"pass {given.parent}; the newest checkpoint that can be read is taken",
+        )
     return given if checkpoints_in(given) else given / CHECKPOINT_FOLDER
 
 
