@@ -294,6 +294,16 @@ def test_a_file_that_a_killed_run_was_writing_is_removed_and_not_read(saved, tmp
     assert not half.exists()
 
 
+def test_a_folder_that_takes_no_checkpoints_is_refused_before_the_first_iteration(tmp_path):
+    (tmp_path / "checkpoint").touch()
+    seen = []
+    with pytest.raises(
+        cobre.IOError, match="cannot write checkpoints into .*: it is no folder\n  fix: remove it"
+    ):
+        cobre.train(case_of(), output=tmp_path, progress_callback=seen.append)
+    assert seen == []
+
+
 def test_a_full_disk_ends_training_with_the_old_checkpoint_in_place(saved, tmp_path, monkeypatch):
     folder, (newest, older) = copy_of(saved, tmp_path)
     before = newest.read_bytes()

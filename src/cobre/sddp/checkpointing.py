@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -121,6 +122,17 @@ def save(plan: CheckpointPlan, state: TrainingState) -> None:
         if other not in kept:
             with contextlib.suppress(OSError):
                 other.unlink()
+
+
+def check_writable(folder: Path) -> None:
+    """Raise before a run begins, not when its first checkpoint is due, if ``folder`` is there and takes no files."""
+    if folder.exists() and not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
+        raise IOError(
+            str(folder),
+            f"cannot write checkpoints into {folder}: "
+            + ("it may not be written to" if folder.is_dir() else "it is no folder"),
+            suggestion="remove it, choose another output folder, or set policy.checkpointing.enabled to false",
+        )
 
 
 def remove_unfinished(folder: Path) -> None:
