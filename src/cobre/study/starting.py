@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +13,7 @@ from typing import Any, Literal
 
 from cobre.core.case import Case
 from cobre.errors import CobreError, IOError, ValidationError
+from cobre.io.write.training import METADATA
 from cobre.sddp.carried import Carried
 from cobre.sddp.checkpoint import TrainingState, this_program
 from cobre.sddp.checkpointing import CheckpointPlan, checkpoints_in, iteration_of, newest_checkpoint
@@ -20,6 +23,8 @@ from cobre.sddp.policy import Policy
 from cobre.sddp.workspace import state_names_of
 
 CHECKPOINT_FOLDER = "checkpoint"
+STARTED_AT_S = 0.001
+"""To this the time of a run's start in its metadata is exact."""
 NO_CHECKPOINT_YET = "there is no checkpoint yet: training starts at the first iteration"
 UnfinishedPart = Literal["training", "simulation"]
 
@@ -118,8 +123,9 @@ def _checkpoint(
     own = None if output is None else output / CHECKPOINT_FOLDER
     is_again = isinstance(resume, Restart)
     if isinstance(resume, Restart):
-        if own is not None and checkpoints_in(own, resume.since):
-            return _continued(case, own, boundary, resume.since)
+        since = None if _has_begun(output, resume.since) else resume.since
+        if own is not None and checkpoints_in(own, since):
+            return _continued(case, own, boundary, since)
         resume = resume.first
     if resume is None and case.config.policy.mode == "resume":
         resume = True
@@ -135,6 +141,19 @@ def _checkpoint(
             suggestion="pass output=, the folder of its results",
         )
     return _continued(case, folder, boundary)
+
+
+def _has_begun(output: Path | None, since: float) -> bool:
+    """Whether ``output`` was cleared for this run, so that all its checkpoints are of this run.
+
+    Both times are of this machine; the clock of the disk that dates the checkpoints may be another one.
+    """
+    try:
+        facts = json.loads((Path() if output is None else output / METADATA).read_bytes())
+        begun = dt.datetime.fromisoformat(facts["started_at"]).timestamp()
+    except (OSError, KeyError, TypeError, ValueError):
+        return False
+    return begun + STARTED_AT_S >= since
 
 
 def _continued(case: Case, folder: Path, boundary: Boundary | None, since: float | None = None) -> Start:
