@@ -20,7 +20,6 @@ from cobre.io.read.system.hydros import HydroRecord
 from cobre.io.validate.block_rows import check_block_rows
 from cobre.io.validate.naming import called, listed
 from cobre.io.validate.noise import check_noise
-from cobre.io.validate.notes import CANNOT_RUN
 from cobre.io.validate.parameters import check_constraint_rows, check_parameters
 
 
@@ -63,16 +62,6 @@ def _check_blocks(files: CaseFiles, problems: Problems) -> None:
     if "stages.json" in files.damaged:
         return
     ids = sorted(stage.id for stage in files.stages.stages)
-    if len(ids) == 1:
-        problems.error(
-            "StageMismatch",
-            "stages.json",
-            f"the study has 1 stage (id {ids[0]}); a policy is about the stages after the first",
-            CANNOT_RUN,
-            entity=f"stage {ids[0]}",
-            field="stages",
-            value=1,
-        )
     for before, after in pairwise(ids):
         if after > before + 1 and not files.generation.is_today:
             problems.error(
