@@ -160,3 +160,43 @@ def test_a_null_for_what_must_be_given_is_named(tmp_path):
         ("initial_conditions.json", "storage", None),
         ("system/lines.json", "lines", None),
     ]
+
+
+def test_productivities_of_the_energy_file_alone(tmp_path):
+    expected = bound(river(2), tmp_path / "models")
+    case = river(2)
+    del case.documents["system/hydro_production_models.json"]
+    row = {"hydro_id": 0, "stage_id": None, "equivalent_productivity_mw_per_m3s": 1.0}
+    row.update(reference_outflow_m3s=None, specific_productivity_mw_per_m3s_per_m=None)
+    case.tables["system/hydro_energy_productivity.parquet"] = [row]
+    assert bound(case, tmp_path / "energy") == expected
+
+
+def test_a_plant_with_planes_and_without_turbines_needs_no_planes(tmp_path):
+    case = river(2)
+    plant = case.documents["system/hydros.json"]["hydros"][0]
+    plant["generation"].update(model="fpha", max_turbined_m3s=0.0)
+    plant["unit_groups"][0]["max_turbined_m3s"] = 0.0
+    models = case.documents["system/hydro_production_models.json"]["production_models"]
+    config = {"source": "precomputed"}
+    models[0]["stage_ranges"] = [
+        {"start_stage_id": 0, "end_stage_id": None, "model": "fpha", "fpha_config": config}
+    ]
+    hours = HOURS + 672.0
+    assert bound(case, tmp_path) == pytest.approx(hours * (8.0 * 50.0 + 2.0 * 1000.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_file_of_openings_is_never_ignored_in_silence(tmp_path, is_there):
+    case = river(2)
+    if is_there:
+        case.tables["scenarios/noise_openings.parquet"] = [
+            {"stage_id": stage, "opening_index": 0, "entity_index": 0, "value": 0.5} for stage in range(2)
+        ]
+    else:
+        training = case.documents["config.json"]["training"]
+        training["scenario_source"] = {"openings": {"source": "file"}}
+    report = cobre.validate(case.write(tmp_path / "case"))
+    (finding,) = report.warnings if is_there else report.errors
+    assert finding.file == "scenarios/noise_openings.parquet"
+    assert finding.field == "training.scenario_source.openings.source"

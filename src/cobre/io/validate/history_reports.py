@@ -193,4 +193,5 @@ def _report(files: CaseFiles, finding: Finding, problems: Problems) -> None:
         entity="" if finding.hydro is None else called("hydro", hydros_by_index(files)[finding.hydro]),
         field=finding.field,
         value=finding.value,
+        **({"rule": finding.rule} if finding.rule else {}),
     )
