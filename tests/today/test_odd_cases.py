@@ -200,3 +200,11 @@ def test_a_file_of_openings_is_never_ignored_in_silence(tmp_path, is_there):
     (finding,) = report.warnings if is_there else report.errors
     assert finding.file == "scenarios/noise_openings.parquet"
     assert finding.field == "training.scenario_source.openings.source"
+
+
+@pytest.mark.parametrize("path", ["stages.json", "scenarios/load_factors.json"])
+def test_a_file_that_is_null_is_no_file(tmp_path, path):
+    folder = river(2).write(tmp_path / "case")
+    (folder / path).write_text("null")
+    (error,) = cobre.validate(folder).errors
+    assert (error.file, error.value) == (path, "null")

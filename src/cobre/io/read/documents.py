@@ -44,13 +44,7 @@ class Reading:
 def read_data(data: Any, document: Document, problems: Problems, *, is_closed: bool = False) -> Reading:
     """Check what was parsed from a JSON file; in a closed one an unknown key is an error, else a warning."""
     if not isinstance(data, dict):
-        problems.error(
-            "SchemaViolation",
-            document.path,
-            f"holds a {_type_name(data)} where an object is wanted",
-            "write { … } around the contents; cobre schema export writes the file's JSON Schema",
-            value=_type_name(data),
-        )
+        _report_no_object(data, document.path, problems)
         return Reading()
     try:
         record, data = _validated_without_nulls(document, data)
@@ -69,6 +63,16 @@ def read_data(data: Any, document: Document, problems: Problems, *, is_closed: b
     report_unknown_keys(record, data, document.path, problems, is_closed=is_closed)
     is_unique = _check_unique(record, document, problems)
     return Reading(record, is_intact and is_unique, dropped, is_unique)
+
+
+def _report_no_object(data: Any, file: str, problems: Problems) -> None:
+    problems.error(
+        "SchemaViolation",
+        file,
+        f"holds a {_type_name(data)} where an object is wanted",
+        "write { … } around the contents; cobre schema export writes the file's JSON Schema",
+        value=_type_name(data),
+    )
 
 
 class _Misshapen(Exception):
@@ -166,7 +170,10 @@ def parse_json(path: Path, name: str, problems: Problems) -> Any:
         problems.error("ParseError", name, "is empty", "write the file again", value="")
         return None
     try:
-        return json.loads(text, parse_constant=constant, object_pairs_hook=unique)
+        data = json.loads(text, parse_constant=constant, object_pairs_hook=unique)
+        if data is None:
+            _report_no_object(None, name, problems)
+        return data
     except Trap as trap:
         message, remedy, value = trap.args
         problems.error("ParseError", name, message, remedy, value=value)
