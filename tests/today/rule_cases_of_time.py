@@ -231,7 +231,6 @@ ERRORS: dict[str, Break] = {
     "5b.38.2": nodes_with(id=3),
     "5b.38.3": circle,
     "5b.39": an_edge_too_far,
-    "5b.41 beside scenarios": openings_beside_scenarios,
     "5b.42": discount_on_an_edge,
     "5b.43": openings_from_a_file,
 }
@@ -242,5 +241,6 @@ WARNINGS: dict[str, Break] = {
     "travel_time.3": river(travel_time_hours=1.0),
     "travel_time.4": river(),
     "5b.40": plain_tree,
+    "5b.41 beside scenarios": openings_beside_scenarios,
     "5b.44": sampling_of_pinned_nodes,
 }

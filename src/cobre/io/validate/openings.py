@@ -66,11 +66,11 @@ def _check_stage(files: CaseFiles, stage: StageRecord, problems: Problems) -> No
         return
     are_pinned = all(node.scenario_id is not None for node in nodes)
     if are_pinned and stage.num_openings is not None:
-        problems.error(
+        problems.warn(
             "IncompatibleSettings",
             STAGES,
-            f"num_openings = {stage.num_openings}, but every node of the stage is pinned to a scenario",
-            "remove num_openings",
+            f"num_openings = {stage.num_openings} has no effect: every node of the stage is pinned to a scenario",
+            "remove it",
             entity=f"stage {stage.id}",
             field="num_openings",
             value=stage.num_openings,
