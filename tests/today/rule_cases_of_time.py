@@ -211,7 +211,6 @@ def sampling_of_pinned_nodes(case: TodayCase) -> None:
 
 CYCLE = [edge(0, 1), edge(1, 2), edge(2, 0)]
 ERRORS: dict[str, Break] = {
-    "5a.14": out_of_reach,
     "5a.15": lambda case: ahead(case, lead_stages=1),
     "5a.17": decision_of_an_ordinary_plant,
     "5a.38": block_of_a_plant_ahead,
@@ -235,6 +234,7 @@ ERRORS: dict[str, Break] = {
     "5b.43": openings_from_a_file,
 }
 WARNINGS: dict[str, Break] = {
+    "5a.14": out_of_reach,
     "5a.18": constraint_on_delivery,
     "5a.28": with_unequal_stages,
     "travel_time.2": river(travel_time_hours=0.0),

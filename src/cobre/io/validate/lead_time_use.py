@@ -51,7 +51,7 @@ def check_constraints(files: CaseFiles, ahead: set[int], problems: Problems) -> 
 
 
 def check_reach(thermal: ThermalRecord, deciders: Sequence[int], clock: Clock, problems: Problems) -> None:
-    """Report a lead time too long for any decision of the study, and one that counts stages of different length.
+    """Warn of a lead time too long for any decision of the study, and of one that counts uneven stages.
 
     ``deciders`` are by delivery stage, those after the study included.
     """
@@ -61,11 +61,12 @@ def check_reach(thermal: ThermalRecord, deciders: Sequence[int], clock: Clock, p
         "value": str(thermal.anticipated_config),
     }
     if all(decider == BEFORE or decider >= clock.n_stages for decider in deciders):
-        problems.error(
+        problems.warn(
             "IncompatibleSettings",
             THERMALS,
-            "its lead time is so long that no stage of the study decides anything",
-            "shorten it, or declare the stages that it reaches in post_study_stages.json",
+            "its lead time is so long that no stage of the study decides anything: all that it generates was decided "
+            "before",
+            "shorten it, or declare the stages that it reaches in post_study_stages.json, if that is not meant",
             **place,
             rule="5a.14",
         )
