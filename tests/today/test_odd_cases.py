@@ -208,3 +208,17 @@ def test_a_file_that_is_null_is_no_file(tmp_path, path):
     (folder / path).write_text("null")
     (error,) = cobre.validate(folder).errors
     assert (error.file, error.value) == (path, "null")
+
+
+def test_limits_of_a_block_have_no_effect_in_the_older_generation(tmp_path):
+    """0.5.1 reserves the column; 0.18 acts on it."""
+    plain = bound(river(2), tmp_path / "plain")
+    case = river(2)
+    case.tables["constraints/thermal_bounds.parquet"] = [
+        {"thermal_id": 0, "stage_id": 0, "block_id": 0, "max_generation_mw": 1.0}
+    ]
+    assert bound(case, tmp_path / "today") > plain
+    folder = older(case).write(tmp_path / "older")
+    (warning,) = cobre.validate(folder).warnings
+    assert (warning.field, warning.value) == ("block_id", 1)
+    assert cobre.train(folder).final_lower_bound == plain
