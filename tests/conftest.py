@@ -19,6 +19,7 @@ PLUGIN = Path(__file__).parent.parent / "examples" / "backend_plugin"
 
 
 def pytest_configure(config):
+    matrices.add_markers(config)
     config.addinivalue_line(
         "markers", f"{together.MARK}: mostly sleeps; runs beside others (tests/together.py)"
     )
@@ -35,7 +36,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(config, items):
-    matrices.take_turns(config, items)
+    matrices.thin_out(config, items)
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist
         import workers
 

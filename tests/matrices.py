@@ -11,6 +11,10 @@ from zlib import crc32
 
 import pytest
 
+from mpi_ranks import LIBRARIES
+
+LIBRARY_FIXTURES = ("library", "said")
+"""What a test takes that runs with each MPI library."""
 IS_SOAK = bool(os.environ.get("COBRE_TEST_SOAK"))
 
 
@@ -30,23 +34,55 @@ def in_turn(first: Iterable[Any], *others: Sequence[Any]) -> list[tuple[Any, ...
     return [(value, *rest[turn % len(rest)]) for turn, value in enumerate(first)]
 
 
-def take_turns(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of tests that differ only in the fixture that their module names in ``IN_TURN``, keep one; all in a soak."""
+def add_markers(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "soak: runs with COBRE_TEST_SOAK=1 only")
+    config.addinivalue_line("markers", "few(n): n of the test's parameter sets in every run, all in a soak")
+
+
+def thin_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only a soak runs.
+
+    These are the tests marked ``soak``, most parameter sets of those marked ``few``, all but one backend of those
+    whose module names its fixture in ``IN_TURN``, and one of the two MPI libraries of every other test.
+    """
     if IS_SOAK:
         return
-    groups: defaultdict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        groups[_name_without_turn(item)].append(item)
-    kept = {group[crc32(name.encode()) % len(group)] for name, group in groups.items()}
+    kept = _few(_one_of_each_turn([item for item in items if item.get_closest_marker("soak") is None]))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 
 
+def _one_of_each_turn(items: list[pytest.Item]) -> list[pytest.Item]:
+    groups: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        groups[_name_without_turn(item)].append(item)
+    return [group[crc32(name.encode()) % len(group)] for name, group in groups.items()]
+
+
+def _few(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Evenly spaced parameter sets of tests that are marked ``few``, and all other tests."""
+    groups: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        few = item.get_closest_marker("few")
+        groups[item.nodeid if few is None else item.nodeid.partition("[")[0]].append(item)
+    kept = set()
+    for name, group in groups.items():
+        few = group[0].get_closest_marker("few")
+        number = min(len(group), few.args[0]) if few else len(group)
+        first = crc32(name.encode()) % len(group)
+        kept |= {group[(first + place * len(group) // number) % len(group)] for place in range(number)}
+    return kept
+
+
 def _name_without_turn(item: pytest.Item) -> str:
-    fixture = getattr(getattr(item, "module", None), "IN_TURN", None)
     callspec = getattr(item, "callspec", None)
-    if callspec is None or fixture not in callspec.params:
+    if callspec is None:
+        return item.nodeid
+    name = getattr(item.module, "IN_TURN", None)
+    if name not in callspec.params:
+        name = next((each for each in LIBRARY_FIXTURES if callspec.params.get(each) in LIBRARIES), None)
+    if name is None:
         return item.nodeid
     parts = callspec.id.split("-")
-    parts.remove(str(callspec.params[fixture]))
+    parts.remove(str(callspec.params[name]))
     return f"{item.path} {item.originalname} {parts}"

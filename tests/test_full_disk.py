@@ -45,6 +45,7 @@ def undisturbed(tmp_path_factory):
     return bits(case / "output")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("size", "file"),
     [("140k", "checkpoint/iteration_00000"), ("200k", "")],

@@ -94,6 +94,7 @@ def test_a_killed_worker_is_replaced_and_the_bits_stay(tmp_path):
     assert "continues after iteration" in notes[1]
 
 
+@pytest.mark.soak
 def test_a_worker_that_dies_twice_in_a_row_is_left_out(tmp_path):
     notes = []
     case = case_of(LONG)
@@ -170,6 +171,7 @@ def program(case, output):
     return ["-m", "cobre", "run", case, "--output", output]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("backend", ["shm", "tcp"])
 def test_a_launched_run_starts_again_and_says_so(saving_case, tmp_path, backend):
     case, expected = saving_case
@@ -207,6 +209,7 @@ def test_a_run_on_two_machines_goes_on_without_the_one_that_is_gone(saving_case,
     assert bits(output) == expected
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("library", LIBRARIES if IS_SOAK else LIBRARIES[1:])
 def test_a_run_over_mpi_starts_again_after_a_rank_was_killed(saving_case, tmp_path, library):
     case, expected = saving_case

@@ -57,6 +57,7 @@ def test_overrides_need_a_case_from_a_folder():
         cobre.train(study(training=settings(1)), config_overrides=LIMIT)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("n_workers", "backend"), [(2, "auto"), (3, "tcp"), (1, "shm")])
 def test_workers_give_the_same_bits_and_report_in_order(folder, alone, n_workers, backend):
     events = []
@@ -338,6 +339,7 @@ print(result.termination_reason, result.stop_signal, result.iterations, flush=Tr
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("n_workers", "number"), [(1, signal.SIGTERM), (2, signal.SIGTERM), (2, signal.SIGINT)]
 )

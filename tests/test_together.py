@@ -42,6 +42,7 @@ def _pytest(folder, *choice, met):
     return run_pytest(folder, TESTS.format(met=met), *choice)
 
 
+@pytest.mark.soak
 def test_they_meet_and_each_has_its_own_outcome(tmp_path):
     said = _pytest(tmp_path, "-k", "meets or skipped", met=3)
     assert "1 failed, 2 passed, 1 skipped, 2 deselected" in said, said

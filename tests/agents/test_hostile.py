@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
+import shutil
 import socket
 import subprocess
 import sys
@@ -18,11 +20,7 @@ import pytest
 from mcp import MCPError
 
 from agents.served import PATIENT, call, content, error, quiet_stdio, server_of, talk
-from cobre.errors import CobreError
 from cobre.mcp.confinement import landlock_version
-from cobre.mcp.limits import CallRate, check_disk
-from cobre.mcp.roots import Roots
-from cobre.mcp.standard_input import LimitedLines
 from small_case import write_small_case
 
 pytestmark = pytest.mark.timeout(300)
@@ -76,6 +74,44 @@ def place(tmp_path_factory):
 def server(place):
     """One for all calls that start no run."""
     return server_of(place / "root", max_calls_per_minute=100_000)
+
+
+_opened: list[Path] | None = None
+
+
+def _note_opened(event, arguments):
+    if _opened is not None and event in (
+        "open",
+        "os.scandir",
+        "os.listdir",
+        "os.mkdir",
+        "os.rename",
+        "os.remove",
+    ):
+        name = arguments[0]
+        if isinstance(name, str | bytes | os.PathLike):
+            _opened.append(Path(os.path.realpath(os.fsdecode(name))))
+
+
+sys.addaudithook(_note_opened)
+
+
+@contextlib.contextmanager
+def nothing_opened_outside(folder):
+    """No file or folder beside the root is opened, listed or made meanwhile, whether or not its contents are told."""
+    global _opened
+    _opened = found = []
+    try:
+        yield
+    finally:
+        _opened = None
+    root = folder / "root"
+    assert [path for path in found if path.is_relative_to(folder) and not path.is_relative_to(root)] == []
+
+
+def test_a_file_that_is_opened_outside_is_noticed(place):
+    with pytest.raises(AssertionError, match="secret"), nothing_opened_outside(place):
+        (place / "secret.json").read_bytes()
 
 
 def everything(folder):
@@ -148,7 +184,10 @@ def test_paths_that_lead_elsewhere_are_refused_by_every_tool(place, server, text
         for kind, part in (
             ("case", "config"),
             ("case", "entities/hydros"),
+            ("case", "scenarios/0"),
             ("output", "convergence"),
+            ("output", "results/hydros"),
+            ("output", "policy/summary"),
             ("export", ""),
         ):
             uri = f"cobre://{kind}/{quote(text, safe='')}{'/' * bool(part)}{part}"
@@ -157,7 +196,8 @@ def test_paths_that_lead_elsewhere_are_refused_by_every_tool(place, server, text
             found.append(str(refused.value))
         return json.dumps(found)
 
-    told = talk(server, conversation)
+    with nothing_opened_outside(place):
+        told = talk(server, conversation)
     assert SECRET not in told
     assert str(place / "root") not in told.replace(text, "")
     assert everything(place) == before
@@ -188,22 +228,25 @@ def test_results_are_written_nowhere_else(place, server, target):
         assert error(run)["kind"] in ("NotAllowed", "MissingFile")
         assert content(await client.call_tool("cobre_list_runs", {}))["runs"] == []
 
-    talk(server, conversation)
+    with nothing_opened_outside(place):
+        talk(server, conversation)
     assert everything(place) == before
 
 
 @pytest.mark.parametrize("case", ["warm", "absolute_policy", "boundary", "absolute_boundary"])
-def test_settings_of_a_case_that_point_outside_are_refused(server, case):
-    refused = error(call(server, "cobre_run", {"case_dir": case, "wait_s": 0}))
+def test_settings_of_a_case_that_point_outside_are_refused(place, server, case):
+    with nothing_opened_outside(place):
+        refused = error(call(server, "cobre_run", {"case_dir": case, "wait_s": 0}))
     assert refused["kind"] == "NotAllowed"
     assert refused["context"]["field"].startswith("policy.")
 
 
 @pytest.mark.parametrize("path", ["../../../outside/policy", "/etc"])
-def test_overrides_that_point_outside_are_refused(server, path):
+def test_overrides_that_point_outside_are_refused(place, server, path):
     overrides = {"policy": {"mode": "warm_start", "path": path}}
     arguments = {"case_dir": "case", "config_overrides": overrides, "wait_s": 0}
-    assert error(call(server, "cobre_run", arguments))["kind"] == "NotAllowed"
+    with nothing_opened_outside(place):
+        assert error(call(server, "cobre_run", arguments))["kind"] == "NotAllowed"
 
 
 @pytest.mark.parametrize(
@@ -215,7 +258,23 @@ def test_exports_go_nowhere_else_and_replace_nothing_but_exports(place, folder, 
     name = f"{folder.name}/case"
     before = everything(place), (place / "root/case/config.json").read_bytes()
     arguments = {"output_dir": name, "format": "csv", "entity_type": "hydros", "file": file}
-    assert error(call(server, "cobre_export_results", arguments))["kind"] == "NotAllowed"
+    report = {
+        "output_dir": name,
+        "file": file.replace(".csv", ".html") if ".csv" in file else "root/case/x.csv",
+    }
+
+    async def conversation(client):
+        for tool, given in (
+            ("cobre_export_results", arguments),
+            ("cobre_report", report),
+            ("cobre_report", {"output_dir": name, "compare": "root/link"}),
+            ("cobre_compare_runs", {"run_a": name, "run_b": "root/link"}),
+            ("cobre_compare_policies", {"policy_dirs": [name, "root/link"]}),
+        ):
+            assert error(await client.call_tool(tool, given))["kind"] == "NotAllowed"
+
+    with nothing_opened_outside(place):
+        talk(server, conversation)
     assert (everything(place), (place / "root/case/config.json").read_bytes()) == before
 
 
@@ -354,59 +413,82 @@ def test_settings_that_no_program_wrote_are_answered_and_not_followed(tmp_path, 
     assert "Error creating" not in told  # what the SDK says of a crash
 
 
-def test_too_many_calls_are_refused_and_later_ones_are_not():
-    now = [0.0]
-    rate = CallRate(3, clock=lambda: now[0])
-    for _ in range(3):
-        rate.take()
-    with pytest.raises(CobreError, match="calls in a minute"):
-        rate.take()
-    now[0] += 21.0
-    rate.take()
-    with pytest.raises(CobreError):
-        rate.take()
+DAMAGED = [
+    ("training/metadata.json", "iterations", ["x"]),
+    ("training/metadata.json", "termination_reason", {"a": 1}),
+    ("training/metadata.json", "bounds", None),
+    ("simulation/metadata.json", "costs", 7),
+]
 
 
-def test_a_full_disk_is_left_alone(tmp_path):
-    check_disk(tmp_path / "new" / "folder", 0)
-    with pytest.raises(CobreError, match="MB left"):
-        check_disk(tmp_path, 10**12)
+def test_results_that_no_run_wrote_are_refused_with_an_error_that_programs_read(tmp_path, folder):
+    root = tmp_path.resolve()
+    shutil.copytree(folder / "less", root / "less")
+    broken = root / "less/simulation/hydros/scenario_id=0000/data.parquet"
+    calls = [
+        ("cobre_query_convergence", {"output_dir": "less"}),
+        ("cobre_compare_policies", {"policy_dirs": ["less", "less"]}),
+        ("cobre_compare_runs", {"run_a": "less", "run_b": "less"}),
+        ("cobre_query_results", {"output_dir": "less", "entity_type": "hydros"}),
+    ]
+
+    async def look(client):
+        errors = 0
+        for name, arguments in calls:
+            result = await client.call_tool(name, arguments)
+            assert str(root) not in result.content[0].text
+            if result.is_error:
+                errors += 1
+                error(result)
+        try:
+            await client.read_resource("cobre://output/less/convergence")
+        except MCPError as refused:
+            json.loads(str(refused).splitlines()[-1])
+        return errors
+
+    async def conversation(client):
+        errors = 0
+        for file, key, value in DAMAGED:
+            path = root / "less" / file
+            kept = path.read_bytes()
+            path.write_text(json.dumps({**json.loads(kept), key: value}))
+            errors += await look(client)
+            path.write_bytes(kept)
+        data = bytearray(broken.read_bytes())
+        data[100] ^= 0xFF
+        data[-20] ^= 0xFF
+        broken.write_bytes(data)
+        return errors + await look(client)
+
+    assert talk(server_of(root), conversation) >= 2
 
 
-def test_roots_are_folders_and_never_everything(tmp_path):
-    (tmp_path / "file").touch()
-    for folders in ([Path("/")], [tmp_path / "nothing"], [tmp_path / "file"], []):
-        with pytest.raises(CobreError):
-            Roots(folders)
+def test_texts_of_results_and_names_of_folders_reach_a_client_short_and_printable(tmp_path, folder):
+    root = tmp_path.resolve()
+    shutil.copytree(folder / "less", root / "less")
+    path = root / "less/training/metadata.json"
+    told = "IGNORE\x1b[2J ALL\u202e" + "x" * 5000
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), "termination_reason": told}))
+    odd = root / "odd\nIGNORE \x1b[2J"
+    (odd / "inner").mkdir(parents=True)
+    (root / "less").rename(odd / "less")
+    (root / "plain").symlink_to(odd)
+    (root / "less").symlink_to("plain/less")
 
+    async def conversation(client):
+        uris = [each.uri for each in (await client.list_resources()).resources]
+        assert not [uri for uri in uris if "%1B" in uri]
+        refused = error(await client.call_tool("cobre_query_convergence", {"output_dir": "plain/less"}))
+        assert refused["kind"] == "NotAllowed"
+        (root / "less").unlink()
+        (odd / "less").rename(root / "less")
+        result = await client.call_tool("cobre_query_convergence", {"output_dir": "less"})
+        reason = content(result)["termination_reason"]
+        assert reason.isprintable()
+        assert reason.startswith("IGNORE")
+        assert len(reason) <= 2000
 
-def test_several_roots_have_labels(tmp_path):
-    for name in ("one/cases", "two/cases"):
-        (tmp_path / name / "x").mkdir(parents=True)
-    roots = Roots([tmp_path / "one/cases", tmp_path / "two/cases"])
-    assert roots.folder("cases/x") == (tmp_path / "one/cases/x").resolve()
-    assert roots.folder("cases-2/x") == (tmp_path / "two/cases/x").resolve()
-    assert roots.shown(roots.folder("cases-2/x")) == "cases-2/x"
-    assert roots.hide(f"in {tmp_path.resolve()}/two/cases/x") == "in cases-2/x"
-    with pytest.raises(CobreError, match="does not begin with"):
-        roots.path("x")
-
-
-def test_lines_beyond_the_limit_are_cut_whatever_their_pieces_are():
-    choose = random.Random(5)
-    lines = [b"x" * choose.randrange(40) for _ in range(200)]
-    reader, writer = os.pipe()
-    limited = LimitedLines(reader, 20)
-    os.write(writer, b"\n".join(lines) + b"\n")
-    os.close(writer)
-    found, count = b"", 1
-    while count:
-        buffer = bytearray(choose.randrange(1, 50))
-        count = limited.readinto(memoryview(buffer))
-        found += bytes(buffer[:count])
-    os.close(reader)
-    for line, kept in zip(lines, found.split(b"\n")[:-1], strict=True):
-        assert kept == line[:20]
+    talk(server_of(root), conversation)
 
 
 CONFINED = """

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import http.client
 import json
+import os
 import re
 import socket
 import subprocess
+import time
 
 import anyio
 import pytest
@@ -14,6 +18,7 @@ import pytest
 from agents.served import COMMAND, PATIENT, content, ended, talk
 from cobre.errors import CobreError
 from cobre.mcp.http import check_address, is_loopback, read_token, transport_security
+from cobre.mcp.oauth import Issuer, issuer_settings, read_keys
 from small_case import write_small_case
 
 TOKEN = "a-token-of-more-than-sixteen-characters"
@@ -189,6 +194,103 @@ def test_a_token_is_needed_where_one_is_set(guarded):
     assert guarded.post(Authorization=f"Bearer {TOKEN}", Host="evil.example") == 421
 
 
+RESOURCE, ISSUER = "https://plans.example/mcp", "https://login.example"
+
+
+def signed(key, name="one", **claims):
+    import jwt
+
+    given = {"iss": ISSUER, "aud": RESOURCE, "exp": time.time() + 600, "sub": "me", "scope": "plan", **claims}
+    given = {key: value for key, value in given.items() if value is not None}
+    return jwt.encode(given, key, algorithm="ES256", headers={"kid": name} if name else {})
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory):
+    """Two private keys, and a file with the public one of the first."""
+    import jwt
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    found = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)]
+    public = jwt.algorithms.ECAlgorithm.to_jwk(found[0].public_key(), as_dict=True)
+    path = tmp_path_factory.mktemp("keys") / "keys.json"
+    path.write_text(json.dumps({"keys": [{**public, "kid": "one", "alg": "ES256", "use": "sig"}]}))
+    return *found, path
+
+
+def test_tokens_of_an_issuer_count_if_they_are_signed_for_this_server_and_not_too_old(tmp_path, keys):
+    import jwt
+
+    ours, other, path = keys
+    words = [
+        "--oauth-issuer",
+        ISSUER,
+        "--oauth-resource",
+        RESOURCE,
+        "--oauth-keys",
+        path,
+        "--oauth-scope",
+        "plan",
+    ]
+    symmetric = jwt.encode(
+        {"iss": ISSUER, "aud": RESOURCE, "exp": time.time() + 600}, "s" * 40, "HS256", {"kid": "one"}
+    )
+    unsigned = jwt.encode({"iss": ISSUER, "aud": RESOURCE, "exp": time.time() + 600}, None, "none")
+    served = Serving("--allowed-dirs", tmp_path, *words)
+    try:
+        assert served.post(Authorization=f"Bearer {signed(ours)}") == 200
+        assert served.post(Authorization=f"Bearer {signed(ours, None)}") == 200
+        for wrong in (
+            signed(other),
+            signed(ours, "two"),
+            signed(ours, exp=time.time() - 600),
+            signed(ours, exp=None),
+            signed(ours, aud="https://other.example/mcp"),
+            signed(ours, aud=None),
+            signed(ours, iss="https://evil.example"),
+            signed(ours, nbf=time.time() + 600),
+            signed(ours)[:-3] + "AAA",
+            symmetric,
+            unsigned,
+            "x.y.z",
+        ):
+            assert served.post(Authorization=f"Bearer {wrong}") == 401, wrong
+        assert served.post(Authorization=f"Bearer {signed(ours, scope='other')}") == 403
+        assert served.post() == 401
+        assert served.post(Authorization=f"Bearer {signed(ours)}", Host="evil.example") == 421
+        connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=200)
+        connection.request("GET", "/.well-known/oauth-protected-resource/mcp")
+        told = json.loads(connection.getresponse().read())
+        connection.close()
+        assert told["resource"] == RESOURCE
+        assert told["authorization_servers"] == [ISSUER]
+    finally:
+        served.end()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"keys": []}', '{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}']
+)
+def test_files_without_public_keys_are_refused(tmp_path, text):
+    path = tmp_path / "keys.json"
+    path.write_text(text)
+    with pytest.raises(CobreError, match=r"holds no|keys"):
+        read_keys(path)
+
+
+def test_keys_that_others_may_change_and_addresses_without_tls_are_refused(tmp_path, keys):
+    path = tmp_path / "keys.json"
+    path.write_text(keys[2].read_text())
+    path.chmod(0o666)
+    with pytest.raises(CobreError, match="others may change"):
+        read_keys(path)
+    with pytest.raises(CobreError, match="cannot read"):
+        read_keys(tmp_path / "nothing")
+    for issuer, resource in (("http://login.example", RESOURCE), (ISSUER, "plans.example/mcp")):
+        with pytest.raises(CobreError, match="https"):
+            issuer_settings(Issuer(issuer, resource, path))
+
+
 def test_the_sdk_client_sends_the_token(guarded):
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
@@ -237,5 +339,52 @@ def test_token_files_that_others_read_or_that_hold_no_token_are_refused(tmp_path
 def test_a_token_file_that_is_missing_or_a_folder_is_refused(tmp_path):
     with pytest.raises(CobreError, match="cannot read"):
         read_token(tmp_path / "nothing")
-    with pytest.raises((CobreError, IsADirectoryError)):
+    with pytest.raises(CobreError, match="not a file"):
         read_token(tmp_path)
+    os.mkfifo(tmp_path / "fifo", 0o600)
+    with pytest.raises(CobreError, match="not a file"):
+        read_token(tmp_path / "fifo")
+
+
+@pytest.mark.parametrize(
+    "beginning", [b"", b"POST /mcp HT", b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"]
+)
+def test_connections_on_which_no_request_arrives_are_closed(beginning):
+    import uvicorn
+    from uvicorn.server import ServerState
+
+    from cobre.mcp.connections import TimedConnection
+
+    class Impatient(TimedConnection):
+        PATIENCE_S = 0.1
+
+    async def answer_late(scope, receive, send):
+        body = await receive()
+        await anyio.sleep(0.5)  # a call that waits for a run
+        if not body.get("more_body"):
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body"})
+        else:
+            await receive()
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        config = uvicorn.Config(answer_late, lifespan="off", log_config=None)
+        config.load()
+        state = ServerState()
+        server = await loop.create_server(lambda: Impatient(config, state, {}), "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        patient, silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        patient[1].write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        silent[1].write(beginning)
+        async with asyncio.timeout(60):
+            assert b"204" in await patient[0].readline()
+            with contextlib.suppress(ConnectionResetError):
+                assert await silent[0].read() == b""
+        for _, writer in (patient, silent):
+            writer.close()
+        server.close()
+        while state.connections:
+            await anyio.sleep(0.01)
+
+    asyncio.run(main())

@@ -86,6 +86,9 @@ def test_a_run_has_the_bits_of_the_command_line_and_tells_progress_that_rises(fo
     assert facts["status"] == "completed"
     assert facts["training"]["iterations"] == 3
     assert facts["simulation"]["scenarios"] == 4
+    files = facts["simulation"]["output_files"]
+    assert {"case/output/simulation/costs", "case/output/simulation/metadata.json"} <= set(files)
+    assert all((folder / file).exists() for file in files)
     assert bits(case / "output") == bits(folder / "own")
     steps = [progress for progress, _, _ in told]
     assert steps == sorted(set(steps))
@@ -183,18 +186,22 @@ def test_a_detached_run_outlives_its_call_is_stopped_and_resumed(folder):
     assert (case / "output" / "_SUCCESS").exists()
 
 
-def test_a_run_that_takes_too_long_is_stopped(folder):
+@pytest.mark.parametrize(("limit", "why"), [("time", "longer than"), ("disk", "the disk has less")])
+def test_a_run_that_takes_too_long_or_fills_the_disk_is_stopped(folder, limit, why):
     write_small_case(folder / "case", iterations=ENDLESS)
-    server = server_of(folder, max_seconds=0.5)
+    server = server_of(folder, max_seconds=0.5 if limit == "time" else 1000)
 
     async def conversation(client):
-        return await ended(
-            client, content(await client.call_tool("cobre_run", {"case_dir": "case", "wait_s": 1}))
-        )
+        facts = content(await client.call_tool("cobre_run", {"case_dir": "case", "wait_s": 0}))
+        if limit == "disk":
+            server.service.runs.get(facts["run_id"])._min_free_mb = (
+                10**12
+            )  # as if the disk were nearly full now
+        return await ended(client, facts)
 
     facts = talk(server, conversation)
     assert facts["status"] == "partial"
-    assert "longer than" in facts["stopped_by"]
+    assert why in facts["stopped_by"]
 
 
 def started_server(folder):

@@ -72,6 +72,7 @@ def test_one_rank_measures_local(cobre):
     assert {row["backend"] for row in report["rows"]} == {"local"}
 
 
+@pytest.mark.soak
 def test_odd_numbers_of_ranks_work(cobre):
     report = json.loads(
         cobre("bench", "-n", 3, "--backend", "shm", "--sizes", "8,1K", "--seconds", "0.01", "--json").stdout
@@ -177,6 +178,7 @@ def test_the_stream_that_measures_the_limit_ends_while_its_sender_waits_for_room
     assert not measuring.is_alive()
 
 
+@pytest.mark.soak
 def test_a_picture_is_written(cobre, tmp_path):
     path = tmp_path / "bench.png"
     done = cobre("bench", "-n", 2, "--backend", "shm", *QUICK, "--plot", path, check=0)
@@ -193,6 +195,7 @@ def test_a_page_needs_no_network(cobre, tmp_path):
     assert not re.search(r"""(src|href)=["'](?!#)|@import|url\((?!#)""", page)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "operations", "said"),
     [
@@ -224,6 +227,7 @@ def test_without_matplotlib_a_plot_says_what_to_install(cobre, tmp_path):
     assert done.stdout == ""
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(not MPI_ENVIRONMENTS, reason="needs the MPI environments of make test")
 def test_mpi4py_is_a_peer_where_it_is_installed():
     python = Path(MPI_ENVIRONMENTS) / "mpich" / "bin" / "python"

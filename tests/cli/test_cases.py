@@ -157,6 +157,7 @@ sys.exit(main(["validate", bad]))
 """
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "what", [".", "system", "system/hydros.json", "scenarios/load_seasonal_stats.parquet"]
 )

@@ -274,6 +274,7 @@ fields = dict(name="ring", detect=lambda environ: Detection(fits=False), configu
 """
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("code", "cause"),
     [

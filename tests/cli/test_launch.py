@@ -107,6 +107,7 @@ def test_the_deadline_kills_and_says_who(cobre):
     assert "still running after 0.5 s, now killed: rank 0, rank 1" in done.stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("code", "status", "said"),
     [
@@ -181,6 +182,7 @@ def test_threads_are_shared_out_unless_set(cobre, program):
     assert done.stdout == "5 5\n" * 2
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -311,6 +313,7 @@ def test_a_program_may_close_every_descriptor_it_does_not_know(cobre, program, t
     assert [file.stat().st_size for file in tmp_path.glob("[01].*")] == [0] * 200
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_the_status_counts_where_nobody_reads(closed, environ, program):
     path = program(
@@ -369,6 +372,7 @@ def test_a_backend_for_several_processes_without_a_number_advises_one(cobre, tmp
     assert f"fix: add -n N to start N processes of this machine over {backend}" in done.stderr
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -58,6 +58,7 @@ def endless(case):
     return case
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("slow", "form"), every_value_once((0, 1), ("text", "json")))
 def test_rank_0_is_named_for_what_it_could_not_do_whoever_ends_first(cobre, program, case, slow, form):
     run = [program(SLOW_TO_END), slow, case, "--output", "/proc/x", "--output-format", form]

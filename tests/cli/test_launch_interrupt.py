@@ -48,6 +48,7 @@ def interrupted(environ, tmp_path):
     return run
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("command", "module"),
     [
@@ -87,6 +88,7 @@ def workers_of(parent):
         return []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("later_s", [0.0, 0.1, 0.3])
 def test_an_interrupt_while_workers_start_is_no_traceback(environ, tmp_path, later_s):
     case = tmp_path / "case"

@@ -75,6 +75,7 @@ def test_ranks_of_mpi_end_with_their_launcher(mpi_python, program):
     wait_for_end(pids)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("fate", "status", "how"),
     [

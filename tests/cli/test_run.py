@@ -237,6 +237,7 @@ def ranks_of(parent):
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.waits
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_ends_at_once_and_blames_no_rank(tmp_path, number):

@@ -269,6 +269,7 @@ def test_messages_break_between_words_on_a_terminal_and_stay_whole_in_a_pipe(
     assert {word.strip(":") for word in words_of(plain)} == {word.strip(":") for word in words_of(said)}
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_fits_and_breaks_between_words(cobre, command, columns):

@@ -124,6 +124,7 @@ def test_a_table_of_convergence_is_replayed(tmp_path, terminal):
     assert screen.wait(DEADLINE_S) == 0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
@@ -151,6 +152,7 @@ def test_without_textual_the_command_to_install_it_is_named(cobre, tmp_path):
     assert "pip install textual" in done.stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", ["run", "validate", "summary"])
 def test_other_commands_do_not_load_textual(command):
     code = f"import sys, cobre.cli.{command}; print(*sorted(sys.modules))"

@@ -129,6 +129,7 @@ def test_killing_anything_leaves_nothing(kind, victim, backend, tmp_path):
         one_trial(Trial(kind, backend, tmp_path), kind, victim, choice)
 
 
+@pytest.mark.few(2)
 @pytest.mark.timeout(60 + 20 * TRIALS)
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("victim", ["root", "rank", "guard", "mpiexec"])

@@ -36,6 +36,7 @@ def is_finding(outcome, raises):
     return isinstance(cause, Failure) or (bool(raises) and isinstance(cause, raises))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 @pytest.mark.parametrize("cls", [ThreadedCommunicator, HeapCommunicator], ids=lambda cls: cls.__name__)
 def test_correct_communicator_passes_every_check(cls, ranks):

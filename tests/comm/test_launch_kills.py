@@ -95,6 +95,7 @@ def end_by(comm, number):
     comm.barrier()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("number", "reason", "remedy"),
     [

@@ -66,6 +66,7 @@ def meetings():
                     yield "tcp", call, misfortune
 
 
+@pytest.mark.few(5)
 @pytest.mark.waits
 @pytest.mark.parametrize(("backend", "call", "misfortune"), sorted(meetings()))
 def test_the_remaining_ranks_name_the_lost_one_and_the_launcher_ends(tmp_path, backend, call, misfortune):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import mpi_ranks
 from nested import run_pytest
 
@@ -33,12 +35,14 @@ def _run(folder, choice):
     return run_pytest(folder, TESTS, "-k", choice, COBRE_TEST_MPI=str(mpi_ranks.FOLDER))
 
 
+@pytest.mark.soak
 def test_only_the_program_that_fails_fails_its_test(tmp_path):
     said = _run(tmp_path, "says")
     assert "2 passed, 1 deselected, 1 error" in said, said
     assert "AssertionError: one is wrong" in said, said
 
 
+@pytest.mark.soak
 def test_programs_that_succeed_share_a_launch(tmp_path):
     said = _run(tmp_path, "not bad")
     assert "3 passed" in said, said

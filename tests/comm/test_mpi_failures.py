@@ -190,6 +190,7 @@ def test_ranks_that_disagree_all_learn_who_called_what(said):
         assert sum(line.startswith(start) for line in said) == 2, said
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("one", "others", "difference"),
     [
@@ -229,6 +230,7 @@ def test_every_kind_of_disagreement_is_noticed(said, one, others, difference):
     assert sum(difference in line for line in said) == 2, said
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("before", "leave"),
     [("pass", "comm.close()"), ("region = comm.create_shared_region(9)", "with comm: sys.exit()")],

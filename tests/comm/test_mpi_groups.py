@@ -51,6 +51,7 @@ def test_what_is_no_group_is_refused(said):
     assert said == ["InitializationFailed"] * 2 + ["TypeError"] * 4
 
 
+@pytest.mark.soak
 def test_where_the_library_has_no_room_for_another_group_the_contract_says_so(tmp_path):
     # MPICH has a limit; Open MPI makes as many as memory allows.
     program = write_program(

@@ -28,6 +28,7 @@ WITHOUT_CLOSE = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("ranks", "leave"), with_libraries(WITHOUT_CLOSE), indirect=["ranks"])
 def test_however_a_rank_ends_without_close_it_ends_the_job(ranks, leave):
     """The other rank waits for it, and would do so for ever."""
@@ -111,6 +112,7 @@ SURVIVED = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("ranks", "how"), with_libraries(SURVIVED), indirect=["ranks"])
 def test_a_rank_that_has_left_in_good_order_harms_nobody(ranks, how):
     status, output = ranks(

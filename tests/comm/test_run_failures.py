@@ -147,6 +147,7 @@ def _raise_one_of_a_module_that_only_workers_have(comm):
     raise module.Odd("held")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "fail",
     [

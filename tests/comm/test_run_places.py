@@ -37,6 +37,7 @@ print("answers", [float(answer.value) for answer in answers])
 """
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("way", ["script", "stdin", "-c", "repl", "notebook", "thread"])
 def test_it_works_from_everywhere_without_a_guard(way, backend, sockets_path, tmp_path):
     code = UNGUARDED.replace("BACKEND", repr(backend))
@@ -81,6 +82,7 @@ def test_modules_beside_the_script_are_found(backend, sockets_path, tmp_path):
     assert done.stdout == "[0, 1]\n", done.stderr
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["secrets", "signal", "struct", "cobre"])
 def test_files_in_the_working_directory_do_not_stand_in_for_modules(name, tmp_path):
     (tmp_path / "here").mkdir()
@@ -115,6 +117,7 @@ def test_workers_find_the_package_where_the_program_found_it(tmp_path):
     assert done.stdout == "[0, 1]\n", done.stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("closed", ["<&-", "<&- 2>&-", "2>&-"])
 def test_it_works_where_standard_streams_are_closed(closed):
     code = "from cobre.comm import run; print(run(lambda comm: comm.rank, num_workers=2))"
@@ -191,6 +194,7 @@ run(work, num_workers=3, backend=BACKEND, on_event=lambda rank, pid: print(pid, 
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_no_worker_outlives_its_parent(number, backend, sockets_path):
     parent = subprocess.Popen(

@@ -53,6 +53,7 @@ def assert_all_told(survivors, victim, *words, within, since=None):
         assert again["seconds"] < NOTICED_S, rank.output
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("call", "end"), meetings(CALLS, ENDS))
 def test_a_rank_that_is_gone_is_named_at_once(call, end):
     ranks = run(3, body(CALLS[call], ENDS[end]))
@@ -62,6 +63,7 @@ def test_a_rank_that_is_gone_is_named_at_once(call, end):
     assert not own_segments()
 
 
+@pytest.mark.few(3)
 @pytest.mark.waits
 @pytest.mark.parametrize("call", CALLS)
 def test_a_stopped_rank_is_waited_for_until_the_timeout(call):
@@ -72,6 +74,7 @@ def test_a_stopped_rank_is_waited_for_until_the_timeout(call):
     assert not own_segments(ranks.name)
 
 
+@pytest.mark.few(2)
 @pytest.mark.waits
 @pytest.mark.parametrize("fate", ["KILL", "TRAP"])
 @pytest.mark.parametrize("point", ["membarrier", "process_vm_readv"])
@@ -113,6 +116,7 @@ attempt(comm.barrier)
         assert first["seconds"] < 3.6 * SHORT_S, first  # a second timeout would be over after 3.8 of them
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("end", [*ENDS, "SIGSTOP"])
 def test_closing_waits_for_nobody(end):
     """Whatever another rank does meanwhile, a rank that closes is done at once and hears of nothing."""
@@ -216,6 +220,7 @@ DISAGREEMENTS = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("what", DISAGREEMENTS)
 def test_ranks_that_disagree_are_all_told_who_called_what(what):
     theirs, its, one, other = DISAGREEMENTS[what]

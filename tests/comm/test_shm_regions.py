@@ -52,6 +52,7 @@ def test_no_room_for_the_segment_is_told_to_all_ranks_at_once():
     assert sum("rank 0 could not start" in one["text"] for one in told) == 2
 
 
+@pytest.mark.soak
 @needs_mount
 def test_collectives_of_eight_ranks_work_on_64_megabytes():
     rank = run_with_small_shm(

@@ -44,6 +44,7 @@ def overwrite(path, offset, number):
         file.write(number.to_bytes(4, "little"))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_the_name_is_gone_when_attach_returns(size):
     ranks = run(size, "comm = ShmCommunicator.attach(config())\nsay(left=os.path.exists('/dev/shm' + name))")
@@ -110,6 +111,7 @@ ENDS = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_rank_that_ends_during_start_up_is_named_at_once(victim, end):
@@ -241,6 +243,7 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_dead_creators_segment_is_reclaimed(layout):
     name = fresh_name()

@@ -16,6 +16,7 @@ def ranks(directory, program, size=SIZE, **options):
     return Ranks(size, program, directory=directory, **options)
 
 
+@pytest.mark.few(3)
 @pytest.mark.waits
 @pytest.mark.parametrize(("call", "victim"), in_turn(CALLS, (0, 1, 2)))
 def test_a_killed_rank_is_named_at_once(tmp_path, call, victim):
@@ -56,6 +57,7 @@ failure_of(comm.barrier)
             assert "has died or exited" in group.said(rank)
 
 
+@pytest.mark.few(3)
 @pytest.mark.waits
 @pytest.mark.parametrize(("call", "victim"), in_turn(CALLS, (0, 1)))
 def test_a_stopped_rank_is_named_after_the_timeout(tmp_path, call, victim):
@@ -77,6 +79,7 @@ failure_of({CALLS[call]})
             assert "still waits in" in said[rank], said
 
 
+@pytest.mark.few(3)
 @pytest.mark.waits
 @pytest.mark.parametrize(
     "how", ["sys.exit(3)", "raise ValueError('mine')", "comm.close(); hang()", "os._exit(0)"]

@@ -169,6 +169,7 @@ def test_ctrl_c_works_while_no_address_answers(tmp_path):
     assert "interrupted after" in said, said
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
@@ -212,6 +213,7 @@ def test_a_name_of_any_family_and_a_secret_need_nothing_else(tmp_path, hosts):
     assert all(words.count("no failure") == 2 for words in said), said
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("secret", ["", "between us"])
 @pytest.mark.parametrize("hosts", ["::1 localhost\n", "127.0.0.1 localhost\n", "192.0.2.7 localhost\n", ""])
 def test_localhost_is_loopback_whatever_the_hosts_file_says(tmp_path, hosts, secret):

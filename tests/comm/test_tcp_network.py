@@ -27,6 +27,7 @@ BREAKS = {"reset": "died or exited", "half_close": "died or exited", "freeze": "
 TIMEOUT_S = {"reset": LONG_S, "half_close": LONG_S, "freeze": 2}
 
 
+@pytest.mark.few(1)
 @pytest.mark.waits
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("network", NETWORKS)
@@ -41,6 +42,7 @@ def test_the_kit_passes_through_a_network_that_delays_and_cuts_up(tmp_path, size
     assert ", 0 failed" in said[0], said
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("after", [200, 500_000])
 @pytest.mark.parametrize("how", ["reset", "half_close"])
 def test_a_kit_whose_network_breaks_ends_at_once_on_every_rank(tmp_path, how, after):
@@ -57,6 +59,7 @@ def test_a_kit_whose_network_breaks_ends_at_once_on_every_rank(tmp_path, how, af
     assert re.search(r"rank [01] \(127\.0\.0\.1:\d+\) has died or exited", "".join(said)), said
 
 
+@pytest.mark.few(5)
 @pytest.mark.waits
 @pytest.mark.parametrize("how", BREAKS)
 @pytest.mark.parametrize(
@@ -110,6 +113,7 @@ while not os.path.exists({str(go)!r}): time.sleep(0.01)
         return group.wait()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", BREAKS)
 def test_a_network_that_breaks_in_the_middle_of_a_transfer_is_an_error_on_every_rank(tmp_path, how):
     port = free_port()

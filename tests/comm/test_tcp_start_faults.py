@@ -47,6 +47,7 @@ def let_meet(group, *others):
     group.wait_until_joined(*others)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ENDS)
 def test_a_worker_that_fails_during_the_meeting_is_named_by_the_others(tmp_path, how):
     with ranks(tmp_path) as group:
@@ -176,6 +177,7 @@ def test_a_connection_that_breaks_as_the_group_is_complete_is_named_by_both(tmp_
     assert "rank 0 at 127.0.0.1" in said[1], said
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("after", [0, 37, 106, 143, 168])
 def test_a_connection_that_freezes_during_the_meeting_ends_it_at_the_deadline(tmp_path, after):
     port = free_port()

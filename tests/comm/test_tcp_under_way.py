@@ -17,6 +17,7 @@ from comm.tcp_second import Call, Rank, of_type
 HUGE = "huge = np.ones(4_000_000)\n"  # more than the buffers between two ranks hold
 
 
+@pytest.mark.few(1)
 @pytest.mark.waits
 @pytest.mark.parametrize(("size", "root", "victim"), [(2, 0, 1), (2, 1, 0), (3, 1, 0)])
 def test_a_rank_that_only_sends_learns_that_another_was_interrupted(tmp_path, size, root, victim):

@@ -107,6 +107,7 @@ def test_the_environment_opens_it(python, choice):
     assert python("-c", code, **settings, **choice) == "sockets\n"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("settings", "error"),
     [
@@ -128,11 +129,13 @@ except BackendError as error:
     assert all(word in said for word in error.split()), said
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 8] if os.environ.get("COBRE_TEST_SOAK") else [1, 3])
 def test_it_passes_the_conformance_kit(python, size):
     assert "0 failed" in python("-m", "cobre.comm.testing", "-n", size, "--backend", "sockets")
 
 
+@pytest.mark.soak
 def test_it_passes_the_conformance_kit_in_tiny_pieces(python):
     output = python(
         "-m", "cobre.comm.testing", "-n", 2, "--backend", "sockets", COBRE_COMM_LIMITS="chunk_bytes=61"
@@ -161,6 +164,7 @@ except BackendNotAvailable as error:
     assert python("-c", code, path=str(tmp_path)) == "local False\nbroken True\n"
 
 
+@pytest.mark.few(1)
 @pytest.mark.waits
 @pytest.mark.parametrize(
     ("calls", "said"),
@@ -186,6 +190,7 @@ def test_disagreement_is_told_to_every_rank(sockets_path, tmp_path, calls, said)
     assert all(word in texts[0] for word in said), texts[0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.waits
 @pytest.mark.parametrize("victim", [0, 1, 2])
 def test_a_dead_rank_is_named_soon_by_every_other(sockets_path, tmp_path, victim):
@@ -204,6 +209,7 @@ def test_a_dead_rank_is_named_soon_by_every_other(sockets_path, tmp_path, victim
         assert second == first
 
 
+@pytest.mark.soak
 @pytest.mark.waits
 def test_a_dead_rank_is_noticed_while_rank_0_computes(sockets_path, tmp_path):
     ranks = ranks_with(sockets_path, tmp_path)
@@ -221,6 +227,7 @@ def test_a_dead_rank_is_noticed_while_rank_0_computes(sockets_path, tmp_path):
     assert texts[1].endswith("rank 2 closed its communicator or died [soon]\n")
 
 
+@pytest.mark.soak
 @pytest.mark.waits
 def test_a_rank_that_leaves_after_a_failure_is_not_blamed(sockets_path, tmp_path):
     ranks = ranks_with(sockets_path, tmp_path)
@@ -240,6 +247,7 @@ def test_a_rank_that_leaves_after_a_failure_is_not_blamed(sockets_path, tmp_path
     assert texts[1] == texts[0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.waits
 @pytest.mark.parametrize("late", [0, 1])
 def test_a_missing_rank_is_named_at_the_deadline_and_told_when_it_comes(sockets_path, tmp_path, late):
@@ -254,6 +262,7 @@ def test_a_missing_rank_is_named_at_the_deadline_and_told_when_it_comes(sockets_
     assert set(texts) == {f"barrier timed out after 3 s: rank {late} did not call it\n"}
 
 
+@pytest.mark.soak
 @pytest.mark.waits
 def test_a_rank_0_that_stands_still_is_named(sockets_path, tmp_path):
     ranks = ranks_with(sockets_path, tmp_path)
@@ -272,6 +281,7 @@ def test_a_rank_0_that_stands_still_is_named(sockets_path, tmp_path):
     assert texts[1:] == ["barrier: rank 0 gave no answer in 3 s\n"] * 2
 
 
+@pytest.mark.soak
 @pytest.mark.waits
 def test_an_interrupt_in_a_collective_breaks_the_communicator_for_all(sockets_path, tmp_path):
     ranks = ranks_with(sockets_path, tmp_path)
@@ -296,6 +306,7 @@ def test_an_interrupt_in_a_collective_breaks_the_communicator_for_all(sockets_pa
     assert all("barrier was interrupted on rank 0 by KeyboardInterrupt" in text for text in texts)
 
 
+@pytest.mark.soak
 @pytest.mark.waits
 def test_a_forked_child_keeps_no_dead_rank_alive(sockets_path, tmp_path):
     ranks = ranks_with(sockets_path, tmp_path)
@@ -310,6 +321,7 @@ def test_a_forked_child_keeps_no_dead_rank_alive(sockets_path, tmp_path):
     assert all(text.endswith("[soon]\n") and "rank 2" in text for text in ranks(3, code)[:2])
 
 
+@pytest.mark.soak
 @pytest.mark.waits
 def test_closing_wakes_the_thread_that_waits(sockets_path, tmp_path):
     ranks = ranks_with(sockets_path, tmp_path)
@@ -327,6 +339,7 @@ def test_closing_wakes_the_thread_that_waits(sockets_path, tmp_path):
     assert ranks(2, code)[1] == "barrier: the communicator is closed\n"
 
 
+@pytest.mark.soak
 @pytest.mark.waits
 def test_groups_may_meet_again_at_the_same_place(sockets_path, tmp_path):
     ranks = ranks_with(sockets_path, tmp_path)

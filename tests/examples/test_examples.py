@@ -65,6 +65,7 @@ def test_distributed_mean_runs_on_one_rank():
     assert output_of([DISTRIBUTED_MEAN]) == expected_lines(1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_distributed_mean_runs_on_several_ranks(launched, size):
     assert sorted(launched(DISTRIBUTED_MEAN, size)) == sorted(expected_lines(size))
@@ -81,6 +82,7 @@ def test_ranks_are_shown_in_front_of_their_lines():
     assert [line for line in lines if not line.startswith("[0]")] == [f"[1] {second}"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["power_iteration.py", "shared_table.py"])
 def test_an_example_prints_the_same_on_every_backend_and_size(launched, name):
     alone = output_of([EXAMPLES / name])

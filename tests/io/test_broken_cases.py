@@ -136,6 +136,7 @@ FILES = [
     Broken("a required file is missing", raw(THERMALS, None), "MissingFile", THERMALS, THERMALS, THERMALS),
     Broken("JSON cut off", cut(HYDROS, 0.6), "ParseError", HYDROS, "line 1", None),
     Broken("JSON empty", raw(BUSES, b"  \n"), "ParseError", BUSES, "", ""),
+    Broken("JSON holds null alone", raw(FACTORS, b"null"), "SchemaViolation", FACTORS, "", "null"),
     Broken("JSON with a missing comma", raw(LINES, b'{"lines" []}'), "ParseError", LINES, "line 1", None),
     Broken("JSON holds NaN", raw(LINES, b'{"lines": [{"id": NaN}]}'), "ParseError", LINES, "", "NaN"),
     Broken(

@@ -85,6 +85,7 @@ def test_dictionaries_describe_the_tables_of_fitted_models(finished):
         assert f"hydro_models/{name}," in variables
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("backend", "n_ranks"), [("shm", 3), ("tcp", 2)])
 def test_any_number_of_ranks_gives_the_same_bytes(study, finished, tmp_path, backend, n_ranks):
     run(run_study, num_workers=n_ranks, backend=backend, args=(str(study), str(tmp_path)))

@@ -173,6 +173,25 @@ def test_kill_9_leaves_whole_lines_and_a_resumed_run_goes_on_after_them(tmp_path
     assert [each.iteration for each in state.iterations] == list(range(1, reached + 3))
 
 
+def test_a_resumed_run_tells_of_the_iteration_whose_progress_the_kill_cut_off(tmp_path):
+    """The checkpoint of an iteration may be written before its progress is."""
+    every = {"checkpointing": {"enabled": True, "interval_iterations": 1}}
+    case = write_small_case(tmp_path / "case", iterations=3, **every)
+    cobre.train(case, output=case / "output")
+    log = case / "output" / EVENTS
+    lines = log.read_bytes().splitlines(keepends=True)
+    kept = next(
+        place for place, line in enumerate(lines) if b'"progress"' in line and b'"iteration":3' in line
+    )
+    log.write_bytes(b"".join(lines[:kept]))
+    (case / "output/_SUCCESS").unlink()
+    rules = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 4}]}}
+    cobre.train(case, output=case / "output", resume=True, config_overrides=rules)
+    events = events_of(case / "output")
+    check(events)
+    assert [each["iteration"] for each in events if each["type"] == "progress"] == [1, 2, 3, 4]
+
+
 def test_a_run_that_continues_another_folder_tells_of_its_earlier_iterations(tmp_path):
     cobre.train(case_of(3), output=tmp_path / "first")
     cobre.train(case_of(5), output=tmp_path / "second", resume=tmp_path / "first")
@@ -248,6 +267,7 @@ def test_the_schema_of_events_is_exported(tmp_path):
     assert json.loads((tmp_path / "event.schema.json").read_text()) == study.event_schema()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("words", "status"),
     [(("validate",), 0), (("summary",), 2), (("run", "--scenarios", "3", "--simulate-only"), 2)],

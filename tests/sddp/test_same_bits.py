@@ -61,6 +61,7 @@ with create_communicator() as comm:
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("library", "n_ranks"), every_value_once(LIBRARIES, (3, 2)))
 def test_mpi(library, n_ranks, alone, tmp_path):
     code = ON_MPI.replace("FOLDER", repr(str(Path(__file__).parent.parent)))

@@ -78,6 +78,7 @@ def rank_pid(rank):
     return found[0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("layout", "victim"), every_value_once(LAYOUTS, (0, 2)))
 def test_a_killed_rank(study, expected, tmp_path, layout, victim):
     killed = []
@@ -120,6 +121,7 @@ def program(**values):
     return code
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("layout", "n_workers", "number"), every_value_once(LAYOUTS, (1, 3, 3), (signal.SIGINT, signal.SIGTERM))
 )
@@ -161,6 +163,7 @@ def can_mount():
     return subprocess.run(command, capture_output=True, check=False, timeout=10).returncode == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(not can_mount(), reason="needs root and unshare for a small disk of its own")
 @pytest.mark.parametrize(("layout", "n_workers"), every_value_once(LAYOUTS, (1, 3)))
 def test_a_full_disk(study, tmp_path, layout, n_workers):
@@ -185,6 +188,7 @@ def test_a_full_disk(study, tmp_path, layout, n_workers):
     assert [path for path in paths if path.name.startswith((".", "_SUCCESS")) or path.suffix == ".tmp"] == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_file_that_may_not_grow(study, expected, tmp_path, layout):
     """What a quota does: a write fails in the middle."""

@@ -87,6 +87,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SOURCES)
 def test_two_workers_simulate_the_same_bits_as_one(name):
     make, source = SOURCES[name]

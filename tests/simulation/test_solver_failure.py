@@ -55,6 +55,7 @@ def test_names_stage_scenario_and_model_file(case, tmp_path):
     assert not (tmp_path / "out" / "simulation" / "_SUCCESS").exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("layout", ["by_scenario", "by_table"])
 def test_ends_all_workers(case, tmp_path, layout):
     simulation = replace(case.config.simulation, layout=layout)

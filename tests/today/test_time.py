@@ -30,6 +30,7 @@ def files_of(folder):
     }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("layout", ["by_scenario", "by_table"])
 def test_tables_do_not_depend_on_who_computes_them(tmp_path, layout):
     seed = next(

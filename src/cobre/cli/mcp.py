@@ -34,8 +34,13 @@ def main(arguments: Sequence[str]) -> int:
     """Parse and serve."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    if options.transport == "stdio" and (options.token_file or options.allowed_host):
-        parser.error("--token-file and --allowed-host are about --transport http")
+    oauth = (options.oauth_issuer, options.oauth_resource, options.oauth_keys)
+    if options.transport == "stdio" and (options.token_file or options.allowed_host or any(oauth)):
+        parser.error("--token-file, --oauth-… and --allowed-host are about --transport http")
+    if (any(oauth) or options.oauth_scope) and not all(oauth):
+        parser.error("--oauth-issuer, --oauth-resource and --oauth-keys belong together")
+    if any(oauth) and options.token_file:
+        parser.error("--token-file and --oauth-issuer exclude each other")
     given = options.allowed_dirs or [
         each for each in os.environ.get(DIRECTORIES, "").split(os.pathsep) if each
     ]
@@ -51,8 +56,11 @@ def main(arguments: Sequence[str]) -> int:
         min_free_mb=options.min_free_mb,
         confinement=options.confine,
     )
+    issuer = None
+    if any(oauth):
+        issuer = import_or_end("cobre.mcp.oauth").Issuer(*oauth, tuple(options.oauth_scope))
     address = main_module.Address(
-        options.transport, options.host, options.port, options.token_file, tuple(options.allowed_host)
+        options.transport, options.host, options.port, options.token_file, tuple(options.allowed_host), issuer
     )
     status: int = main_module.serve(settings, address)
     return status
@@ -77,6 +85,10 @@ def _parser() -> Parser:
         metavar="FILE",
         help="file with the bearer token that http clients must send; nobody else may read it",
     )
+    add("--oauth-issuer", metavar="URL", help="accept tokens that this OAuth server signed, for http clients")
+    add("--oauth-resource", metavar="URL", help="address of this server that such tokens must be for")
+    add("--oauth-keys", type=Path, metavar="FILE", help="public keys of that OAuth server (JWKS)")
+    add("--oauth-scope", action="append", default=[], metavar="NAME", help="scope that such tokens must have")
     add(
         "--allowed-host",
         action="append",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cobre.core.provenance import EstimationPath, InflowProvenance, Source
-from cobre.io.read import CaseFiles
+from cobre.io.read.files import CaseFiles
 from cobre.io.validate.fit_wanted import CORRELATION, HISTORY, LAGS, STATS
 
 OPENINGS = "scenarios/noise_openings.parquet"

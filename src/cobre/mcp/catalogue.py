@@ -59,7 +59,9 @@ def _inner(folder: Path) -> list[Path]:
             names = sorted(
                 entry.name
                 for entry in entries
-                if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+                if entry.is_dir(follow_symlinks=False)
+                and not entry.name.startswith(".")
+                and entry.name.isprintable()
             )
     except OSError:
         return []

@@ -48,10 +48,13 @@ def read_token(path: Path) -> str:
         ) from error
     try:
         found = os.fstat(descriptor)
-        data = os.read(descriptor, LONGEST_TOKEN + 1)
+        is_file = stat.S_ISREG(found.st_mode)
+        data = os.read(descriptor, LONGEST_TOKEN + 1) if is_file else b""
     finally:
         os.close(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_mode & 0o077 or found.st_uid not in (os.getuid(), 0):
+    if not is_file:
+        raise CobreError(f"the token file {path} is not a file", suggestion="name a file with a token")
+    if found.st_mode & 0o077 or found.st_uid not in (os.getuid(), 0):
         raise CobreError(
             f"others may read or change the token file {path}",
             suggestion=f"keep it to yourself: chmod 600 {path}",

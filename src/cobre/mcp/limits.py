@@ -10,7 +10,11 @@ from pathlib import Path
 
 from cobre.errors import CobreError
 
-__all__ = ["CallRate", "check_disk", "too_much"]
+__all__ = ["MOST_AT_ONCE", "CallRate", "CallsAtOnce", "check_disk", "too_much"]
+
+
+MOST_AT_ONCE = 64
+"""Calls under way, those that wait for a run included."""
 
 
 def too_much(message: str, suggestion: str, **context: object) -> CobreError:
@@ -41,6 +45,29 @@ class CallRate:
                     max_calls_per_minute=self._per_minute,
                 )
             self._left -= 1.0
+
+
+class CallsAtOnce:
+    """Calls that have begun and not ended: each keeps its arguments and its answer in memory."""
+
+    def __init__(self, most: int = MOST_AT_ONCE) -> None:
+        self._most = most
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._count >= self._most:
+                raise too_much(
+                    f"{self._most} calls are under way",
+                    "wait for their answers",
+                    max_calls_at_once=self._most,
+                )
+            self._count += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._count -= 1
 
 
 def check_disk(folder: Path, min_free_mb: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cobre._lazy import collecting_garbage_later
 from cobre.errors import CobreError
@@ -20,10 +20,15 @@ from cobre.mcp.server import CobreServer
 from cobre.mcp.service import Service
 from cobre.mcp.settings import Settings
 
+if TYPE_CHECKING:
+    from cobre.mcp.oauth import Issuer
+
 __all__ = ["Address", "serve"]
 
 GRACE_S = 5
 """For requests that are under way when an HTTP server ends."""
+MOST_SESSIONS, SESSION_S = 1000, 600.0
+"""Clients of the older protocol that the SDK keeps in mind, each until it was idle for so long."""
 SIGNAL_BASE = 128
 
 
@@ -36,6 +41,8 @@ class Address:
     port: int = 3000
     token_file: Path | None = None
     allowed_hosts: Sequence[str] = ()
+    issuer: Issuer | None = None
+    """In place of a token file: who makes the tokens."""
 
 
 def serve(settings: Settings, address: Address) -> int:
@@ -82,7 +89,12 @@ def _serve_stdio(server: CobreServer, service: Service) -> int:
         signal.signal(number, end)
     if sys.stdin.isatty():
         _say("waiting for a host on standard input; see cobre mcp --help")
-    limit_lines()
+
+    def give_up() -> None:
+        service.runs.close()
+        os._exit(0)
+
+    limit_lines(give_up)
     try:
         server.run("stdio")
     except BrokenPipeError:
@@ -96,7 +108,13 @@ def _serve_stdio(server: CobreServer, service: Service) -> int:
 def _http_server(service: Service, address: Address) -> CobreServer:
     from cobre.mcp.http import OneToken, auth_settings, check_address, read_token
 
-    check_address(address.host, address.token_file is not None)
+    check_address(address.host, address.token_file is not None or address.issuer is not None)
+    if address.issuer is not None:
+        from cobre.mcp.oauth import SignedTokens, issuer_settings, read_keys
+
+        auth = issuer_settings(address.issuer)
+        verifier = SignedTokens(address.issuer, read_keys(address.issuer.keys_file))
+        return CobreServer(service, auth=auth, token_verifier=verifier)
     if address.token_file is None:
         return CobreServer(service)
     token = read_token(address.token_file)
@@ -106,6 +124,7 @@ def _http_server(service: Service, address: Address) -> CobreServer:
 def _serve_http(server: CobreServer, address: Address) -> int:
     import uvicorn
 
+    from cobre.mcp.connections import TimedConnection
     from cobre.mcp.http import transport_security
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -114,10 +133,14 @@ def _serve_http(server: CobreServer, address: Address) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)  # uvicorn sends them again when it has closed its connections
     app = server.streamable_http_app(
-        transport_security=transport_security(address.host, address.allowed_hosts), host=address.host
+        transport_security=transport_security(address.host, address.allowed_hosts),
+        host=address.host,
+        max_sessions=MOST_SESSIONS,
+        session_idle_timeout=SESSION_S,
     )
     config = uvicorn.Config(
         app,
+        http=TimedConnection,
         host=address.host,
         port=address.port,
         log_level="warning",

@@ -17,10 +17,12 @@ from mcp_types import Resource
 
 from cobre.errors import CobreError
 from cobre.mcp.catalogue import find
+from cobre.mcp.failures import unexpected
+from cobre.mcp.limits import too_much
 from cobre.mcp.roots import not_allowed, read_regular
 from cobre.mcp.service import Service
 from cobre.mcp.settings import DEFAULT_LIMIT
-from cobre.mcp.texts import clean, error_text, name
+from cobre.mcp.texts import clean, error_text, fitting, name, printable
 
 __all__ = ["add_templates", "listed"]
 
@@ -111,16 +113,19 @@ def _output_parts(folder: Any) -> dict[str, str]:
 async def _read(service: Service, read: Callable[..., str | bytes], *arguments: str) -> str | bytes:
     try:
         service.rate.take()
-        with anyio.fail_after(TIMEOUT_S):
+        with service.at_once, anyio.fail_after(TIMEOUT_S):
             return await anyio.to_thread.run_sync(partial(read, service, *arguments), abandon_on_cancel=True)
     except CobreError as error:
         raise ResourceError(error_text(error, service.roots)) from None
     except TimeoutError:
-        raise ResourceError("reading took too long") from None
+        late = too_much(f"reading took longer than {TIMEOUT_S:.0f} s", "ask for a part of it with a tool")
+        raise ResourceError(error_text(late, service.roots)) from None
+    except Exception as error:
+        raise ResourceError(error_text(unexpected(error, "reading"), service.roots)) from None
 
 
 def _document(service: Service, content: Any) -> str:
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(printable(content), allow_nan=False, separators=(",", ":"))
     if len(text) > service.settings.max_bytes:
         raise CobreError(
             f"the resource has {len(text)} bytes, more than the {service.settings.max_bytes} of this server",
@@ -137,7 +142,6 @@ def _config(service: Service, case_dir: str) -> str:
 
 
 def _entities(service: Service, case_dir: str, entity_type: str) -> str:
-    from cobre.mcp.tools.results import fitting
     from cobre.study.queries.cases import entity_rows, examine_case
 
     folder = service.roots.folder(case_dir)
@@ -150,7 +154,6 @@ def _entities(service: Service, case_dir: str, entity_type: str) -> str:
 
 
 def _scenarios(service: Service, case_dir: str, entity_id: str) -> str:
-    from cobre.mcp.tools.results import fitting
     from cobre.study.queries.cases import examine_case, inflow_rows
 
     if not (entity_id.isascii() and entity_id.isdecimal() and len(entity_id) <= 9):
@@ -173,7 +176,7 @@ def _scenarios(service: Service, case_dir: str, entity_id: str) -> str:
 
 
 def _convergence(service: Service, output_dir: str) -> str:
-    from cobre.mcp.tools.results import convergence_rows, fitting
+    from cobre.mcp.tools.results import convergence_rows
 
     record, rows = convergence_rows(service, output_dir)
     shown = fitting(rows, service.settings.max_bytes // 2)

@@ -55,6 +55,8 @@ class Roots:
         resolved = Path(os.path.realpath(given))
         if not any(resolved.is_relative_to(folder) for folder in self.folders):
             raise not_allowed(f"{_quoted(text)} is not below a folder of this server", path=_quoted(text))
+        if not self.shown(resolved).isprintable():
+            raise not_allowed("the path leads to a name with control characters", path=_quoted(text))
         return resolved
 
     def folder(self, text: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
+import shutil
 import threading
 import time
 from collections.abc import Sequence
@@ -25,6 +26,10 @@ __all__ = ["ManagedRun", "RunStatus", "RunTable"]
 
 RunStatus = Literal["running", "stopping", "completed", "partial", "failed"]
 WATCH_S = 0.2
+DISK_S = 2.0
+"""How often the space on the disk is looked at."""
+CLOSE_S = 10.0
+"""How long the end of the server waits for a run that is just being started."""
 MOST_REMEMBERED = 100
 """Ended runs that can still be asked for by their id."""
 
@@ -32,7 +37,9 @@ MOST_REMEMBERED = 100
 class ManagedRun:
     """One run and its handle."""
 
-    def __init__(self, run: StartedRun, guard: Guard, case: Path, max_seconds: float) -> None:
+    def __init__(
+        self, run: StartedRun, guard: Guard, case: Path, max_seconds: float, min_free_mb: int
+    ) -> None:
         from cobre.study.run_log import EVENTS
         from cobre.study.run_state import RunState
         from cobre.study.runs import EventFile
@@ -44,6 +51,8 @@ class ManagedRun:
         self.stopped_by: str | None = None
         self._guard = guard
         self._max_seconds = max_seconds
+        self._min_free_mb = min_free_mb
+        self._disk_seen_at = self.began
         self._state = RunState()
         self._events = EventFile(run.folder / EVENTS)
         self._lock = threading.Lock()
@@ -94,10 +103,17 @@ class ManagedRun:
                 self._guard.stop()
 
     def look(self) -> None:
-        """Stop it if it took too long, and end its guard if it has ended."""
+        """Stop it if it took too long or fills the disk, and end its guard if it has ended."""
         if self.is_live:
-            if time.monotonic() - self.began > self._max_seconds:
+            now = time.monotonic()
+            if now - self.began > self._max_seconds:
                 self.stop(f"it took longer than the {self._max_seconds:.0f} s of this server")
+            if now - self._disk_seen_at > DISK_S:
+                self._disk_seen_at = now
+                if shutil.disk_usage(self.output).free // 1_000_000 < self._min_free_mb:
+                    self.stop(
+                        f"the disk has less than the {self._min_free_mb} MB that this server keeps free"
+                    )
             return
         with self._lock:
             if self._is_released:
@@ -152,7 +168,7 @@ class RunTable:
             except BaseException:
                 guard.release()
                 raise
-            found = ManagedRun(run, guard, case, self._settings.max_seconds)
+            found = ManagedRun(run, guard, case, self._settings.max_seconds, self._settings.min_free_mb)
             self._runs[found.id] = found
             self._forget_old()
             if self._watcher is None:
@@ -205,5 +221,10 @@ class RunTable:
     def close(self) -> None:
         """Ask all runs to stop after their iteration; their guards see to it, whatever becomes of this process."""
         self._is_closed.set()
-        for each in self.all():
-            each.look() if not each.is_live else each.abandon()
+        is_ours = self._lock.acquire(timeout=CLOSE_S)  # a run that is being started gets its guard first
+        try:
+            for each in self.all():
+                each.look() if not each.is_live else each.abandon()
+        finally:
+            if is_ours:
+                self._lock.release()

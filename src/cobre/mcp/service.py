@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cobre.mcp.limits import CallRate
+from cobre.mcp.limits import CallRate, CallsAtOnce
 from cobre.mcp.roots import Roots, not_allowed
 from cobre.mcp.runs import RunTable
 from cobre.mcp.settings import Settings
@@ -17,6 +17,7 @@ class Service:
         self.settings = settings
         self.roots = Roots(settings.folders)
         self.rate = CallRate(settings.max_calls_per_minute)
+        self.at_once = CallsAtOnce()
         self.runs = RunTable(settings, self.roots)
 
     def check_writing(self) -> None:

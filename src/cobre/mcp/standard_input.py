@@ -1,24 +1,38 @@
-"""Standard input as the SDK reads it, with a limit on the length of a line."""
+"""Standard input as the SDK reads it: lines of limited length, and no more of them while nobody reads the answers."""
 
 from __future__ import annotations
 
 import io
 import os
+import select
 import sys
+import threading
+import time
+from collections.abc import Callable
 
 __all__ = ["LONGEST_LINE", "limit_lines"]
 
 LONGEST_LINE = 4 * 1024 * 1024
 """Bytes: as much as a request over HTTP may have."""
+AHEAD = 1 << 13
+"""Bytes that are read at once: requests that wait for their turn take memory."""
+
+END_GRACE_S = 10.0
+"""How long answers may wait for a reader after standard input was closed."""
 
 
 class LimitedLines(io.RawIOBase):
     """Bytes of a descriptor; what a line has beyond the limit is left out, and so the line is no message."""
 
-    def __init__(self, descriptor: int, longest: int = LONGEST_LINE) -> None:
+    def __init__(self, descriptor: int, longest: int = LONGEST_LINE, answers: int | None = None) -> None:
+        """``answers`` is the descriptor to which answers go: nothing is read while it is full."""
         self._descriptor = descriptor
         self._longest = longest
         self._length = 0
+        self._answers = select.poll()
+        if answers is not None:
+            self._answers.register(answers, select.POLLOUT)
+        self._waits = answers is not None
 
     def readable(self) -> bool:
         """Always."""
@@ -27,7 +41,9 @@ class LimitedLines(io.RawIOBase):
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         """At least one byte, except at the end."""
         while True:
-            data = os.read(self._descriptor, len(buffer))
+            if self._waits:
+                self._answers.poll()
+            data = os.read(self._descriptor, min(len(buffer), AHEAD))
             kept = self._limited(data)
             if kept or not data:
                 buffer[: len(kept)] = kept
@@ -52,11 +68,30 @@ def _lines(data: bytes) -> list[bytes]:
     return [part for part in parts if part]
 
 
-def limit_lines() -> None:
-    """Let whoever reads ``sys.stdin`` from now on read limited lines; descriptor 0 becomes empty for children."""
+def limit_lines(give_up: Callable[[], None]) -> None:
+    """Let whoever reads ``sys.stdin`` from now on read limited lines; descriptor 0 becomes empty for children.
+
+    ``give_up`` is called, in a thread, if the host has closed standard input and does not read what is still answered.
+    """
     wire = os.dup(0)
     os.set_inheritable(wire, False)
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
     os.close(empty)
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(LimitedLines(wire), 1 << 16), encoding="utf-8")
+    answers = os.dup(1)  # the SDK lets 1 point elsewhere
+    os.set_inheritable(answers, False)
+    lines = LimitedLines(wire, answers=answers)
+    watch = threading.Thread(target=_give_up_late, args=(wire, answers, give_up), daemon=True)
+    watch.start()
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(lines, AHEAD), encoding="utf-8")
+
+
+def _give_up_late(wire: int, answers: int, give_up: Callable[[], None]) -> None:
+    """Otherwise the writer of an answer would wait for ever, and the process with it."""
+    ends, readers = select.poll(), select.poll()
+    ends.register(wire, getattr(select, "POLLRDHUP", 0))
+    readers.register(answers, select.POLLOUT)
+    ends.poll()
+    while readers.poll(END_GRACE_S * 1000):
+        time.sleep(1.0)
+    give_up()

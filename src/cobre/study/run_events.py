@@ -66,22 +66,26 @@ class RunEvents:
         """The run can start. Does nothing for the second phase of a run, or if nobody would know of it.
 
         ``threads`` are those of each rank, or "auto" if the ranks find it out. ``earlier`` are iterations of the
-        checkpoint that it continues; with ``keeps`` the folder tells of them already.
+        checkpoint that it continues. With ``keeps`` the folder tells of them already, but for the last one if the
+        run was killed between its checkpoint and its progress.
         """
         if self._is_begun or (folder is None and self._on_event is None):
             return
         run = run or RunRecord.start(case)
         self._is_begun = True
+        told_iterations = 0
         if folder is not None:
             self._open_control()
             self._log = RunLog(folder, self._facts(case, run), keeps=keeps)
             self._number = self._log.next_number - 1
+            told_iterations = self._log.told_iterations
         resumed_from = earlier[-1].iteration if earlier else None
         self._write("started", self._started(case, run, threads, resumed_from))
         for note in self._notes:
             self._write("warning", {"message": note})
-        for record in () if keeps else earlier:
-            self._write("progress", record_fields(record))
+        for record in earlier:
+            if record.iteration > told_iterations:
+                self._write("progress", record_fields(record))
 
     def _open_control(self) -> None:
         if self._control is not None:

@@ -49,28 +49,35 @@ class RunLog:
         self._path = folder / EVENTS
         self._descriptor: int | None = None
         self.next_number = 1
+        self.told_iterations = 0
+        """The last iteration whose progress is in the file."""
         with contextlib.suppress(OSError, IOError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(folder / RUN, (json.dumps(facts, indent=2) + "\n").encode())
             if keeps:
-                self.next_number = self._repair()
+                self._repair()
             else:
                 self._path.unlink(missing_ok=True)  # whoever reads the old one keeps it
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             self._descriptor = os.open(self._path, flags, 0o666)
 
-    def _repair(self) -> int:
-        """Cut off half a line that a killed run left; the number of the next event."""
+    def _repair(self) -> None:
+        """Cut off half a line that a killed run left, and find where to go on."""
         end = whole_lines(self._path)
         if not end:
-            return 1
+            return
         os.truncate(self._path, end)
         with self._path.open("rb") as file:
             file.seek(max(0, end - (1 << 20)))
-            last = file.read().splitlines()[-1]
+            lines = file.read().splitlines()
         with contextlib.suppress(ValueError, KeyError, TypeError):
-            return int(json.loads(last)["seq"]) + 1
-        return 1
+            self.next_number = int(json.loads(lines[-1])["seq"]) + 1
+        for line in reversed(lines):
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                event = json.loads(line)
+                if event["type"] == "progress":
+                    self.told_iterations = int(event["iteration"])
+                    return
 
     def write(self, line: str) -> None:
         """Append a line, in one call of the kernel."""

@@ -170,10 +170,16 @@ def parse_json(path: Path, name: str, problems: Problems) -> Any:
         problems.error("ParseError", name, "is empty", "write the file again", value="")
         return None
     try:
-        data = json.loads(text, parse_constant=constant, object_pairs_hook=unique)
-        if data is None:
-            _report_no_object(None, name, problems)
-        return data
+        found = json.loads(text, parse_constant=constant, object_pairs_hook=unique)
+        if found is not None:
+            return found
+        problems.error(
+            "SchemaViolation",
+            name,
+            "holds null where an object is wanted",
+            "write { … } around the contents, or remove the file; cobre schema export writes the file's JSON Schema",
+            value="null",
+        )
     except Trap as trap:
         message, remedy, value = trap.args
         problems.error("ParseError", name, message, remedy, value=value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from cobre.io.problems import Problems
-from cobre.io.read import is_there
+from cobre.io.read.case_reader import is_there
 from cobre.io.read.catalogue import PATHS, REQUIRED
 from cobre.io.spelling import nearest
 

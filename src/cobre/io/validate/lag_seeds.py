@@ -10,6 +10,8 @@ from cobre.io.read.files import CaseFiles
 from cobre.io.validate.calendar import check_calendar
 from cobre.io.validate.fit_wanted import HISTORY
 
+UNKNOWN_LAGS = "5a.30"
+"""Number of the rule that all days that a lag reads are known."""
 NEEDED = (
     "stages.json",
     "initial_conditions.json",
@@ -60,7 +62,7 @@ def _report(gap: Gap, problems: Problems) -> None:
     remedy = "add windows for those days to the history, or to recent_observations in initial_conditions.json"
     if gap.is_read:
         text = f"lag {gap.lag} of its inflow is the mean {days}"
-        problems.error("CoverageMismatch", HISTORY, text, remedy, **place, rule="5a.30")
+        problems.error("CoverageMismatch", HISTORY, text, remedy, **place, rule=UNKNOWN_LAGS)
     elif gap.lag:
         text = f"lag {gap.lag} of its inflow, which other hydros have and its model does not read, is the mean {days}"
         problems.warn("CoverageMismatch", HISTORY, text, f"ignore this, or {remedy}", **place, rule="5a.31")

@@ -201,8 +201,9 @@ def _check_initial(files: CaseFiles, notes: Notes) -> None:
                 "remove season_ids, or ignore this if they count back from the first stage",
                 f"hydro {past.hydro_id}",
             )
-    n_lags = len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"])
-    for each in initial.recent_observations if not n_lags else ():
+    has_lags = len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"]) > 0
+    is_unknown = wants_fit(files) and files.inflow_fit is None  # the fit failed
+    for each in initial.recent_observations if not (has_lags or is_unknown) else ():
         notes.warn(
             INITIAL,
             "recent_observations.value_m3s",
@@ -231,7 +232,7 @@ def _check_after(files: CaseFiles, notes: Notes) -> None:
 def _check_history(files: CaseFiles, notes: Notes) -> None:
     if HISTORY not in files.present or wants_fit(files) or _is_drawn_from(files):
         return
-    if files.generation.is_today and files.past_inflows:
+    if files.generation.is_today and len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"]):
         return  # lags start from it
     n_rows = len(files.tables["inflow_history"])
     notes.warn(

@@ -20,9 +20,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from cobre.draw.text import visible
 from cobre.errors import CobreError
 from cobre.errors import ValidationError as InvalidInput
+from cobre.mcp.failures import unexpected
 from cobre.mcp.limits import too_much
 from cobre.mcp.service import Service
-from cobre.mcp.texts import error_text
+from cobre.mcp.texts import error_text, printable
 
 __all__ = ["Answer", "Arguments", "CobreTool", "Definition", "Result"]
 
@@ -144,13 +145,16 @@ async def _call(
         service.rate.take()
         if definition.writes:
             service.check_writing()
-        if definition.waiting_work is not None:
-            found = await definition.waiting_work(service, arguments, context)
-        else:
-            found = await _on_thread(definition, service, arguments)
-        return _result(found, service.settings.max_bytes)
+        with service.at_once:
+            if definition.waiting_work is not None:
+                found = await definition.waiting_work(service, arguments, context)
+            else:
+                found = await _on_thread(definition, service, arguments)
+            return _result(found, service.settings.max_bytes)
     except CobreError as error:
         raise ToolError(error_text(error, service.roots)) from None
+    except Exception as error:
+        raise ToolError(error_text(unexpected(error, definition.name), service.roots)) from None
 
 
 async def _on_thread(definition: Definition, service: Service, arguments: Arguments) -> Answer | Result:
@@ -182,7 +186,7 @@ def _limiter() -> anyio.CapacityLimiter:
 def _result(found: Answer | Result, max_bytes: int) -> CallToolResult:
     """The answer as structured content and as the same JSON in text."""
     result = found if isinstance(found, Result) else Result(found)
-    document = result.answer.model_dump(mode="json", by_alias=True)
+    document = printable(result.answer.model_dump(mode="json", by_alias=True))
     text = json.dumps(document, allow_nan=False, separators=(",", ":"))
     if len(text.encode()) > max_bytes:
         raise too_much(

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from cobre.mcp.roots import read_regular
 from cobre.mcp.service import Service
-from cobre.mcp.texts import LONGEST_TEXT, clean, name
+from cobre.mcp.settings import DEFAULT_LIMIT, MOST_ROWS
+from cobre.mcp.texts import LONGEST_TEXT, clean, fitting, name
 from cobre.mcp.tools.base import Answer, Arguments, Definition
 
 __all__ = ["CASE_TOOLS", "case_config"]
@@ -27,6 +28,23 @@ class CaseArguments(Arguments):
     """A case."""
 
     case_dir: str = CASE_DIR
+
+
+class PagedArguments(CaseArguments):
+    """A case, and which part of its longest list."""
+
+    offset: int = Field(default=0, ge=0, description="Stages or entities to skip, for those that follow.")
+    limit: int = Field(
+        default=DEFAULT_LIMIT, ge=1, le=MOST_ROWS, description="Stages or entities that are listed at most."
+    )
+
+    def page(self, service: Service, rows: list[Any]) -> list[Any]:
+        """The rows that are asked for, as many as fit."""
+        return fitting(rows[self.offset : self.offset + self.limit], service.settings.max_bytes // 3)
+
+    def is_cut(self, shown: list[Any], rows: list[Any]) -> bool:
+        """Whether rows follow."""
+        return self.offset + len(shown) < len(rows)
 
 
 class ValidateArguments(CaseArguments):
@@ -77,14 +95,17 @@ def validate(service: Service, arguments: ValidateArguments) -> Validation:
     found = examine_case(folder, arguments.config_overrides)
     report, limit = found.report, arguments.limit
 
-    def listed(problems: Any) -> list[Problem]:
-        return [Problem(**clean(each.to_dict(), service.roots, LONGEST_TEXT)) for each in problems[:limit]]
+    def listed(problems: Any, max_bytes: int) -> list[Problem]:
+        rows = [clean(each.to_dict(), service.roots, LONGEST_TEXT) for each in problems[:limit]]
+        return [Problem(**row) for row in fitting(rows, max_bytes)]
 
+    errors = listed(report.errors, service.settings.max_bytes // 2)
+    warnings = listed(report.warnings, service.settings.max_bytes // 4)
     return Validation(
         valid=report.valid,
-        errors=listed(report.errors),
-        warnings=listed(report.warnings),
-        truncated=len(report.errors) > limit or len(report.warnings) > limit,
+        errors=errors,
+        warnings=warnings,
+        truncated=len(errors) < len(report.errors) or len(warnings) < len(report.warnings),
         summary=ValidationSummary(
             files_checked=len(found.files),
             entities_validated=0 if found.case is None else sum(entity_counts(found.case).values()),
@@ -115,24 +136,28 @@ class CaseFacts(Answer):
     config: dict[str, Any] = Field(description="config.json as it is written.")
     entities: dict[str, int] = Field(description="How many there are of each kind.")
     stages: list[StageRow]
+    stages_truncated: bool = Field(description="Whether stages follow: ask with offset.")
     scenario_source: dict[str, Any]
     files_present: list[str]
 
 
-def inspect_case(service: Service, arguments: CaseArguments) -> CaseFacts:
+def inspect_case(service: Service, arguments: PagedArguments) -> CaseFacts:
     """Look into a case."""
     from cobre.study.queries.cases import entity_counts, examine_case, scenario_facts, stage_rows
 
     folder = service.roots.folder(arguments.case_dir)
     found = examine_case(folder)
     case = found.valid_case(service.roots.shown(folder))
+    stages = stage_rows(case)
+    shown = arguments.page(service, stages)
     return CaseFacts(
         case_name=name(case.name),
         format_generation=found.generation,
         config=case_config(service, arguments.case_dir),
         entities=entity_counts(case),
-        stages=[StageRow(**row) for row in stage_rows(case)],
-        scenario_source=scenario_facts(case)["scenario_source"],
+        stages=[StageRow(**row) for row in shown],
+        stages_truncated=arguments.is_cut(shown, stages),
+        scenario_source=clean(scenario_facts(case)["scenario_source"], service.roots),
         files_present=found.files,
     )
 
@@ -176,16 +201,20 @@ class ScenarioFacts(Answer):
     stages: int
     openings_per_stage: list[int]
     entities: list[ScenarioEntity]
+    entities_truncated: bool = Field(description="Whether entities follow: ask with offset.")
     par_model: InflowModel
 
 
-def list_scenarios(service: Service, arguments: CaseArguments) -> ScenarioFacts:
+def list_scenarios(service: Service, arguments: PagedArguments) -> ScenarioFacts:
     """Where the scenarios of a case come from."""
     from cobre.study.queries.cases import examine_case, scenario_facts
 
     folder = service.roots.folder(arguments.case_dir)
     case = examine_case(folder).valid_case(service.roots.shown(folder))
-    return ScenarioFacts(**clean(scenario_facts(case), service.roots))
+    facts = clean(scenario_facts(case), service.roots)
+    shown = arguments.page(service, facts["entities"])
+    is_cut = arguments.is_cut(shown, facts["entities"])
+    return ScenarioFacts(**{**facts, "entities": shown, "entities_truncated": is_cut})
 
 
 class NoArguments(Arguments):
@@ -219,7 +248,7 @@ CASE_TOOLS = (
         "cobre_inspect_case",
         "Look into a case",
         "Settings, numbers of entities, stages, source of scenarios and files of a case that is valid.",
-        CaseArguments,
+        PagedArguments,
         CaseFacts,
         inspect_case,
     ),
@@ -228,7 +257,7 @@ CASE_TOOLS = (
         "Scenarios of a case",
         "Where the noise of training and simulation comes from, how many openings each stage has, and the order of the "
         "inflow model.",
-        CaseArguments,
+        PagedArguments,
         ScenarioFacts,
         list_scenarios,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from pydantic import Field
 
 from cobre.errors import CobreError
 from cobre.mcp.service import Service
-from cobre.mcp.texts import clean, name
+from cobre.mcp.texts import clean, fitting, name
 from cobre.mcp.tools.base import Answer, Arguments, Definition
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["POLICY_TOOLS", "load_policy", "policy_facts"]
 
 N_SAMPLE = 10
+MOST_INTERCEPTS = 200
+COEFFICIENT_BYTES = 50
 POLICY_DIR = Field(
     description="Folder of a policy, of results, or of a case that was run.", min_length=1, max_length=4096
 )
@@ -36,7 +39,9 @@ class Cut(Answer):
     slot: int
     active: bool
     intercept: float
-    coefficients: dict[str, float]
+    coefficients: dict[str, float] = Field(
+        description="Those that are not 0; the largest, if there are many."
+    )
 
 
 class StageCutsFacts(Answer):
@@ -48,9 +53,12 @@ class StageCutsFacts(Answer):
     active_cuts: int
     intercept_min: float | None
     intercept_max: float | None
+    intercepts: list[float] = Field(
+        description=f"Of the newest cuts, the newest first, at most {MOST_INTERCEPTS}."
+    )
     floor: float
     coefficients_sample: list[Cut] = Field(description=f"The newest, at most {N_SAMPLE}.")
-    coefficients_truncated: bool
+    coefficients_truncated: bool = Field(description="Whether cuts or coefficients were left out.")
 
 
 class PolicyFacts(Answer):
@@ -59,6 +67,7 @@ class PolicyFacts(Answer):
     stages: int
     state_dimension: int
     state_names: list[str]
+    state_names_truncated: bool
     plants: dict[str, str] = Field(description="Names by id.")
     total_cuts: int
     active_cuts: int
@@ -90,12 +99,15 @@ def _check_stage(policy: Policy, stage: int) -> None:
 def policy_facts(service: Service, text: str, stage: int | None = None) -> PolicyFacts:
     """What a policy is made of."""
     _, policy = load_policy(service, text)
-    counts = policy.summary()
+    counts, max_bytes = policy.summary(), service.settings.max_bytes
+    names = fitting(list(policy.component_names), max_bytes // 8)
+    plants = [(str(each), name(plant)) for each, plant in policy.plants.items()]
     return PolicyFacts(
         stages=counts["stages"],
         state_dimension=counts["state_dimension"],
-        state_names=list(policy.component_names),
-        plants={str(each): name(plant) for each, plant in policy.plants.items()},
+        state_names=names,
+        state_names_truncated=len(names) < policy.state_dimension,
+        plants=dict(fitting(plants, max_bytes // 8)),
         total_cuts=counts["total_cuts"],
         active_cuts=counts["active_cuts"],
         cuts_per_stage=counts["cuts_per_stage"],
@@ -107,17 +119,18 @@ def _stage_facts(service: Service, policy: Policy, stage: int) -> StageCutsFacts
     _check_stage(policy, stage)
     cuts = policy.stages[stage]
     n = len(cuts.intercepts)
-    names = policy.component_names
+    room = max(1, service.settings.max_bytes // (3 * COEFFICIENT_BYTES))
+    of_each = max(1, min(room, policy.state_dimension))
+    shown = range(n - 1, max(-1, n - 1 - min(N_SAMPLE, room // of_each)), -1)
     sample = [
         Cut(
             slot=slot,
             active=bool(cuts.active[slot]),
             intercept=float(cuts.intercepts[slot]),
-            coefficients=dict(zip(names, cuts.coefficients[slot].tolist(), strict=True)),
+            coefficients=_largest(policy.component_names, cuts.coefficients[slot].tolist(), of_each),
         )
-        for slot in range(n - 1, max(-1, n - 1 - N_SAMPLE), -1)
+        for slot in shown
     ]
-    room = max(1, service.settings.max_bytes // (60 * max(1, policy.state_dimension)))
     return StageCutsFacts(
         stage=stage,
         stage_id=policy.calendar[stage][0] if policy.calendar else None,
@@ -126,9 +139,17 @@ def _stage_facts(service: Service, policy: Policy, stage: int) -> StageCutsFacts
         intercept_min=float(cuts.intercepts.min()) if n else None,
         intercept_max=float(cuts.intercepts.max()) if n else None,
         floor=cuts.floor,
-        coefficients_sample=sample[:room],
-        coefficients_truncated=n > len(sample[:room]),
+        intercepts=cuts.intercepts[::-1][: min(MOST_INTERCEPTS, room // 2)].tolist(),
+        coefficients_sample=sample,
+        coefficients_truncated=n > len(sample) or of_each < policy.state_dimension,
     )
+
+
+def _largest(names: Sequence[str], values: list[float], most: int) -> dict[str, float]:
+    """At most so many coefficients that are not 0, in the order of the state."""
+    places = [place for place, value in enumerate(values) if value]
+    kept = sorted(sorted(places, key=lambda place: -abs(values[place]))[:most])
+    return {names[place]: values[place] for place in kept}
 
 
 def inspect_policy(service: Service, arguments: InspectArguments) -> PolicyFacts:

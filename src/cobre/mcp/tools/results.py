@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from typing import Any, Literal
 
 from pydantic import Field
 
 from cobre.errors import CobreError
+from cobre.mcp.limits import too_much
 from cobre.mcp.service import Service
 from cobre.mcp.settings import DEFAULT_LIMIT, MOST_ROWS
-from cobre.mcp.texts import clean
+from cobre.mcp.texts import clean, fitting
 from cobre.mcp.tools.base import Answer, Arguments, Definition
 
-__all__ = ["OUTPUT_DIR", "RESULT_TOOLS", "EntityType", "Filters", "convergence_rows", "fitting", "row_filter"]
+__all__ = ["OUTPUT_DIR", "RESULT_TOOLS", "EntityType", "Filters", "convergence_rows", "row_filter"]
 
 OUTPUT_DIR = Field(
     description="Folder of the results, or of a case that was run.", min_length=1, max_length=4096
@@ -109,6 +109,8 @@ def query_results(service: Service, arguments: QueryArguments) -> Rows:
     lists = [found[each].to_pylist() for each in found.column_names]
     rows = [clean(list(row), service.roots) for row in zip(*lists, strict=True)]
     rows = fitting(rows, service.settings.max_bytes // 2)
+    if not rows and offset < total:
+        raise too_much("one row is longer than an answer may be", "choose fewer with filters.columns")
     end = offset + len(rows)
     return Rows(
         columns=columns,
@@ -116,7 +118,7 @@ def query_results(service: Service, arguments: QueryArguments) -> Rows:
         rows=rows,
         total_rows=total,
         truncated=end < total,
-        next_cursor=_cursor(end) if end < total and rows else None,
+        next_cursor=_cursor(end) if end < total else None,
     )
 
 
@@ -159,16 +161,6 @@ def _units(table: str, columns: list[str], aggregate: Aggregate | None) -> dict[
         return {name: unit for name, unit in units.items() if name in columns}
     numbers = [name for name in columns if name == "mean" or name[1:2].isdecimal()]
     return dict.fromkeys(numbers, units.get(aggregate.column, ""))
-
-
-def fitting(rows: list[Any], max_bytes: int) -> list[Any]:
-    """As many of the first rows as fit into an answer."""
-    size = 0
-    for count, row in enumerate(rows):
-        size += len(json.dumps(row)) + 1
-        if size > max_bytes:
-            return rows[:count]
-    return rows
 
 
 def _cursor(offset: int) -> str:

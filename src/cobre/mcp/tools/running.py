@@ -16,7 +16,7 @@ from cobre.errors import CobreError
 from cobre.mcp.roots import not_allowed
 from cobre.mcp.runs import ManagedRun, RunStatus
 from cobre.mcp.service import Service
-from cobre.mcp.texts import LONGEST_TEXT, clean
+from cobre.mcp.texts import LONGEST_TEXT, clean, fitting
 from cobre.mcp.tools.base import Answer, Arguments, Definition
 from cobre.mcp.tools.cases import CASE_DIR, OVERRIDES
 
@@ -25,6 +25,7 @@ __all__ = ["RUN_TOOLS"]
 LONGEST_WAIT_S = 55.0
 """Many hosts give up after 60 s."""
 LOOK_S = 0.1
+MOST_LISTED = 50
 TELL_S = 1.0
 """Progress is told at most this often."""
 
@@ -102,6 +103,9 @@ class SimulationFacts(Answer):
     scenarios_total: int
     mean_cost: float | None
     std_cost: float | None
+    output_files: list[str] = Field(
+        description="Files and folders of the results; a table is a folder with a file for each scenario."
+    )
     wall_time_ms: float
 
 
@@ -125,7 +129,8 @@ class RunFacts(Answer):
 class RunList(Answer):
     """The runs of this server."""
 
-    runs: list[RunFacts]
+    runs: list[RunFacts] = Field(description="The newest first; of each the last warning.")
+    truncated: bool = Field(description="Whether older runs were left out.")
 
 
 async def run(service: Service, arguments: RunArguments, context: Context) -> RunFacts:
@@ -269,8 +274,11 @@ async def stop_run(service: Service, arguments: StopArguments, context: Context)
 
 
 def list_runs(service: Service, arguments: Arguments) -> RunList:
-    """All runs of this server."""
-    return RunList(runs=[run_facts(service, managed) for managed in service.runs.all()])
+    """The runs of this server."""
+    runs = [run_facts(service, managed) for managed in reversed(service.runs.all()[-MOST_LISTED:])]
+    rows = [{**each.model_dump(), "warnings": each.warnings[-1:]} for each in runs]
+    shown = fitting(rows, service.settings.max_bytes // 2)
+    return RunList(runs=[RunFacts(**row) for row in shown], truncated=len(shown) < len(service.runs.all()))
 
 
 def run_facts(service: Service, managed: ManagedRun) -> RunFacts:
@@ -284,7 +292,7 @@ def run_facts(service: Service, managed: ManagedRun) -> RunFacts:
         output_dir=service.roots.shown(managed.output),
         phase=state.phase,
         training=_training(state),
-        simulation=_simulation(state),
+        simulation=_simulation(service, managed, state),
         stopped_by=managed.stopped_by,
         seconds_left=clean(state.time_left_s(), service.roots) if managed.is_live else None,
         warnings=clean(state.warnings[-20:], service.roots, LONGEST_TEXT),
@@ -318,7 +326,7 @@ def _training(state: Any) -> TrainingFacts | None:
     )
 
 
-def _simulation(state: Any) -> SimulationFacts | None:
+def _simulation(service: Service, managed: ManagedRun, state: Any) -> SimulationFacts | None:
     ended = state.simulated or {}
     if not ended and not state.scenarios_total:
         return None
@@ -327,8 +335,16 @@ def _simulation(state: Any) -> SimulationFacts | None:
         scenarios_total=ended.get("scenarios_total", state.scenarios_total),
         mean_cost=ended.get("mean_cost"),
         std_cost=ended.get("std_cost"),
+        output_files=_output_files(service, managed.output) if ended else [],
         wall_time_ms=ended.get("elapsed_ms", state.simulation_ms),
     )
+
+
+def _output_files(service: Service, output: Path) -> list[str]:
+    """What a simulation wrote, as answers name it."""
+    folder = output / "simulation"
+    found = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [service.roots.shown(each) for each in found if not each.name.startswith(("_", "."))]
 
 
 RUN_TOOLS = (
