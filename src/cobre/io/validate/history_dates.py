@@ -36,6 +36,7 @@ def report_merged(files: CaseFiles, merged: Sequence[int], problems: Problems) -
                 entity=called("hydro", hydro),
                 field="date",
                 value=count,
+                rule="5b.31.1",
             )
 
 

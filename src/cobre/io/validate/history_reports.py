@@ -177,4 +177,5 @@ def report_finding(files: CaseFiles, finding: Finding, problems: Problems) -> No
         entity="" if finding.hydro is None else called("hydro", hydros_by_index(files)[finding.hydro]),
         field=finding.field,
         value=finding.value,
+        **({"rule": finding.rule} if finding.rule else {}),
     )

@@ -84,6 +84,14 @@ def _check_plants(files: CaseFiles, notes: Notes) -> None:
 
 
 def _check_thermals(files: CaseFiles, notes: Notes) -> None:
+    if files.reserved_rows:
+        notes.warn(
+            "constraints/thermal_bounds.parquet",
+            "block_id",
+            files.reserved_rows,
+            f"{files.reserved_rows} rows have a block_id, which 0.5.1 reserves: they have no effect",
+            "convert the case to 0.18 and give limits by block there, or leave block_id null for the whole stage",
+        )
     for thermal in files.thermals.thermals:
         if thermal.id in files.idle_lead_times:
             notes.warn(

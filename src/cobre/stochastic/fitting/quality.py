@@ -48,6 +48,7 @@ def check_gaps(observations: Observations) -> Iterator[Finding]:
                 "fill the gaps, for instance from a neighbouring gauge, or begin the history after them",
                 h,
                 value=len(empty),
+                rule="5b.31.2",
             )
         elif len(empty):
             yield Finding(
@@ -152,6 +153,7 @@ def check_counts(
                 f"give at least {FEWEST} whole years; {fewest} are recommended",
                 h,
                 value=int(min(count[s] for s in lacking)),
+                rule="5b.28",
             )
         if few:
             least = int(min(count[s] for s in few))
@@ -163,6 +165,7 @@ def check_counts(
                 "give a longer history, or lower estimation.min_observations_per_season if that is all there is",
                 h,
                 value=least,
+                rule="5b.20",
             )
 
 
