@@ -293,6 +293,11 @@ class CaseFolder:
                 self._target(name).write_bytes(data)
         return self.path
 
+    def write_table(self, name: str) -> Path:
+        """Write one of the tables alone."""
+        self._target(name).write_bytes(parquet_bytes(self.tables[name]))
+        return self.path
+
     def file_bytes(self, name: str) -> bytes:
         """What the file would hold."""
         return (self.write() / name).read_bytes()

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from case_folders import example_case
+from cobre.io import load_with_report
+from cobre.io.examples.small import small_documents, small_tables
+from cobre.io.examples.writing import write_case
+from cobre.io.loading import validate
 from inflow_records import month_days, river
 
 HISTORY = "scenarios/inflow_history.parquet"
@@ -53,3 +59,35 @@ def history_case(path, values=None, columns=dated, **estimation):
     if estimation:
         case.documents["config.json"]["estimation"] = estimation
     return case
+
+
+def todays_history(folder, values=None, first="1966-01", columns=windowed, change=None):
+    """The example of ``cobre init`` (0.18) with monthly inflows until the end of 2025 and no inflow model."""
+    documents, tables = small_documents(), small_tables()
+    del tables[STATS], tables[LAGS], documents[CORRELATION]
+    if change is not None:
+        change(documents)
+    write_case(folder, documents, tables)
+    write_history(folder, columns(river(60) if values is None else values, first))
+    return folder
+
+
+def write_history(folder, columns):
+    """``columns`` with days since 1970 as the history of the case in ``folder``."""
+    types = {"hydro_id": pa.int32(), "value_m3s": pa.float64()}
+    arrays = {
+        name: pa.array(column, types[name])
+        if name in types
+        else pa.array(column, pa.int32()).cast(pa.date32())
+        for name, column in columns.items()
+    }
+    pq.write_table(pa.table(arrays), folder / HISTORY)
+
+
+def loaded(case):
+    study, report = load_with_report(case.write())
+    return study, [str(warning) for warning in report.warnings]
+
+
+def errors(case):
+    return validate(case.write()).errors

@@ -36,7 +36,10 @@ def test_warnings_about_the_history_come_first(cobre, tmp_path):
     assert "fix: " in done.stderr
 
 
-def test_pictures_are_drawn_on_demand(cobre, folder, tmp_path):
+def test_pictures_are_drawn_on_demand_whatever_the_names_of_plants(cobre, tmp_path):
+    case = history_case(tmp_path / "case")
+    case.documents["system/hydros.json"]["hydros"][0]["name"] = r"A $\frac{ B$"  # no formula
+    folder = case.write()
     cobre("fit", folder, "--output", tmp_path / "out", "--series", 100, "--plots", check=0)
     names = sorted(path.name for path in (tmp_path / "out" / "plots").iterdir())
     assert names == ["correlation.png", "hydro_0.png", "hydro_1.png"]

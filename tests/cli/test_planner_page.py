@@ -10,7 +10,7 @@ import pytest
 import cobre
 from case_folders import full_case
 from cobre.cli.outcome import comparable_bound
-from cobre.cli.planner_page import page
+from cobre.cli.planner_page import bound_line, page
 from cobre.core.config import ScenarioSource
 from simulation.hand_cases import one_hydro, short_and_long
 
@@ -70,6 +70,21 @@ def test_it_answers_what_planners_ask(hydro):
     assert [text.split()[:2] for text in text_under(lines, "storage")[1:]] == [
         ["H0", "95"], ["50", "%"], ["5", "%"]
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("bound", "half_width", "says"),
+    [
+        (1000.0, 0.0, "equals the mean cost"),
+        (1000.0 - 1e-6, 1e-7, "equals the mean cost"),  # equal scenarios, added up in another order
+        (990.0, 0.0, "lies below the mean cost"),
+        (1000.0 - 1e-6, 5.0, "lies within the interval"),
+        (990.0, 5.0, "lies below the interval"),
+        (1010.0, 5.0, "lies above the interval: too few scenarios to tell the mean cost"),
+    ],
+)
+def test_where_the_lower_bound_lies(bound, half_width, says):
+    assert bound_line(bound, 1000.0, half_width) == f"lower bound {bound:,.2f} {says}"
 
 
 def test_marginal_cost_by_season_where_all_stages_have_one():

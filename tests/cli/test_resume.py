@@ -106,6 +106,16 @@ def test_a_changed_study_is_refused_with_the_difference(killed, tmp_path, capsys
     assert f"training.forward_passes was {n - 1}, now {n}" in " ".join(capsys.readouterr().err.split())
 
 
+def test_checkpoints_that_cannot_be_read_end_a_run_as_other_files_do(killed, tmp_path, capsys):
+    case = copied(killed, tmp_path)
+    for path in checkpoints_in(case / "output/checkpoint"):
+        path.write_bytes(path.read_bytes()[:-7])
+    assert main(["run", str(case), "--resume", "--quiet"]) == 2
+    message = " ".join(capsys.readouterr().err.split())
+    assert "damaged or cut short" in message
+    assert "start again with --fresh" in message
+
+
 def test_a_warm_start_reads_and_replaces_the_policy_of_the_output_folder(tmp_path, capsys):
     case = case_in(tmp_path)
     assert main(["run", str(case), "--quiet"]) == 0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cobre.production import Curve, FitSettings, ProductionFunction, fit_planes
-from cobre.production.fit import UnfittableProduction
+from cobre.production.fit import UnfittableProduction, hull_with_spill
 from cobre.production.tailrace import PolynomialTailrace
 from production.plants import CONCAVE, CONCAVE_GRID, D07, D07_GRID, SOBRADINHO, SOBRADINHO_GRID
 
@@ -54,6 +54,17 @@ def test_the_limit_of_the_generators_scales_the_flow_and_is_no_plane_itself():
     assert fit.factor == 1.0
     assert fit.planes == pytest.approx(np.array([(0.0, 0.0, 4.0 / 3.0, -0.0067689)]), abs=1e-12)
     assert fit.fitted_mw.max() == 1000.0
+
+
+def test_the_limit_of_the_generators_is_a_level_plane_of_the_hull_with_a_slope_of_its_own():
+    volumes = np.linspace(SOBRADINHO_GRID.low_volume_hm3, SOBRADINHO_GRID.high_volume_hm3, 5)
+    flows = np.linspace(0.0, SOBRADINHO.max_turbined_m3s, 5)
+    grid = (volumes, flows, SOBRADINHO.power_grid(volumes, flows))
+    hull, factor = hull_with_spill(SOBRADINHO, SOBRADINHO_GRID, grid)
+    assert factor == 1.0
+    assert hull == pytest.approx(
+        np.array([(0.0, 0.0, 4.0 / 3.0, -0.0067689), (1000.0, 0.0, 0.0, -0.0270756)]), abs=1e-12
+    )
 
 
 def test_fourteen_planes_of_a_concave_forebay():

@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 import cobre
-from cobre.core.config import Checkpointing, PolicyConfig
+from cobre.core.case import Conventions
+from cobre.core.config import Checkpointing, PolicyConfig, SolverRetries, UpperBoundEvaluation
 from cobre.sddp.checkpoint import MAGIC, VERSION, TrainingState
 from cobre.sddp.checkpointing import checkpoints_in
 from cobre.sddp.container import PREFIX, decode, encode
+from cobre.sddp.identity import check_identity
 from sddp.studies import study
 from sddp.trained import digest, settings, with_training
 
@@ -87,15 +89,36 @@ def not_json(body):
     body[PREFIX.size : PREFIX.size + 2] = b"?!"
 
 
-def longer_array(body):
+def longer_array(header):
     """An array that claims to be larger than the file."""
-    length = struct.unpack_from("<I", body, 12)[0]
-    header = json.loads(body[PREFIX.size : PREFIX.size + length])
     longest = max(header["arrays"], key=lambda array: len(str(array["shape"])))
     longest["shape"] = [int("9" * (len(str(longest["shape"])) - 2))]
-    text = json.dumps(header, sort_keys=True).encode()
-    assert len(text) <= length
-    body[PREFIX.size : PREFIX.size + length] = text + b" " * (length - len(text))
+    return header
+
+
+def foreign_codec(header):
+    """Arrow's error for it is a NotImplementedError."""
+    array = next(array for array in header["arrays"] if array["name"] == "bound_bases")
+    del array["shape"], array["dtype"]
+    header["arrays"] = [{**array, "shape": [1], "dtype": "|u1", "stored_bytes": 1, "codec": "lzo"}]
+    return header
+
+
+def json_changed(change):
+    """Another header of the same length, with a right checksum."""
+
+    def damage(body):
+        length = struct.unpack_from("<I", body, 12)[0]
+        changed = change(json.loads(body[PREFIX.size : PREFIX.size + length]))
+        text = json.dumps(changed, sort_keys=True).encode()
+        assert len(text) <= length
+        body[PREFIX.size : PREFIX.size + length] = text + b" " * (length - len(text))
+
+    return rehashed(damage)
+
+
+def fewer_rows(name):
+    return header_changed(lambda facts, arrays: arrays.update({name: arrays[name][:-1]}))
 
 
 def into_a_dangling_link(path):
@@ -128,10 +151,25 @@ DAMAGE = {
     "version 0": with_version(0),
     "a header without end": rehashed(lambda body: body.__setitem__(slice(12, 16), b"\xff" * 4)),
     "a header that is not JSON": rehashed(not_json),
-    "an array beyond the end": rehashed(longer_array),
+    "an array beyond the end": json_changed(longer_array),
+    "a header that is a text": json_changed(lambda header: "checkpoint"),
+    "a codec that Arrow does not have": json_changed(foreign_codec),
     "no records": header_changed(lambda facts, arrays: facts.pop("records")),
     "an unknown field in a record": header_changed(lambda facts, arrays: facts["records"][0].update(x=1)),
     "no bases": header_changed(lambda facts, arrays: arrays.pop("bound_bases")),
+    "an identity that is a list": header_changed(lambda facts, arrays: facts.update(identity=["a"])),
+    "a bound that is a text": header_changed(
+        lambda facts, arrays: facts["records"][2].update(lower_bound="1")
+    ),
+    "an iteration too few": header_changed(lambda facts, arrays: facts["records"].pop(0)),
+    "single precision": header_changed(
+        lambda facts, arrays: arrays.update({"1/rows": arrays["1/rows"].astype(np.float32)})
+    ),
+    "a cut without its activity": fewer_rows("1/active"),
+    "times of fewer iterations": header_changed(
+        lambda facts, arrays: arrays.update({"log0/times": arrays["log0/times"][:, :-1]})
+    ),
+    "one stage too few": header_changed(lambda facts, arrays: facts.update(stages=facts["stages"] - 1)),
     "one stage too many": header_changed(lambda facts, arrays: facts.update(stages=facts["stages"] + 1)),
     "a link to nowhere": into_a_dangling_link,
 }
@@ -162,12 +200,25 @@ def test_without_an_older_one_it_is_refused(saved, tmp_path, kind):
     with pytest.raises(cobre.CobreError, match="no checkpoint in .* can be used") as caught:
         cobre.train(case_of(5), output=folder, resume=True)
     assert str(newest) in caught.value.message
-    assert "without --resume" in caught.value.suggestion
+    assert "--fresh" in caught.value.suggestion
+    assert caught.value.exit_status == 2
     assert checkpoints_in(folder / "checkpoint") == [newest]
 
 
+@pytest.mark.parametrize("name", ["1/forward_bases", "bound_bases"])
+def test_a_checkpoint_with_bases_of_fewer_solves_than_the_study_has_is_refused(saved, tmp_path, name):
+    folder, (newest, _) = copy_of(saved, tmp_path)
+    fewer_rows(name)(newest)
+    with pytest.raises(cobre.ValidationError, match="does not fit the study: it has 4 stages"):
+        cobre.train(case_of(5), output=folder, resume=True)
+
+
 def other_study(case):
-    return with_training(case, replace(case.config.training, tree_seed=7, forward_passes=3))
+    """Other settings, in the other generation of the case format."""
+    inner = UpperBoundEvaluation(first_iteration=2, fallback_value=1000.0)
+    training = replace(case.config.training, tree_seed=7, forward_passes=3, upper_bound=inner)
+    conventions = Conventions(diversion_is_outflow=False, withdrawal_is_limited=True)
+    return replace(with_training(case, training), conventions=conventions)
 
 
 def test_a_checkpoint_of_another_study_is_refused_with_every_difference(saved, tmp_path):
@@ -176,6 +227,34 @@ def test_a_checkpoint_of_another_study_is_refused_with_every_difference(saved, t
         cobre.train(other_study(case_of(5)), output=folder, resume=True)
     assert "training.tree_seed was 42, now 7" in caught.value.message
     assert "training.forward_passes was 2, now 3" in caught.value.message
+    assert "upper_bound_evaluation was none, now first_iteration 2, " in caught.value.message
+    assert "was 0.5.1, now 0.18" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda horizon: {"stages": (*horizon.stages[:3], replace(horizon.stages[3], n_openings=2))},
+            r"\(stages.json\) changed: stages\.n_openings, stages\[3\]\n",
+        ),
+        (lambda horizon: {"stages": horizon.stages[:3]}, r"changed: stages\[3\]\n"),
+    ],
+)
+def test_a_refusal_names_the_stage_that_changed(saved, change, words):
+    state = TrainingState.load(checkpoints_in(saved[0] / "checkpoint")[0])
+    case = case_of(5)
+    changed = replace(case, horizon=replace(case.horizon, **change(case.horizon)))
+    with pytest.raises(cobre.ValidationError, match=words):
+        check_identity(state.identity, changed, None, Path("x"))
+
+
+def test_more_retries_of_the_solver_are_no_other_study(saved, tmp_path):
+    """Retries come in a fixed order: more of them give no other numbers, only fewer failures."""
+    folder, _ = copy_of(saved, tmp_path)
+    case = case_of(5)
+    patient = with_training(case, replace(case.config.training, retries=SolverRetries(2, 60.0)))
+    assert digest(cobre.train(patient, output=folder, resume=True)) == saved[1]
 
 
 def test_a_refusal_names_the_numbers_that_changed(saved, tmp_path):
@@ -185,6 +264,18 @@ def test_a_refusal_names_the_numbers_that_changed(saved, tmp_path):
     changed = replace(case, tables=replace(case.tables, thermal=thermal))
     with pytest.raises(cobre.ValidationError, match=r"changed: thermal\.cost_per_mwh\n"):
         cobre.train(changed, output=folder, resume=True)
+
+
+def test_a_file_in_place_of_the_folder_of_a_run_is_refused(saved):
+    newest = checkpoints_in(saved[0] / "checkpoint")[0]
+    with pytest.raises(cobre.ValidationError, match="is a file: .*\n  fix: pass .*/checkpoint; the newest"):
+        cobre.train(case_of(5), resume=newest)
+
+
+@pytest.mark.parametrize("verb", ["warm_start", "boundary"])
+def test_what_is_no_policy_is_refused(verb):
+    with pytest.raises(TypeError, match="5 is no policy\n  fix: pass a cobre.Policy, or the folder of one"):
+        cobre.train(case_of(5), **{verb: 5})
 
 
 def test_a_checkpoint_with_another_boundary_is_refused(saved, tmp_path):
@@ -201,6 +292,16 @@ def test_a_file_that_a_killed_run_was_writing_is_removed_and_not_read(saved, tmp
     half.write_bytes(newest.read_bytes()[:1000])
     cobre.train(case_of(5), output=folder, resume=True)
     assert not half.exists()
+
+
+def test_a_folder_that_takes_no_checkpoints_is_refused_before_the_first_iteration(tmp_path):
+    (tmp_path / "checkpoint").touch()
+    seen = []
+    with pytest.raises(
+        cobre.IOError, match="cannot write checkpoints into .*: it is no folder\n  fix: remove it"
+    ):
+        cobre.train(case_of(), output=tmp_path, progress_callback=seen.append)
+    assert seen == []
 
 
 def test_a_full_disk_ends_training_with_the_old_checkpoint_in_place(saved, tmp_path, monkeypatch):

@@ -134,6 +134,17 @@ def test_a_warm_start_from_its_own_policy_begins_at_the_optimum(whole):
     assert again[0] == pytest.approx(optimum(case), rel=1e-6)
 
 
+def test_a_warm_start_from_a_policy_with_another_boundary_says_so(whole):
+    case, result = whole
+    first_half = cut_to(case, 2)
+    boundary, _ = boundary_of(result.policy, first_half)
+    policy = trained(replace_limit(first_half, 1), boundary=boundary).policy
+    [note] = matched(policy, first_half).notes
+    assert "the cuts of policy.boundary changed" in note
+    names = state_names_of(first_half)
+    assert match_policy(policy, first_half, names, boundary=boundary).notes == ()
+
+
 def replace_limit(case, iterations):
     training = replace(case.config.training, stopping_rules=settings(iterations).stopping_rules)
     return replace(case, config=replace(case.config, training=training))

@@ -53,6 +53,19 @@ def test_cuts_come_in_slot_order_and_belong_to_the_caller(policy):
     assert policy.cuts(1)["coefficients"].shape == (0, 2)
 
 
+@pytest.mark.parametrize("stage", [1.5, 1.0, "0"])
+def test_a_stage_that_is_no_whole_number_is_refused(policy, stage):
+    with pytest.raises(TypeError, match=f"stage {stage!r} is not a whole number\n  fix: count stages from 0"):
+        policy.evaluate(stage, [0.0, 0.0])
+    assert policy.evaluate(np.int64(1), [0.0, 0.0]) == 0.0
+
+
+@pytest.mark.parametrize("state", ["full", {"storage:1": 1.0}, [[1.0], [2.0, 3.0]]])
+def test_a_state_that_is_no_list_of_numbers_is_refused(policy, state):
+    with pytest.raises(TypeError, match="is no list of numbers\n  fix: pass the storages in hm3"):
+        policy.evaluate(0, state)
+
+
 @pytest.mark.parametrize("stage", [-1, 2])
 def test_a_stage_that_is_not_there_is_refused(policy, stage):
     with pytest.raises(IndexError, match=r"0\.\.1"):

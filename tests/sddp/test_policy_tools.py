@@ -56,7 +56,7 @@ def test_a_merged_policy_can_be_simulated_and_started_from():
     case = study(hydro={"lags": [0.4], "residual_ratio": 0.9, "past": [9.0]}, training=settings(3, 2))
     other_seed = replace(case.config.training, tree_seed=7)
     one, two = trained(case).policy, trained(with_training(case, other_seed)).policy
-    joined = one.merge(two)
+    joined = one.merge(two, allow_changes=True)
     state = [3.0] * one.state_dimension
     assert joined.evaluate(0, state) == max(one.evaluate(0, state), two.evaluate(0, state))
     assert cobre.simulate(case, joined, scenarios=3).scenarios == 3
@@ -66,15 +66,41 @@ def test_a_merged_policy_can_be_simulated_and_started_from():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"ends": ("2031-02-01",)}, "2030-02-01 .* 2031-02-01"),
+        ({"ends": ("2031-02-01",)}, "stage 0 ends on 2030-02-01 and on 2031-02-01"),
         ({"ends": ("2030-02-01", "2030-03-01")}, "1 and 2 stages"),
-        ({"names": ("storage:3", "storage:4")}, "different studies"),
+        ({"names": ("storage:3", "storage:4")}, "first one has inflow_lag1:3; .* second one has storage:4"),
+        ({"names": ("inflow_lag1:3", "storage:3")}, "come in another order"),
+        ({"names": ()}, "only one of them names the components"),
     ],
 )
 @pytest.mark.parametrize("verb", ["merge", "compare"])
 def test_policies_of_other_stages_or_plants_are_refused(change, words, verb):
     with pytest.raises(ValidationError, match=words):
         getattr(policy_of(STEEP), verb)(policy_of(STEEP, **change))
+
+
+def test_policies_of_other_nodes_or_other_intervals_are_refused():
+    mine = replace(policy_of(STEEP), node_ids=(1,), slots=({"storage:3": ("a", "b")},))
+    with pytest.raises(
+        ValidationError, match="the nodes 1 and 2 of a policy graph; .* other intervals of time"
+    ):
+        mine.merge(replace(mine, node_ids=(2,), slots=({"storage:3": ("a", "c")},)))
+
+
+def test_policies_of_studies_that_differ_are_merged_only_if_told_and_then_both_are_named():
+    same = {"solver": "a", "tables": "1", "tables.thermal.cost_per_mwh": "1", "tree_seed": "42"}
+    mine = replace(policy_of(STEEP), identity=same)
+    other = replace(policy_of(FLAT), identity={**same, "solver": "b"})
+    assert mine.merge(other).identity == same
+    changed = {**other.identity, "tables": "2", "tables.thermal.cost_per_mwh": "2", "tree_seed": "7"}
+    other = replace(other, identity=changed)
+    with pytest.raises(ValidationError, match=r"differ: thermal.cost_per_mwh; training.tree_seed 42 and 7"):
+        mine.merge(other)
+    joined = mine.merge(other, allow_changes=True)
+    assert costs(joined) == costs(policy_of(STEEP, FLAT))
+    assert joined.identity["tree_seed"] == "42 and 7"
+    assert joined.identity["tables"] == "1 and 2"
+    assert mine.compare(other).num_rows == 1
 
 
 def test_a_policy_without_dates_is_matched_by_place():
@@ -98,6 +124,21 @@ def test_pruning_drops_cuts_that_are_nowhere_highest_and_keeps_the_future_cost()
     assert smaller.cuts(0)["intercepts"].tolist() == [FLAT[0], STEEP[0]]
     assert costs(smaller) == costs(policy)
     assert policy.prune([[5.0, 0.0]]).cuts(0)["intercepts"].tolist() == [FLAT[0]]
+
+
+@pytest.mark.parametrize(
+    ("states", "words"),
+    [
+        (np.empty((0, 2)), "there is no state among the states"),
+        ([[1.0, 2.0], [1.0, np.nan]], r"states\[1, 1\] is nan"),
+    ],
+)
+def test_pruning_or_comparing_at_no_state_is_refused(states, words):
+    policy = policy_of(STEEP, FLAT)
+    with pytest.raises(ValueError, match=f"{words}.*\n  fix: "):
+        policy.prune(states)
+    with pytest.raises(ValueError, match=f"{words}.*\n  fix: "):
+        policy.compare(policy, states)
 
 
 def test_the_value_of_water_is_the_slope_of_the_highest_cut():

@@ -205,11 +205,20 @@ def test_a_commitment_that_the_case_lacks_is_left_out_and_that_is_said(whole, tm
         ({"state_dimension": 9}, "its state has 4 components, that of the policy 9"),
         ({"num_stages": 2}, "it is about stage 2, and the policy has 2 stages"),
         ({"num_stages": None}, "not the metadata of a policy"),
+        ({"num_stages": float("inf")}, "not the metadata of a policy"),
+        ({"num_stages": 10**12}, "it has no file of stage 3, and the policy has 1000000000000 stages"),
     ],
 )
 def test_metadata_of_0_5_must_fit(whole, tmp_path, metadata, reason):
     write_old(tmp_path, whole[1].policy, **metadata)
     with pytest.raises(ValidationError, match=reason):
+        Policy.load(tmp_path)
+
+
+def test_a_policy_of_0_5_that_was_copied_in_part_is_refused(whole, tmp_path):
+    write_old(tmp_path, whole[1].policy)
+    (tmp_path / "cuts/stage_001.bin").unlink()
+    with pytest.raises(ValidationError, match="it has no file of stage 1, and the policy has 4 stages"):
         Policy.load(tmp_path)
 
 

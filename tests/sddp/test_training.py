@@ -174,11 +174,6 @@ def test_a_stage_without_a_solution_is_explained():
     path.unlink()
 
 
-def test_one_stage_is_no_study():
-    with pytest.raises(ValidationError, match="two stages or more"):
-        trained(make_case(1, thermals=[ThermalSpec()]))
-
-
 def test_training_that_would_never_end_does_not_begin():
     with pytest.raises(ValidationError, match="never end"):
         trained(with_training(small(), TrainingConfig(stopping_rules=())))

@@ -22,6 +22,7 @@ from cobre.stochastic import (
     generate_tree,
     load_mw,
 )
+from cobre.stochastic.moments import scenario_moments
 from noise_recipe import coefficients, months, statistics
 
 
@@ -121,6 +122,13 @@ def test_a_negative_inflow_is_raised_to_zero_by_the_pinned_noise():
     found = model.truncated_eta(0, np.array([[90.0]]), np.array([-5.0]))
     assert found[0] == pytest.approx(-113.2 / 28.62, rel=1e-14)
     assert model.inflow(0, np.array([[90.0]]), found)[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_scenarios_without_statistics_have_their_own_mean_and_deviation():
+    mean, std, is_given = scenario_moments(_given(np.array([[[10.0, 7.0], [20.0, 7.0]]])), 3, 1)
+    assert mean.tolist() == [[15.0], [7.0], [0.0]]
+    assert std.tolist() == [[5.0], [0.0], [0.0]]
+    assert is_given.ravel().tolist() == [True, True, False]
 
 
 def test_a_value_that_no_noise_can_give_is_refused_with_its_place():

@@ -250,4 +250,6 @@ def _table(rows: list[dict[str, Any]]) -> pa.Table:
 def _type(name: str) -> pa.DataType:
     if name.endswith("_index"):
         return pa.uint32()
+    if name.endswith("_date"):
+        return pa.date32()
     return pa.int32() if name.endswith("_id") or name == "lag" else pa.float64()

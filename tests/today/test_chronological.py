@@ -167,3 +167,31 @@ def test_a_storage_between_parallel_blocks_is_refused(tmp_path):
     case.constrain("hydro_storage_final(0, 0)", [{"stage_id": 0, "block_id": 0, "bound_lower": 30.0}])
     with pytest.raises(cobre.ValidationError, match="whose blocks are parallel"):
         cobre.train(case.write(tmp_path / "case"))
+
+
+def test_noise_of_an_inflow_enters_each_block_by_its_hours_and_its_own_hydro_only(tmp_path):
+    case = chronological(TodayCase([[300.0, 444.0], [672.0]], [0.0]))
+    for _ in range(2):
+        case.add_hydro(100.0, 1000.0, flow=0.0)
+    case.tables["scenarios/inflow_seasonal_stats.parquet"] = [
+        {"hydro_id": h, "stage_id": stage, "mean_m3s": 50.0, "std_m3s": 10.0 * (h + 1)}
+        for h in (0, 1)
+        for stage in (0, 1)
+    ]
+    case.tables["scenarios/noise_openings.parquet"] = [
+        {"stage_id": stage, "opening_index": opening, "entity_index": h, "value": float(opening * h)}
+        for stage, opening, h in ((0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (1, 0, 0), (1, 0, 1))
+    ]
+    case.documents["stages.json"]["stages"][0]["num_openings"] = 2
+    case.documents["config.json"]["training"]["scenario_source"] = {"openings": {"source": "file"}}
+    study = cobre.load_case(case.write(tmp_path / "case"))
+    found = rows(cobre.simulate(study, cobre.train(study).policy, scenarios=8), "hydros")
+    found = [row for row in found if row["stage_id"] == 0]
+    final = {(h, k): {r["storage_final_hm3"] for r in found if (r["hydro_id"], r["block_id"]) == (h, k)}
+             for h in (0, 1) for k in (0, 1)}  # fmt: skip
+    assert {len(final[0, k]) for k in (0, 1)} == {1}
+    for block, hours in ((0, 300.0), (1, 744.0)):
+        low, high = sorted(final[1, block])
+        assert low == pytest.approx(100.0 + 50.0 * HM3 * hours, abs=1e-9)
+        assert high - low == pytest.approx(20.0 * HM3 * hours, abs=1e-9)
+    assert max(final[1, 1]) - min(final[1, 1]) == pytest.approx(53.568, abs=1e-9)

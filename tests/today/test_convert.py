@@ -12,6 +12,8 @@ from case_folders import example_case, full_case
 from cobre.io.convert import convert_case
 from files.generator import draw_flags, write_case
 from peer_cases import CASES, WHERE
+from today.older_twin import older
+from today.small import TodayCase
 
 FEW = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 6}]}}
 EXAMPLES = [path for path in CASES if path.name not in ("4ree", "d16-par1-lag-shift")]
@@ -95,6 +97,66 @@ def test_the_price_of_turbined_water_shifts_optima_as_in_the_public_program(tmp_
         hydro["penalties"] = {**(hydro.get("penalties") or {}), "turbined_cost": 0.01}
     path.write_text(json.dumps(document))
     assert cobre.train(tmp_path / "new").final_lower_bound == pytest.approx(D_CASES[name], rel=1e-6)
+
+
+def small() -> TodayCase:
+    case = TodayCase([[744.0], [672.0]], [10.0])
+    case.add_thermal(50.0, 8.0)
+    plant = case.add_hydro(10.0, 50.0, inflow=[2.0, 1.0])
+    for limits in (plant["generation"], *plant["unit_groups"]):
+        limits.update(max_turbined_m3s=5.0, max_generation_mw=3.0)
+    return older(case)
+
+
+def without_a_limit(case: TodayCase) -> None:
+    rule = {"type": "bound_stalling", "iterations": 3, "tolerance": 1e-6}
+    case.documents["config.json"]["training"]["stopping_rules"] = [rule]
+
+
+def with_another_square_root(case: TodayCase) -> None:
+    entities, matrix = [{"type": "inflow", "id": 0}], [[1.0]]
+    group = {"name": "g", "entities": entities, "matrix": matrix}
+    profiles = {"default": {"correlation_groups": [group]}}
+    case.documents["scenarios/correlation.json"] = {"method": "cholesky", "profiles": profiles}
+
+
+def with_an_idle_filling(case: TodayCase) -> None:
+    case.documents["initial_conditions.json"]["filling_storage"] = [{"hydro_id": 0, "value_hm3": 1.0}]
+
+
+def with_a_larger_turbine_in_a_stage(case: TodayCase) -> None:
+    case.tables["constraints/hydro_bounds.parquet"] = [
+        {"hydro_id": 0, "stage_id": 1, "max_turbined_m3s": 9.0, "max_generation_mw": 8.0}
+    ]
+
+
+REFUSED_TODAY = [
+    without_a_limit,
+    with_another_square_root,
+    with_an_idle_filling,
+    with_a_larger_turbine_in_a_stage,
+]
+
+
+@pytest.mark.parametrize("change", REFUSED_TODAY)
+def test_what_today_refuses_is_written_in_another_way(tmp_path, change):
+    case = small()
+    change(case)
+    old = case.write(tmp_path / "old")
+    convert_case(old, tmp_path / "new")
+    assert cobre.validate(tmp_path / "new").errors == ()
+    found = cobre.train(tmp_path / "new").final_lower_bound
+    assert found == pytest.approx(cobre.train(old).final_lower_bound, rel=1e-9)
+
+
+def test_a_lead_time_is_converted_and_what_was_decided_before_is_asked_for(tmp_path):
+    case = small()
+    case.documents["system/thermals.json"]["thermals"][0]["gnl_config"] = {"lag_stages": 1}
+    old = case.write(tmp_path / "old")
+    assert "cobre convert" in cobre.validate(old).errors[0].remedy
+    _, notes = convert_case(old, tmp_path / "new")
+    assert any("past_anticipated_commitments" in note for note in notes)
+    assert [error.rule for error in cobre.validate(tmp_path / "new").errors] == ["5a.15"]
 
 
 def test_a_case_of_today_is_not_converted(tmp_path):

@@ -7,6 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import cobre
+from cobre.cli.planner_page import page
+from cobre.study.queries.risks import deficit_risk
+from cobre.study.queries.runs import RunData
 from today.small import TodayCase
 
 INFLOW = "scenarios/external_inflow_scenarios.parquet"
@@ -70,6 +73,34 @@ def test_a_tree_of_pinned_nodes_is_trained_and_simulated(tmp_path):
         rows = pq.read_table(tmp_path / f"out/simulation/hydros/scenario_id={scenario:04d}").to_pydict()
         assert rows["incremental_inflow_m3s"] == pytest.approx(inflows)
         assert rows["node_id"] == paths["node_id"][3 * scenario : 3 * scenario + 3]
+
+
+def test_what_is_said_of_a_census_weighs_its_paths(tmp_path):
+    """By hand: in the last month 8, 2 and 40 m3/s with probabilities 0.4, 0.3 and 0.3."""
+    case = tree()
+    case.documents[CONFIG]["simulation"] = {"enabled": True, "selection": ENUMERATED}
+    case.tables[INFLOW][0]["value_m3s"] = 0.0  # so that one path has a deficit
+    folder = case.write(tmp_path / "case")
+    result = cobre.simulate(folder, cobre.train(folder).policy, output=tmp_path / "out")
+    assert result.probabilities.tolist() == pytest.approx([0.4, 0.3, 0.3])
+    inflow = result.quantiles("incremental_inflow_m3s", by=("stage",), shares=(0.05, 0.5, 0.75)).to_pydict()
+    assert inflow["mean"] == pytest.approx([0.0, 0.4 * 5.0 + 0.6 * 35.0, 15.8])
+    assert [inflow[name][2] for name in ("p5", "p50", "p75")] == [2.0, 8.0, 40.0]
+
+    statistics, run = result.statistics, RunData(cobre.load_results(tmp_path / "out"))
+    by_path = run.summary["deficit_mwh"].sum(axis=1)
+    assert len(set(by_path.round(6))) > 1
+    assert statistics["total_deficit_mwh"] == pytest.approx(by_path @ [0.4, 0.3, 0.3])
+    assert run.mean(by_path) == pytest.approx(statistics["total_deficit_mwh"])
+    assert run.fan(run.summary["deficit_mwh"]).mean.sum() == pytest.approx(statistics["total_deficit_mwh"])
+    whole = deficit_risk(by_path, run.summary["load_mwh"].sum(axis=1), run.weights)
+    assert whole.mean_mwh == pytest.approx(statistics["total_deficit_mwh"])
+    assert whole.probabilities[0] == pytest.approx(statistics["deficit_frequency"])
+    assert whole.cvar_mwh == by_path.max()
+
+    shown = [text for _, text in page(result, None, 80)]
+    assert any(f"{statistics['total_deficit_mwh']:,.1f} MWh on average" in text for text in shown)
+    assert f"{statistics['mean_cost']:,.2f}, exactly: " in shown[1]
 
 
 def test_a_census_has_as_many_scenarios_as_paths(tmp_path):

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 import cobre
-from today.rule_cases import ERRORS, WARNINGS, sound_case
+from today import rule_cases, rule_cases_of_data, rule_cases_of_time
+from today.rule_cases import sound_case
+
+CASES = (rule_cases, rule_cases_of_data, rule_cases_of_time)
+ERRORS = [(name, change) for each in CASES for name, change in each.ERRORS.items()]
+WARNINGS = [(name, change) for each in CASES for name, change in each.WARNINGS.items()]
+
+
+def called(change) -> str:
+    return change if isinstance(change, str) else ""
 
 
 def findings(case, folder) -> tuple[set[str], set[str]]:
@@ -17,23 +26,37 @@ def test_a_sound_case_breaks_no_rule(tmp_path):
     errors, warnings = findings(sound_case(), tmp_path)
     assert not errors
     assert warnings <= {
-        "stages.season_definitions.seasons.CoverageMismatch",
+        "5b.30",
         "stages.blocks.hours.StageMismatch",
     }
 
 
-@pytest.mark.parametrize("name", ERRORS)
-def test_a_broken_rule_is_an_error_with_its_number(name, tmp_path):
+def test_lags_without_a_season_to_start_from(tmp_path):
     case = sound_case()
-    ERRORS[name](case)
+    rule_cases_of_data.a_first_day_without_season(case)
+    errors, warnings = findings(case, tmp_path)
+    assert "5a.34" in warnings
+    assert "5b.35.1" in errors
+
+
+def test_a_file_that_is_no_json(tmp_path):
+    folder = sound_case().write(tmp_path / "case")
+    (folder / "stages.json").write_text("{,")
+    assert [error.rule for error in cobre.validate(folder).errors] == ["schema.2"]
+
+
+@pytest.mark.parametrize(("name", "change"), ERRORS, ids=called)
+def test_a_broken_rule_is_an_error_with_its_number(name, change, tmp_path):
+    case = sound_case()
+    change(case)
     errors, _ = findings(case, tmp_path)
     assert name.split()[0] in errors
 
 
-@pytest.mark.parametrize("name", WARNINGS)
-def test_a_doubtful_choice_is_a_warning_with_its_number(name, tmp_path):
+@pytest.mark.parametrize(("name", "change"), WARNINGS, ids=called)
+def test_a_doubtful_choice_is_a_warning_with_its_number(name, change, tmp_path):
     case = sound_case()
-    WARNINGS[name](case)
+    change(case)
     errors, warnings = findings(case, tmp_path)
     assert name.split()[0] in warnings
     assert not errors

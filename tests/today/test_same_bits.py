@@ -9,15 +9,30 @@ import pytest
 import cobre
 from sddp.trained import digest
 from shuffling import shuffled
+from today.mixtures import with_time
 from today.random_cases import case_with
 
-SEED = 4
+SEED = 0
 SHORT = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 3}]}}
+
+
+def every_element():
+    case = case_with(SEED)
+    for _ in range(3):
+        case.add_thermal(35.0, 20.0)
+    return with_time(case, SEED)
+
+
+def test_it_has_every_kind_of_time():
+    documents = every_element().documents
+    assert any(each.get("block_mode") for each in documents["stages.json"]["stages"])
+    assert any("travel_time_hours" in each for each in documents["system/hydros.json"]["hydros"])
+    assert any("anticipated_config" in each for each in documents["system/thermals.json"]["thermals"])
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return case_with(SEED).write(tmp_path_factory.mktemp("today") / "case")
+    return every_element().write(tmp_path_factory.mktemp("today") / "case")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +49,7 @@ def test_any_backend_ranks_and_threads(folder, alone, backend, n_ranks, threads)
 @pytest.mark.parametrize("seed", range(2))
 def test_any_order_of_entities_and_rows(tmp_path, alone, seed):
     chance = random.Random(seed)
-    case = case_with(SEED)
+    case = every_element()
     case.documents = {name: shuffled(each, chance) for name, each in case.documents.items()}
     case.tables = case.all_tables()
     for rows in case.tables.values():

@@ -70,3 +70,19 @@ def test_a_row_of_the_whole_stage_has_no_block(simulated):
     _, result = simulated
     found = rows(result, "violations/generic")
     assert [(row["stage_id"], row["block_id"]) for row in found] == [(1, None)]
+
+
+def test_a_load_of_external_scenarios_needs_no_statistics(tmp_path):
+    """A single scenario of 123 MW comes about, in the openings of the training, too."""
+    case = TodayCase([[MONTH]] * 2, [0.0])
+    case.add_thermal(50.0, 500.0)
+    case.tables["scenarios/load_seasonal_stats.parquet"] = []
+    case.tables["scenarios/external_load_scenarios.parquet"] = [
+        {"stage_id": stage, "scenario_id": 0, "bus_id": 0, "value_mw": 123.0} for stage in (0, 1)
+    ]
+    case.documents["config.json"]["training"]["scenario_source"] = {"seed": 3, "load": {"scheme": "external"}}
+    study = cobre.load_case(case.write(tmp_path / "case"))
+    trained = cobre.train(study)
+    assert trained.final_lower_bound == pytest.approx(2 * 123.0 * 50.0 * MONTH, rel=1e-12)
+    found = rows(cobre.simulate(study, trained.policy, scenarios=3), "buses")
+    assert {row["load_mw"] for row in found} == {123.0}

@@ -9,6 +9,9 @@ from cobre.cli.sparkline import sparkline
 from cobre.cli.wrapping import screen_width, wrap_lines
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from cobre.study import SimulationResult
 
 __all__ = ["show_simulation"]
@@ -17,6 +20,8 @@ __all__ = ["show_simulation"]
 MAX_ENTITIES = 10
 """Buses and reservoirs shown; the tables have all."""
 LABEL = 13
+ROUNDING = 1e-6
+"""Share of a cost by which sums of the same terms may differ."""
 WIDE = 80
 """Columns of a screen without a width of its own; a narrower one shows fewer figures."""
 SOURCES = (
@@ -57,7 +62,7 @@ def page(
     statistics = result.statistics
     lines = [
         ("simulation", f"{result.scenarios:,} scenarios"),
-        ("cost", f"{money(statistics['mean_cost'])} ± {money(statistics['ci_95'])} (95 %)"),
+        ("cost", cost_line(result)),
         ("", f"5 % below {money(statistics['p5'])}, 5 % above {money(statistics['p95'])}"),
     ]
     if lower_bound is not None:
@@ -68,10 +73,22 @@ def page(
     return lines
 
 
+def cost_line(result: SimulationResult) -> str:
+    """The mean with its interval; all paths of a policy graph have an exact one."""
+    statistics = result.statistics
+    if result.probabilities is not None:
+        return f"{money(statistics['mean_cost'])}, exactly: the scenarios are all paths, with their probabilities"
+    return f"{money(statistics['mean_cost'])} ± {money(statistics['ci_95'])} (95 %)"
+
+
 def bound_line(lower_bound: float, mean: float, half_width: float) -> str:
     """How the lower bound lies to the interval of the simulated cost."""
-    if half_width == 0.0:
-        return f"lower bound {money(lower_bound)}"
+    rounding = ROUNDING * abs(mean)
+    if half_width <= rounding:
+        if abs(mean - lower_bound) <= rounding:
+            return f"lower bound {money(lower_bound)} equals the mean cost"
+        side = "below" if lower_bound < mean else "above"
+        return f"lower bound {money(lower_bound)} lies {side} the mean cost"
     if abs(mean - lower_bound) <= half_width:
         return f"lower bound {money(lower_bound)} lies within the interval"
     if lower_bound < mean:
@@ -83,8 +100,10 @@ def bound_line(lower_bound: float, mean: float, half_width: float) -> str:
 
 def _energy_lines(result: SimulationResult) -> list[tuple[str, str]]:
     summary = result.table("stage_summary", names=False)
+    weights = result.probabilities
     total = {
-        name: float(summary[name].to_numpy().sum()) / result.scenarios for name in summary.column_names[2:]
+        name: _mean(summary[name].to_numpy().reshape(result.scenarios, -1).sum(axis=1), weights)
+        for name in summary.column_names[2:]
     }
     statistics, load = result.statistics, total["load_mwh"]
     share = f", {100.0 * total['deficit_mwh'] / load:.2g} % of demand" if load else ""
@@ -105,6 +124,11 @@ def _energy_lines(result: SimulationResult) -> list[tuple[str, str]]:
         if beyond:
             lines.append(("", f"beyond demand: {beyond}"))
     return lines
+
+
+def _mean(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+    """Over scenarios."""
+    return float(values.mean()) if weights is None else float((values * weights).sum())
 
 
 def _shares(total: dict[str, float], columns: tuple[tuple[str, str], ...]) -> str:

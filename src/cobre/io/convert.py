@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from calendar import month_name
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,10 @@ from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.inflow_fitting.records import has_windows, records_of
 from cobre.io.assemble.production import production_of
 from cobre.io.assemble.system import by_date, by_id
+from cobre.io.convert_rows import Columns, add_rows, keep_minima, keep_raised_maxima, set_rows
 from cobre.io.examples.writing import write_case
 from cobre.io.loading import examine
-from cobre.io.problems import raise_if_invalid
+from cobre.io.problems import ProblemReport, raise_if_invalid
 from cobre.io.read.catalogue import DOCUMENTS, TABLES
 from cobre.io.read.columns import ABSENT, Table
 from cobre.io.read.files import CaseFiles
@@ -31,8 +33,9 @@ from cobre.stochastic.periods import Period, StageCalendar
 
 __all__ = ["convert_case"]
 
-Columns = dict[str, list[Any]]
 MODELS = "system/hydro_production_models.json"
+NO_LIMIT = 10_000
+"""Iterations, where a case has no limit."""
 SELECTION = (
     "the cut selection of config.json was left out: 0.18 has other methods; the bound does not need one"
 )
@@ -44,7 +47,7 @@ def convert_case(source: str | PathLike[str], target: str | PathLike[str]) -> tu
     Returns the names of the files written, and a sentence for each thing that means something else now.
     """
     checked, report = examine(source, None)
-    raise_if_invalid(report, str(source))
+    raise_if_invalid(replace(report, errors=tuple(filter(_is_in_the_way, report.errors))), str(source))
     files = checked.files
     if files.generation.is_today:
         raise ValidationError(
@@ -56,15 +59,22 @@ def convert_case(source: str | PathLike[str], target: str | PathLike[str]) -> tu
     horizon = build_horizon(files.stages)
     documents, tables, notes = _documents(files), _tables(files), list[str]()
     _keep_turbined_costs(files, horizon, documents, tables)
-    _keep_minima(tables)
+    keep_minima(tables)
+    keep_raised_maxima(horizon, documents, tables)
     _keep_capacities(files, horizon, tables)
     _keep_evaporation(files, horizon, documents, notes)
     _keep_past_inflows(files, horizon, documents)
     _keep_sources(files, horizon, tables, notes)
     _keep_state(files, documents)
     _keep_openings(documents, tables)
+    _keep_words(files, documents, notes)
     _note_differences(files, notes)
     return write_case(Path(target), documents, tables), notes
+
+
+def _is_in_the_way(error: ProblemReport) -> bool:
+    """Lead times are refused because only 0.18 can say what was decided before the study."""
+    return error.field != "gnl_config.lag_stages"
 
 
 def _documents(files: CaseFiles) -> dict[str, Any]:
@@ -116,18 +126,6 @@ def _windows(files: CaseFiles) -> Columns:
     }
 
 
-def _add_rows(tables: dict[str, Columns], path: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Append rows to a table, which is made if need be; columns that a row does not have are null."""
-    columns = tables.setdefault(path, {})
-    length = len(next(iter(columns.values()), ()))
-    for row in rows:
-        for name in row:
-            columns.setdefault(name, [None] * length)
-        for name, values in columns.items():
-            values.append(row.get(name))
-        length += 1
-
-
 def _keep_turbined_costs(
     files: CaseFiles, horizon: Horizon, documents: dict[str, Any], tables: dict[str, Columns]
 ) -> None:
@@ -139,7 +137,7 @@ def _keep_turbined_costs(
             _blank(tables.get("constraints/penalty_overrides_hydro.parquet", {}), hydro.id, "turbined_cost")
         else:
             rows = [{"hydro_id": hydro.id, "stage_id": stage, "turbined_cost": 0.0} for stage in free]
-            _set_rows(tables, "constraints/penalty_overrides_hydro.parquet", ("hydro_id", "stage_id"), rows)
+            set_rows(tables, "constraints/penalty_overrides_hydro.parquet", ("hydro_id", "stage_id"), rows)
 
 
 def _blank(columns: Columns, hydro_id: int, name: str) -> None:
@@ -148,40 +146,6 @@ def _blank(columns: Columns, hydro_id: int, name: str) -> None:
             None if owner == hydro_id else value
             for owner, value in zip(columns["hydro_id"], columns[name], strict=True)
         ]
-
-
-def _set_rows(
-    tables: dict[str, Columns], path: str, key: tuple[str, ...], rows: Iterable[Mapping[str, Any]]
-) -> None:
-    """Set values in the rows with the same key, or add rows."""
-    for row in rows:
-        columns = tables.setdefault(path, {})
-        length = len(next(iter(columns.values()), ()))
-        place = next((i for i in range(length) if all(columns[name][i] == row[name] for name in key)), None)
-        if place is None:
-            _add_rows(tables, path, [row])
-            continue
-        for name, value in row.items():
-            columns.setdefault(name, [None] * length)[place] = value
-
-
-def _keep_minima(tables: dict[str, Columns]) -> None:
-    """Least turbined flow and power of a stage belong to unit groups now."""
-    bounds = tables.get("constraints/hydro_bounds.parquet", {})
-    for name in ("min_turbined_m3s", "min_generation_mw"):
-        values = bounds.pop(name, ())
-        rows = [
-            {
-                "hydro_id": bounds["hydro_id"][i],
-                "hydro_unit_group_id": 0,
-                "stage_id": bounds["stage_id"][i],
-                name: value,
-            }
-            for i, value in enumerate(values)
-            if value is not None
-        ]
-        path = "constraints/hydro_unit_group_bounds.parquet"
-        _set_rows(tables, path, ("hydro_id", "hydro_unit_group_id", "stage_id"), rows)
 
 
 def _keep_capacities(files: CaseFiles, horizon: Horizon, tables: dict[str, Columns]) -> None:
@@ -203,7 +167,7 @@ def _keep_capacities(files: CaseFiles, horizon: Horizon, tables: dict[str, Colum
                 }
             )
     if rows:
-        _add_rows(tables, "constraints/line_bounds.parquet", rows)
+        add_rows(tables, "constraints/line_bounds.parquet", rows)
 
 
 def _keep_evaporation(
@@ -305,7 +269,7 @@ def _keep_sources(files: CaseFiles, horizon: Horizon, tables: dict[str, Columns]
         for stage in horizon.stages
         if (ncs_id, stage.id) not in have
     ]
-    _add_rows(tables, stats_path, rows)
+    add_rows(tables, stats_path, rows)
     for i, key in enumerate(zip(stats["ncs_id"], stats["stage_id"], strict=True)):
         if key in share:
             stats["mean"][i] *= share[key]
@@ -332,6 +296,25 @@ def _keep_openings(documents: dict[str, Any], tables: dict[str, Columns]) -> Non
             **(training.get("scenario_source") or {}),
             "openings": {"source": "file"},
         }
+
+
+def _keep_words(files: CaseFiles, documents: dict[str, Any], notes: list[str]) -> None:
+    """What 0.18 wants to be told, no longer knows, or refuses although it never had an effect."""
+    rules = documents["config.json"]["training"]["stopping_rules"]
+    if not any(rule["type"] == "iteration_limit" for rule in rules):
+        rules.append({"type": "iteration_limit", "limit": NO_LIMIT})
+        notes.append(f"an iteration limit of {NO_LIMIT} was added: 0.18 wants one")
+    if "scenarios/correlation.json" in documents:
+        documents["scenarios/correlation.json"]["method"] = "spectral"
+    initial = documents["initial_conditions.json"]
+    filled = {hydro.id for hydro in files.hydros.hydros if hydro.filling is not None}
+    initial["filling_storage"] = [each for each in initial["filling_storage"] if each["hydro_id"] in filled]
+    for thermal in files.thermals.thermals:
+        if thermal.anticipated_config is not None:
+            notes.append(
+                f"thermal {thermal.id} is decided {thermal.anticipated_config.lead_stages} stages ahead: add what was "
+                "decided before the study to past_anticipated_commitments in initial_conditions.json"
+            )
 
 
 def _note_differences(files: CaseFiles, notes: list[str]) -> None:

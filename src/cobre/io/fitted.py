@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from cobre.io.loading import examine
 from cobre.io.problems import ValidationReport, raise_if_invalid
 from cobre.io.read.config import EstimationRecord
 from cobre.io.read.files import CaseFiles
+from cobre.io.validate.lag_seeds import UNKNOWN_LAGS
 from cobre.stochastic.fitting import InflowFit
 from cobre.stochastic.fitting.diagnostics import LevelDiagnostics, diagnose
 from cobre.stochastic.fitting.verdicts import Verdict, verdicts_of_levels
@@ -75,8 +76,10 @@ def fit_case(
             f"the case {path} has no {HISTORY}, so there is nothing to fit",
             kind="MissingFile",
             context={"file": HISTORY},
-            suggestion="add the observed inflows: hydro_id, date (or start_date and end_date), value_m3s",
+            suggestion="add the observed inflows: hydro_id, start_date, end_date (in 0.5.1 also date), value_m3s",
         )
+    if files.inflow_fit is not None:
+        report = _with_unknown_lags_as_warnings(report)
     raise_if_invalid(report, str(path))
     fit = files.inflow_fit
     if fit is None:
@@ -91,3 +94,11 @@ def fit_case(
     diagnostics = diagnose(fit, n_series, DEFAULT_SEED if seed is None else seed, kind) if n_series else ()
     found = tuple(verdicts_of_levels(diagnostics, fit.options)) if diagnostics else ()
     return FitResult(fit, build_system(files).hydros, report, kind, diagnostics, found, files)
+
+
+def _with_unknown_lags_as_warnings(report: ValidationReport) -> ValidationReport:
+    """Inflows just before the study: training needs them, a fit does not."""
+    unknown = tuple(each for each in report.errors if each.rule == UNKNOWN_LAGS)
+    errors = tuple(each for each in report.errors if each.rule != UNKNOWN_LAGS)
+    told = tuple(replace(each, message=f"{each.message}; training refuses that") for each in unknown)
+    return replace(report, errors=errors, warnings=(*report.warnings, *told))

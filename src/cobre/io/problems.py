@@ -11,7 +11,7 @@ from typing import Any
 from cobre import draw
 from cobre.core.representation import counted
 from cobre.errors import ValidationError
-from cobre.io.rule_numbers import RULE_NUMBERS
+from cobre.io.rule_numbers import RULE_NUMBERS, UNPARSABLE
 
 SHOWN_PER_FIELD = 20
 """How many problems of one kind with one field of one file are listed; the rest are counted."""
@@ -147,7 +147,10 @@ def rule_id(kind: str, file: str, field: str) -> str:
     >>> rule_id("MissingReference", "constraints/thermal_bounds.parquet", "stage_id")
     '5a.49'
     """
-    parts = (PurePosixPath(file).stem, re.sub(r"\[\d+\]|^line \d+$", "", field), kind)
+    if kind == "ParseError":
+        return UNPARSABLE
+    name = re.sub(r"^profiles\..+?\.correlation_groups", "profiles.correlation_groups", field)
+    parts = (PurePosixPath(file).stem, re.sub(r"\[\d+\]", "", name), kind)
     found = ".".join(part for part in parts if part)
     return RULE_NUMBERS.get(found, found)
 

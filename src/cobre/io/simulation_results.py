@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, SIMULATION_TABLES, STAGE_SUMMARY
@@ -173,6 +175,16 @@ class SimulationFiles:
                 f"cannot read {path}, which has the hours of all blocks: {error.strerror or error}",
                 suggestion="simulate again with this program, which writes it",
             ) from error
+
+    def probabilities(self) -> NDArray[np.float64] | None:
+        """Of each scenario, if they are all paths of a policy graph; None if one is as likely as another."""
+        if not self.has(SCENARIO_SUMMARY.name):
+            return None
+        found = self.read(SCENARIO_SUMMARY.name, ["probability"])["probability"]
+        if not len(found) or found.null_count:
+            return None
+        shares: NDArray[np.float64] = found.to_numpy()
+        return shares
 
     def entity_names(self, kind: str) -> dict[int, str]:
         """Names by id of one kind of entities; empty if the folder has no dictionary."""

@@ -74,10 +74,7 @@ def fit_planes(plant: ProductionFunction, settings: FitSettings) -> PlaneFit:
             head,
             "correct the heights of the geometry or of the tailrace: both count from the same level",
         )
-    hull = _hull_planes(volumes, flows, exact, settings.is_run_of_river)
-    factor = _least_squares_factor(lowest(hull, volumes, flows), exact) if settings.is_scaled else 1.0
-    hull[:, :3] *= factor
-    hull[:, 3] = _spill_slopes(hull, plant, settings, (volumes, flows, power))
+    hull, factor = hull_with_spill(plant, settings, (volumes, flows, power))
     planes = hull[(hull[:, 1] != 0.0) | (hull[:, 2] != 0.0)]  # the limit of the generators is a bound already
     if settings.reduction is not None:
         box = SampleBox(volumes[0], volumes[-1], flows[0], flows[-1], float(power.max()))
@@ -90,6 +87,22 @@ def fit_planes(plant: ProductionFunction, settings: FitSettings) -> PlaneFit:
     return PlaneFit(
         planes, factor, volumes, flows, exact, fitted, sum_in_order(errors) / len(errors), max(errors)
     )
+
+
+def hull_with_spill(
+    plant: ProductionFunction, settings: FitSettings, grid: tuple[Floats, Floats, Floats]
+) -> tuple[Floats, float]:
+    """All planes of the upper hull, scaled, with their slopes over the spill; and the factor.
+
+    Where the generators limit the power, their limit is one of them, a level plane. ``grid``: volumes, flows and power.
+    """
+    volumes, flows, power = grid
+    exact = np.minimum(power, plant.max_generation_mw)
+    hull = _hull_planes(volumes, flows, exact, settings.is_run_of_river)
+    factor = _least_squares_factor(lowest(hull, volumes, flows), exact) if settings.is_scaled else 1.0
+    hull[:, :3] *= factor
+    hull[:, 3] = _spill_slopes(hull, plant, settings, grid)
+    return hull, factor
 
 
 def _fine_errors(planes: Floats, plant: ProductionFunction, settings: FitSettings) -> list[float]:

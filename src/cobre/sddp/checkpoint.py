@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cobre.core.files import write_atomically
 from cobre.core.versions import version
 from cobre.errors import IOError
-from cobre.sddp.container import decode, pieces, understanding
+from cobre.sddp.container import checked, decode, pieces, understanding
 from cobre.sddp.journal import SelectionRecord, TrainingLog
 from cobre.sddp.result import IterationRecord
 from cobre.sddp.statistics import CostStatistics
@@ -138,39 +138,82 @@ class TrainingState:
     @classmethod
     def _from_content(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
         cost = facts["simulated_cost"]
+        n_stages, n_nodes = facts["stages"], facts.get("nodes", facts["stages"])
+        _check_count(arrays, "made_in", n_stages)
+        _check_count(arrays, "forward_bases", n_nodes)
+        width = arrays["0/rows"].shape[-1]
         return cls(
-            identity=facts["identity"],
-            records=[IterationRecord(**record) for record in facts["records"]],
-            elapsed_s=facts["elapsed_s"],
-            pools=[_pool(arrays, stage) for stage in range(facts["stages"])],
+            identity={str(part): str(value) for part, value in facts["identity"].items()},
+            records=_records(facts["records"]),
+            elapsed_s=float(facts["elapsed_s"]),
+            pools=[_pool(arrays, stage, width) for stage in range(n_stages)],
             forward_bases=[
-                arrays[f"{node}/forward_bases"] for node in range(facts.get("nodes", facts["stages"]))
+                checked(arrays, f"{node}/forward_bases", "uint8", None, None) for node in range(n_nodes)
             ],
-            bound_bases=arrays["bound_bases"],
-            archives={stage: arrays[f"{stage}/visited"] for stage in facts["archived"]},
-            vertices={node: arrays[f"{node}/vertices"] for node in facts.get("vertices", ())},
+            bound_bases=checked(arrays, "bound_bases", "uint8", None, None),
+            archives=_states(arrays, "visited", facts["archived"], width - 1),
+            vertices=_states(arrays, "vertices", facts.get("vertices", ()), width - 1),
             simulated_by_stage=arrays.get("simulated_by_stage"),
             simulated_cost=None if cost is None else CostStatistics(**cost),
             simulated_distance=facts.get("simulated_distance"),
             logs=[_log(arrays, part, entry) for part, entry in enumerate(facts["logs"])],
-            writer=facts.get("writer", {}),
+            writer={str(part): str(value) for part, value in facts.get("writer", {}).items()},
         )
 
 
-def _pool(arrays: Mapping[str, NDArray[Any]], stage: int) -> PoolState:
+def _check_count(arrays: Mapping[str, NDArray[Any]], name: str, n: int) -> None:
+    found = sum(each.endswith(f"/{name}") for each in arrays)
+    if found != n:
+        raise ValueError(f"it should have {n} arrays {name} and has {found}")
+
+
+def _records(entries: Sequence[Mapping[str, Any]]) -> list[IterationRecord]:
+    records = [IterationRecord(**entry) for entry in entries]
+    if [record.iteration for record in records] != list(range(1, len(records) + 1)):
+        raise ValueError("its iterations are not 1, 2, 3, …")
+    _check_numbers(entries, optional="inner_bound")
+    return records
+
+
+def _check_numbers(entries: Sequence[Mapping[str, Any]], optional: str = "") -> None:
+    for entry in entries:
+        for name, value in entry.items():
+            if not isinstance(value, int | float) and not (name == optional and value is None):
+                raise ValueError(f"{name} of iteration {entry['iteration']} is {value!r:.40}, not a number")
+
+
+def _states(
+    arrays: Mapping[str, NDArray[Any]], name: str, places: Sequence[int], dimension: int
+) -> dict[int, Floats]:
+    return {int(place): checked(arrays, f"{place}/{name}", "float64", None, dimension) for place in places}
+
+
+def _pool(arrays: Mapping[str, NDArray[Any]], stage: int, width: int) -> PoolState:
+    rows = checked(arrays, f"{stage}/rows", "float64", None, width)
+    n = len(rows)
     return PoolState(
-        rows=arrays[f"{stage}/rows"],
-        active=arrays[f"{stage}/active"].astype(np.bool_),
-        last_active=arrays[f"{stage}/last_active"],
-        active_count=arrays[f"{stage}/active_count"],
-        made_in=arrays[f"{stage}/made_in"],
+        rows=rows,
+        active=checked(arrays, f"{stage}/active", "uint8", n).astype(np.bool_),
+        last_active=checked(arrays, f"{stage}/last_active", "int64", n),
+        active_count=checked(arrays, f"{stage}/active_count", "int64", n),
+        made_in=checked(arrays, f"{stage}/made_in", "int64", n),
     )
 
 
 def _log(arrays: Mapping[str, NDArray[Any]], part: int, entry: Mapping[str, Any]) -> TrainingLog:
+    stage_ids = [int(number) for number in entry["stage_ids"]]
+    n, n_phases = arrays[f"log{part}/rows"].shape
+    n_ranks = len(arrays[f"log{part}/times"])
+    _check_numbers(entry["selections"])
+    shapes: dict[str, tuple[int | None, ...]] = {
+        "counters": (n, n_phases, len(stage_ids), None),
+        "rows": (n, n_phases),
+        "times": (n_ranks, n, n_phases, None),
+        "setups": (n_ranks, n, n_phases),
+    }
     return TrainingLog(
-        stage_ids=list(entry["stage_ids"]),
-        most_rows=entry["most_rows"],
+        stage_ids=stage_ids,
+        most_rows=int(entry["most_rows"]),
         selections=[SelectionRecord(**each) for each in entry["selections"]],
-        **{name: arrays[f"log{part}/{name}"] for name in ("counters", "rows", "times", "setups")},
+        **{name: checked(arrays, f"log{part}/{name}", "float64", *shape) for name, shape in shapes.items()},
     )

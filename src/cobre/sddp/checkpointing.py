@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -91,12 +92,14 @@ def newest_checkpoint(folder: Path, since: float | None = None) -> FoundCheckpoi
         except CobreError as error:
             unusable.append(error.message)
     if unusable:
-        raise ValidationError(
+        failure = IOError(
+            str(folder),
             f"no checkpoint in {folder} can be used: " + "; ".join(unusable),
             kind="ParseError",
-            context={"path": str(folder), "reasons": unusable},
-            suggestion="start again without --resume",
+            suggestion="start again with --fresh (in Python resume=False)",
         )
+        failure.context["reasons"] = unusable
+        raise failure
     raise IOError(
         str(folder),
         f"there is no checkpoint in {folder}",
@@ -119,6 +122,17 @@ def save(plan: CheckpointPlan, state: TrainingState) -> None:
         if other not in kept:
             with contextlib.suppress(OSError):
                 other.unlink()
+
+
+def check_writable(folder: Path) -> None:
+    """Raise before a run begins, not when its first checkpoint is due, if ``folder`` is there and takes no files."""
+    if folder.exists() and not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
+        raise IOError(
+            str(folder),
+            f"cannot write checkpoints into {folder}: "
+            + ("it may not be written to" if folder.is_dir() else "it is no folder"),
+            suggestion="remove it, choose another output folder, or set policy.checkpointing.enabled to false",
+        )
 
 
 def remove_unfinished(folder: Path) -> None:
@@ -263,6 +277,7 @@ def restore(
 
     Without ``n_passes`` nodes are enumerated, and this rank solves the ``owned`` ones.
     """
+    _check_fit(state, models, nodes, 1 if n_passes is None else n_passes)
     for model, saved in zip(models, state.pools, strict=True):
         model.pool.restore(saved.rows, saved.active, saved.last_active, saved.active_count, saved.made_in)
         model.solver.set_cuts(saved.rows[:, 0], saved.rows[:, 1:], saved.active)
@@ -272,3 +287,24 @@ def restore(
         node.bases = np.ascontiguousarray(bases[first : first + n]) if is_here else None
     start, count = contiguous_block(nodes[0].n_openings, comm.rank, comm.size)
     bound.bases = np.ascontiguousarray(state.bound_bases[start : start + count]) if count else None
+
+
+def _check_fit(
+    state: TrainingState, models: Sequence[StageModel], nodes: Sequence[StageModel], n_rows: int
+) -> None:
+    """Raise unless ``state`` has what every stage and node needs, whatever its digests say."""
+    widths = [pool.rows.shape[1] for pool in state.pools]
+    known = [bases for bases in (*state.forward_bases, state.bound_bases) if bases.shape[1]]
+    rows = [n_rows] * (len(known) - 1) + [nodes[0].n_openings]
+    if (
+        widths == [model.pool.rows.shape[1] for model in models]
+        and len(state.forward_bases) == len(nodes)
+        and [len(bases) for bases in known] == rows
+    ):
+        return
+    raise ValidationError(
+        f"the checkpoint does not fit the study: it has {len(widths)} stages, {widths[0] - 1} components of the state, "
+        f"{len(state.forward_bases)} nodes and start bases of {sorted({len(bases) for bases in known})} solves",
+        kind="ParseError",
+        suggestion="start again with --fresh (in Python resume=False)",
+    )

@@ -120,19 +120,43 @@ def decode(
     return facts, arrays
 
 
+MISUNDERSTANDINGS = (
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    NotImplementedError,  # Arrow's for a codec that it was built without
+    OverflowError,
+    MemoryError,
+    RecursionError,
+    OSError,  # Arrow's for compressed bytes that are none
+)
+"""What reading a foreign structure may end with."""
+
+
 @contextmanager
 def understanding(path: Path, content: str) -> Iterator[None]:
     """Refuse a file that is whole, as its checksum says, and has not what this program needs in it."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+    except MISUNDERSTANDINGS as error:
+        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
         raise ValidationError(
             f"{path} is not a {content} that this program understands: {reason}",
             kind="ParseError",
             context={"path": str(path)},
             suggestion="read it with the program that wrote it, or train again with this one",
         ) from error
+
+
+def checked(arrays: Arrays, name: str, dtype: str, *shape: int | None) -> NDArray[Any]:
+    """The array of that name; `ValueError` unless it has this type and shape (None: any length)."""
+    array = arrays[name]
+    fits = len(shape) == array.ndim and all(n in (None, m) for n, m in zip(shape, array.shape, strict=False))
+    if array.dtype != dtype or not fits:
+        wanted = ", ".join("any" if n is None else str(n) for n in shape)
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, not {dtype} of shape ({wanted})")
+    return array
 
 
 def _array(data: memoryview, start: int, entry: dict[str, Any]) -> NDArray[Any]:

@@ -13,17 +13,15 @@ from cobre.core.case import Case
 from cobre.core.digest import digest
 from cobre.errors import ValidationError
 from cobre.sddp.carried import Carried
-from cobre.sddp.identity import differences, identity_of
+from cobre.sddp.identity import NOTHING, PRICED, differences, identity_of
 from cobre.sddp.policy import Policy
 from cobre.sddp.slots import COMMITMENT, Source, family_of, slots_of, weights
 from cobre.sddp.stage_cuts import StageCuts
 
 SHOWN = 5
 """Names in a message before it is cut short."""
-PRICED = ("system", "horizon", "tables", "scenarios", "inflow_non_negativity", "tree_seed", "scenario_source")
-"""Parts of a study that its future costs depend on: see `cobre.sddp.identity`."""
-BY_STAGE = ("tables", "scenarios")
-"""Parts with numbers of every stage: studies with other stages always differ in them."""
+BY_STAGE = ("tables", "scenarios", "boundary")
+"""Parts that belong to certain stages: studies with other stages always differ in them."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +55,21 @@ class Matched:
 
 
 def match_policy(
-    policy: Policy, case: Case, state_names: Sequence[str], carried: Carried | None = None
+    policy: Policy,
+    case: Case,
+    state_names: Sequence[str],
+    carried: Carried | None = None,
+    boundary: Boundary | None = None,
 ) -> Matched:
     """The cuts of ``policy`` for the stages of ``case`` that end on the same day, the last stage left out.
 
     Components of the state are matched by name, and by dates where they have some. One that the policy lacks gets the
-    coefficient 0.
+    coefficient 0. ``boundary`` is what follows the last stage of ``case``.
     """
     carried = Carried.of(case) if carried is None else carried
+    changes = changes_since(policy, case, NOTHING if boundary is None else boundary.digest)
     if policy.node_ids or case.horizon.graph is not None:
-        return _match_graph(policy, case, state_names, carried)
+        return _match_graph(policy, case, state_names, carried, changes)
     of_stage = _stages_by_date(policy, case)
     last = case.horizon.n_stages - 1
     found: list[CutRows | None] = []
@@ -88,12 +91,14 @@ def match_policy(
         *_missing_notes(policy, state_names),
         *_lost_notes(list(lost)),
         *_stage_notes(policy, of_stage, case),
-        *_changes(policy, case),
+        *_change_notes(changes),
     ]
     return Matched(tuple(found), tuple(notes))
 
 
-def _match_graph(policy: Policy, case: Case, state_names: Sequence[str], carried: Carried) -> Matched:
+def _match_graph(
+    policy: Policy, case: Case, state_names: Sequence[str], carried: Carried, changes: str | None
+) -> Matched:
     """The cuts of a policy graph's nodes, for the nodes of the same id."""
     graph = case.horizon.policy_graph
     ids = [graph.nodes[k].id for k in graph.pool_nodes]
@@ -113,7 +118,7 @@ def _match_graph(policy: Policy, case: Case, state_names: Sequence[str], carried
         rows, more = _rows(policy, policy.stages[pool], columns, state_names)
         found.append(rows)
         lost |= dict.fromkeys(more)
-    notes = (*_missing_notes(policy, state_names), *_lost_notes(list(lost)), *_changes(policy, case))
+    notes = (*_missing_notes(policy, state_names), *_lost_notes(list(lost)), *_change_notes(changes))
     return Matched(tuple(found), notes)
 
 
@@ -310,25 +315,27 @@ def _stage_notes(policy: Policy, of_stage: Sequence[int | None], case: Case) -> 
     return notes
 
 
-def _changes(policy: Policy, case: Case) -> list[str]:
+def _change_notes(changes: str | None) -> list[str]:
     """A note on what is not as it was when the policy was trained."""
-    changes = changes_since(policy, case)
     if changes is None:
         return []
     return [f"{changes}. Its cuts may lie above the new future costs, and the lower bound may be too high"]
 
 
-def changes_since(policy: Policy, case: Case) -> str | None:
+def changes_since(policy: Policy, case: Case, boundary: str | None = None) -> str | None:
     """What the future costs of ``case`` depend on and is not as it was when ``policy`` was trained.
 
+    ``boundary`` is the digest of what follows the last stage, `NOTHING` if nothing does; None does not compare it.
     None if nothing changed, or the policy does not say what it was trained on.
     """
-    known = [part for part in PRICED if part in policy.identity]
+    now = identity_of(case, boundary)
+    parts = PRICED if boundary is not None else [part for part in PRICED if part != "boundary"]
+    known = [part for part in parts if part in policy.identity]
     ends = [stage.end_date.isoformat() for stage in case.horizon.stages]
     has_other_stages = bool(policy.calendar) and [date for _, date in policy.calendar] != ends
     if has_other_stages:
         known = [part for part in known if part not in BY_STAGE]
-    found = differences(policy.identity, identity_of(case), known)
+    found = differences(policy.identity, now, known)
     if found and has_other_stages:
         found.append("limits, costs, loads and inflows are given by stage and were not compared")
     return f"the study changed since the policy was trained: {'; '.join(found)}" if found else None

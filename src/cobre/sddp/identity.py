@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from cobre.core.case import Case
+from cobre.core.case import Case, Conventions
 from cobre.core.digest import digest
 from cobre.core.versions import version
 from cobre.errors import ValidationError
@@ -23,11 +23,13 @@ WORDS = {
     "tree_seed": "training.tree_seed",
     "scenario_source": "training.scenario_source",
     "cut_selection": "training.cut_selection",
+    "upper_bound": "upper_bound_evaluation",
+    "generation": "the generation of the case format, which gives limits another meaning,",
     "solver": "the version of the LP solver",
     "boundary": "the cuts of policy.boundary",
 }
 """Each part as a user knows it."""
-READABLE = ("inflow_non_negativity", "forward_passes", "tree_seed", "solver")
+READABLE = ("inflow_non_negativity", "forward_passes", "tree_seed", "upper_bound", "generation", "solver")
 """Parts that are short enough to be shown; of the others only a digest is kept."""
 DETAILED = ("system", "horizon", "tables", "scenarios", "initial")
 """Parts of which digests of their fields are kept as well."""
@@ -37,13 +39,29 @@ MOST_DETAILS = 5
 
 NOTHING = "none"
 """In place of the digest of something that a study does not have."""
+OLDER, NEWER = "0.5.1", "0.18"
+BEFORE = {"boundary": NOTHING, "upper_bound": NOTHING, "generation": OLDER}
+"""What parts were in runs of programs that did not name them."""
+PRICED = (
+    "system",
+    "horizon",
+    "tables",
+    "scenarios",
+    "inflow_non_negativity",
+    "tree_seed",
+    "scenario_source",
+    "generation",
+    "boundary",
+)
+"""Parts of a study that its future costs depend on."""
 
 
 def identity_of(case: Case, boundary: str | None = None) -> dict[str, str]:
     """Values or digests of everything that the numbers of training depend on; not limits, rules or workers.
 
-    ``boundary`` is the digest of the cuts that follow the last stage. Keys with a dot (``tables.thermal.cost_per_mwh``)
-    are details of a part: they tell what in it differs.
+    ``training.solver`` is a limit as well: retries are made in a fixed order, and fewer of them only end a run earlier.
+    ``boundary`` is the digest of the cuts that follow the last stage. Keys with a dot (``tables.thermal.cost_per_mwh``,
+    ``horizon.stages[3]``) are details of a part: they tell what in it differs.
     """
     training = case.config.training
     return {
@@ -58,20 +76,31 @@ def identity_of(case: Case, boundary: str | None = None) -> dict[str, str]:
         "tree_seed": str(training.tree_seed),
         "scenario_source": digest(training.scenario_source),
         "cut_selection": digest(training.cut_selection),
+        "upper_bound": _values(training.upper_bound),
+        "generation": OLDER if case.conventions == Conventions() else NEWER,
         "solver": f"highspy {version('highspy')}",
         "boundary": NOTHING if boundary is None else boundary,
     }
 
 
 def _details(case: Case) -> dict[str, str]:
+    """Of parts with many values: digests by field; of things with an id also by id."""
     found: dict[str, str] = {}
     for part in DETAILED:
         for name, value in _fields(getattr(case, part)):
-            inside = _fields(value)
-            found |= {f"{part}.{name}.{inner}": digest(each)[:DETAIL_LETTERS] for inner, each in inside}
-            if not inside:
-                found[f"{part}.{name}"] = digest(value)[:DETAIL_LETTERS]
+            found |= {f"{part}.{key}": digest(each)[:DETAIL_LETTERS] for key, each in _parts_of(name, value)}
     return found
+
+
+def _parts_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, tuple) and value and all(hasattr(each, "id") for each in value):
+        yield from ((f"{name}[{each.id}]", each) for each in value)
+        for field, _ in _fields(value[0]):
+            yield f"{name}.{field}", tuple(getattr(each, field, None) for each in value)
+    elif inside := _fields(value):
+        yield from ((f"{name}.{field}", each) for field, each in inside)
+    else:
+        yield name, value
 
 
 def _fields(value: Any) -> list[tuple[str, Any]]:
@@ -81,19 +110,50 @@ def _fields(value: Any) -> list[tuple[str, Any]]:
     return [(field.name, getattr(value, field.name)) for field in fields(value) if field.compare]
 
 
-def differences(saved: Mapping[str, str], now: Mapping[str, str], parts: Iterable[str]) -> list[str]:
-    """One text for each of ``parts`` that differs: its words, and what is different in it."""
+def _inside(saved: Mapping[str, str], now: Mapping[str, str], part: str) -> list[str]:
+    """Which details of a part differ, cut short; none that only one of the two programs knew."""
+    known = [key for key in now if key.startswith(f"{part}.")]
+    gone = [key for key in saved if key.startswith(f"{part}.") and key not in now]
+    differ = [key for key in known if saved.get(key, now[key]) != now[key]]
+    differ.sort(key=lambda key: "[" in key)  # fields are few
+    families = {key.partition("[")[0] for key in known if "[" in key and key in saved}
+    others = [
+        key
+        for key in (*known, *gone)
+        if (key in now) != (key in saved) and "[" in key and key.partition("[")[0] in families
+    ]
+    unequal = {key.partition("[")[0] for key in others}  # there every field differs
+    named = [key for key in (*others, *differ) if key in others or key.rpartition(".")[0] not in unequal]
+    named = [key.removeprefix(f"{part}.") for key in named]
+    return [
+        *named[:MOST_DETAILS],
+        *([f"{len(named) - MOST_DETAILS} more"] if len(named) > MOST_DETAILS else []),
+    ]
+
+
+def _values(settings: Any) -> str:
+    """Names and values of settings that are one line long."""
+    return ", ".join(f"{name} {value}" for name, value in _fields(settings)) or NOTHING
+
+
+def differences(
+    saved: Mapping[str, str], now: Mapping[str, str], parts: Iterable[str], *, is_change: bool = True
+) -> list[str]:
+    """One text for each of ``parts`` that differs: its words, and what is different in it.
+
+    Without ``is_change`` neither of the two is older than the other.
+    """
     found = []
+    values, differs = ("was {}, now {}", "changed") if is_change else ("{} and {}", "differ")
     for part in parts:
-        if saved.get(part, NOTHING) == now[part]:
+        before = saved.get(part, BEFORE.get(part))
+        if before == now[part]:
             continue
         if part in READABLE:
-            found.append(f"{WORDS[part]} was {saved.get(part)}, now {now[part]}")
+            found.append(f"{WORDS[part]} {values.format(before, now[part])}")
             continue
-        inside = [key for key in now if key.startswith(f"{part}.") and saved.get(key, now[key]) != now[key]]
-        named = [key.removeprefix(f"{part}.") for key in inside[:MOST_DETAILS]]
-        named += [f"{len(inside) - MOST_DETAILS} more"] if len(inside) > MOST_DETAILS else []
-        found.append(f"{WORDS[part]} changed" + (f": {', '.join(named)}" if named else ""))
+        named = _inside(saved, now, part)
+        found.append(f"{WORDS[part]} {differs}" + (f": {', '.join(named)}" if named else ""))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from cobre.core.horizon import Stage
 from cobre.sddp.cuts import CutPool
 from cobre.sddp.policy_file import FILE_NAME, policy_bytes, read_policy
 from cobre.sddp.public_policy import find_public_policy, read_public_policy
-from cobre.sddp.stage_cuts import StageCuts, cut_values
+from cobre.sddp.stage_cuts import StageCuts, as_numbers, cut_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -160,16 +161,21 @@ class Policy:
 
         return compare_policies(self, other, states)
 
-    def merge(self, other: Policy) -> Self:
-        """A policy with the cuts of both. It bounds the cost from below if both were trained on the same study."""
-        from cobre.sddp.policy_tools import merged
+    def merge(self, other: Policy, *, allow_changes: bool = False) -> Self:
+        """A policy with the cuts of both. It bounds the cost from below because both are about the same study.
 
-        return replace(self, stages=merged(self, other))
+        Policies of studies that differ in what future costs depend on are refused. With ``allow_changes`` they are
+        joined, and cuts of the one may lie above the future costs of the other; runs that use the result say so.
+        """
+        from cobre.sddp.policy_tools import merged, merged_identity
+
+        identity = merged_identity(self, other, allow_changes=allow_changes)
+        return replace(self, stages=merged(self, other), identity=identity)
 
     def prune(self, states: ArrayLike | None = None) -> Self:
         """A policy without inactive cuts, and without cuts that lie below another one everywhere.
 
-        With ``states`` (``[n, dimension]``) only cuts that are highest at one of these states stay.
+        With ``states`` (``[n, dimension]``, at least one) only cuts that are highest at one of these states stay.
         """
         from cobre.sddp.policy_tools import pruned
 
@@ -194,7 +200,7 @@ class Policy:
         return int(slots[best]) if values[best] >= cuts.floor else None
 
     def _point(self, state: ArrayLike) -> Floats:
-        point = np.asarray(state, dtype=np.float64)
+        point = as_numbers(state)
         if point.shape != (self.state_dimension,):
             raise ValueError(
                 f"the state has shape {point.shape}; this policy needs ({self.state_dimension},)\n  "
@@ -246,6 +252,13 @@ class Policy:
         return cls(*read_policy(Path(path)))
 
     def _stage(self, stage: int) -> StageCuts:
-        if not 0 <= stage < self.n_stages:
-            raise IndexError(f"stage {stage} is not one of 0..{self.n_stages - 1}")
-        return self.stages[stage]
+        last = self.n_stages - 1
+        try:
+            place = operator.index(stage)
+        except TypeError as error:
+            raise TypeError(
+                f"stage {stage!r:.40} is not a whole number\n  fix: count stages from 0; the last one is {last}"
+            ) from error
+        if not 0 <= place <= last:
+            raise IndexError(f"stage {place} is not one of 0..{last}")
+        return self.stages[place]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.errors import IOError, ValidationError
-from cobre.sddp.container import decode, encode, understanding
+from cobre.sddp.container import checked, decode, encode, understanding
 from cobre.sddp.public_policy import MANIFEST, METADATA
 from cobre.sddp.stage_cuts import StageCuts
 
@@ -65,11 +65,11 @@ def _content(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Po
     if (units := facts.get("units", UNITS)) != UNITS:
         raise ValueError(f"its units are {units}, those of this program {UNITS}")
     return PolicyContent(
-        tuple(_stage(arrays, stage) for stage in range(facts["stages"])),
+        tuple(_stage(arrays, stage, facts["state_dimension"]) for stage in range(facts["stages"])),
         facts["state_dimension"],
-        tuple(facts["state_names"]),
+        _names(facts),
         tuple((int(number), str(date)) for number, date in facts.get("calendar", ())),
-        facts.get("identity", {}),
+        {str(part): str(value) for part, value in facts.get("identity", {}).items()},
         {int(number): str(name) for number, name in facts.get("plants", ())},
         tuple(int(number) for number in facts.get("node_ids", ())),
         tuple(
@@ -79,13 +79,24 @@ def _content(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Po
     )
 
 
-def _stage(arrays: Mapping[str, NDArray[Any]], stage: int) -> StageCuts:
+def _names(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Of the components of the state; none in a policy that does not name them."""
+    names = tuple(str(name) for name in facts["state_names"])
+    if names and len(names) != facts["state_dimension"]:
+        raise ValueError(f"it names {len(names)} of {facts['state_dimension']} components of the state")
+    return names
+
+
+def _stage(arrays: Mapping[str, NDArray[Any]], stage: int, dimension: int) -> StageCuts:
+    intercepts = checked(arrays, f"{stage}/intercepts", "float64", None)
+    n = len(intercepts)
+    basis = f"{stage}/basis"
     return StageCuts(
-        arrays[f"{stage}/intercepts"],
-        arrays[f"{stage}/coefficients"],
-        arrays[f"{stage}/active"].astype(np.bool_),
-        float(arrays["floors"][stage]),
-        arrays.get(f"{stage}/basis", np.empty(0, dtype=np.uint8)),
+        intercepts,
+        checked(arrays, f"{stage}/coefficients", "float64", n, dimension),
+        checked(arrays, f"{stage}/active", "uint8", n).astype(np.bool_),
+        float(checked(arrays, "floors", "float64", None)[stage]),
+        checked(arrays, basis, "uint8", None) if basis in arrays else np.empty(0, dtype=np.uint8),
     )
 
 

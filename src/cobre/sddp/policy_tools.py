@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cobre.errors import ValidationError
+from cobre.sddp.identity import PRICED, differences
 from cobre.sddp.slots import TRANSIT, family_of
-from cobre.sddp.stage_cuts import StageCuts, cut_values
+from cobre.sddp.stage_cuts import StageCuts, as_numbers, cut_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from cobre.sddp.policy import Policy
 
 Floats = NDArray[np.float64]
+
+SHOWN = 5
+"""Names in a message before it is cut short."""
 
 
 def cut_table(policy: Policy, *, names: bool = False) -> pa.Table:
@@ -86,7 +91,6 @@ def compare_policies(mine: Policy, other: Policy, states: ArrayLike | None) -> p
 
 def merged(mine: Policy, other: Policy) -> tuple[StageCuts, ...]:
     """The cuts of ``mine``, then those of ``other`` that are not among them; active if they are in one of the two."""
-    _check_alike(mine, other)
     return tuple(_joined(ours, theirs) for ours, theirs in zip(mine.stages, other.stages, strict=True))
 
 
@@ -162,13 +166,39 @@ def _active_rows(cuts: StageCuts) -> set[bytes]:
 
 
 def _points(policy: Policy, states: ArrayLike) -> Floats:
-    points = np.atleast_2d(np.asarray(states, dtype=np.float64))
+    points = np.atleast_2d(as_numbers(states))
     if points.ndim != 2 or points.shape[1] != policy.state_dimension:
         raise ValueError(
             f"the states have shape {points.shape}; this policy needs (n, {policy.state_dimension})\n  "
             "fix: pass one row per state: the storages in hm3, then the lagged inflows in m3/s"
         )
+    if not len(points):
+        raise ValueError("there is no state among the states\n  fix: pass at least one, or leave states out")
+    if not np.isfinite(points).all():
+        row, j = np.argwhere(~np.isfinite(points))[0].tolist()
+        raise ValueError(
+            f"states[{row}, {j}] is {points[row, j]}\n  fix: give a finite number for every component"
+        )
     return points
+
+
+def merged_identity(mine: Policy, other: Policy, *, allow_changes: bool) -> dict[str, str]:
+    """What both were trained on; raise if that differs, unless ``allow_changes``. Parts that differ are both named."""
+    _check_alike(mine, other)
+    parts = [part for part in PRICED if part in mine.identity and part in other.identity]
+    found = differences(mine.identity, other.identity, parts, is_change=False)
+    if found and not allow_changes:
+        _refuse(
+            found,
+            "the policies were trained on studies that differ, so that cuts of one may be wrong in the other",
+            "train both on the same study, or join them all the same with merge(other, allow_changes=True)",
+        )
+    both = {
+        part: f"{value} and {other.identity[part]}"
+        for part, value in mine.identity.items()
+        if other.identity.get(part, value) != value and part.partition(".")[0] in PRICED
+    }
+    return {**mine.identity, **both}
 
 
 def _check_alike(mine: Policy, other: Policy) -> None:
@@ -177,21 +207,63 @@ def _check_alike(mine: Policy, other: Policy) -> None:
         raise TypeError(
             f"{other!r:.80} is a {type(other).__name__}, not a policy\n  fix: read it with cobre.Policy.load(folder)"
         )
-    has_dates = bool(mine.calendar) and bool(other.calendar)
-    ends = [[date for _, date in policy.calendar] if has_dates else [] for policy in (mine, other)]
-    is_same_graph = mine.node_ids == other.node_ids
-    is_same_state = mine.n_stages == other.n_stages and mine.state_names == other.state_names
-    if is_same_graph and is_same_state and ends[0] == ends[1]:
+    if found := unlike(mine, other):
+        _refuse(
+            found,
+            "the policies are about different studies",
+            "take policies that have the same stages and the same plants",
+        )
+
+
+def unlike(mine: Policy, other: Policy) -> list[str]:
+    """In words, what in the stages or the state keeps cuts of one from being cuts of the other."""
+    return [*_other_stages(mine, other), *_other_state(mine, other)]
+
+
+def _other_stages(mine: Policy, other: Policy) -> Iterator[str]:
+    """What differs in the stages, in words."""
+    if mine.n_stages != other.n_stages:
+        yield f"{mine.n_stages} and {other.n_stages} stages"
+    elif mine.calendar and other.calendar:
+        ends = [(one[1], two[1]) for one, two in zip(mine.calendar, other.calendar, strict=True)]
+        unlike = [(k, one, two) for k, (one, two) in enumerate(ends) if one != two]
+        if unlike:
+            stage, one, two = unlike[0]
+            more = f", and {len(unlike) - 1} more end on other days" if len(unlike) > 1 else ""
+            yield f"stage {stage} ends on {one} and on {two}{more}"
+    if mine.node_ids != other.node_ids:
+        yield f"the nodes {_listed(mine.node_ids)} and {_listed(other.node_ids)} of a policy graph"
+
+
+def _other_state(mine: Policy, other: Policy) -> Iterator[str]:
+    """What differs in the components of the state, in words."""
+    if mine.state_dimension != other.state_dimension:
+        yield f"{mine.state_dimension} and {other.state_dimension} components of the state"
+    if not mine.state_names or not other.state_names:
+        if mine.state_names != other.state_names:
+            yield "only one of them names the components of its state"
         return
-    words = (
-        f"{mine.state_dimension} and {other.state_dimension} components of the state, "
-        f"{mine.n_stages} and {other.n_stages} stages"
-    )
-    if has_dates:
-        words += f" that end on {ends[0][0]} to {ends[0][-1]} and on {ends[1][0]} to {ends[1][-1]}"
+    here = [name for name in mine.state_names if name not in other.state_names]
+    there = [name for name in other.state_names if name not in mine.state_names]
+    if here:
+        yield f"only the first one has {_listed(here)}"
+    if there:
+        yield f"only the second one has {_listed(there)}"
+    if not here and not there and mine.state_names != other.state_names:
+        yield "the components of the state come in another order"
+    if mine.slots and other.slots and mine.slots != other.slots:
+        yield "components of the state belong to other intervals of time"
+
+
+def _listed(names: Sequence[object]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return (", ".join(map(str, names[:SHOWN])) or "none") + more
+
+
+def _refuse(found: Sequence[str], what: str, suggestion: str) -> NoReturn:
     raise ValidationError(
-        f"the policies are about different studies: {words}",
+        f"{what}: {'; '.join(found)}",
         kind="IncompatibleSettings",
-        context={"stages": [mine.n_stages, other.n_stages]},
-        suggestion="take policies that have the same stages and the same plants",
+        context={"differences": list(found)},
+        suggestion=suggestion,
     )

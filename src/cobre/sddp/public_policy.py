@@ -11,6 +11,7 @@ import datetime as dt
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -76,7 +77,7 @@ def _read_old(folder: Path) -> PublicPolicy:
         metadata = json.loads(_bytes(folder / METADATA))
         version = str(metadata["cobre_version"])
         dimension, n_stages = int(metadata["state_dimension"]), int(metadata["num_stages"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         _refuse(folder / METADATA, f"it is not the metadata of a policy of the public Cobre 0.5 ({error})")
     if not version.startswith(OLD_VERSION):
         _refuse(folder / METADATA, f"it was written by Cobre {version}; policies of 0.5 and 0.18 are read")
@@ -89,6 +90,9 @@ def _read_old(folder: Path) -> PublicPolicy:
         by_stage[stage] = _cuts(table, path, OLD_FIELDS, dimension, OLD_COST_UNIT)
     if not by_stage:
         _refuse(folder / CUTS, "it has no file with cuts")
+    missing = next(stage for stage in count() if stage not in by_stage)
+    if missing < n_stages - 1:  # the last stage has no cuts and may have no file
+        _refuse(folder / CUTS, f"it has no file of stage {missing}, and the policy has {n_stages} stages")
     stages = tuple(by_stage.get(stage, _no_cuts(dimension)) for stage in range(n_stages))
     return PublicPolicy(stages, dimension, (), ())
 

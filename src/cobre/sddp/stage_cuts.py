@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
@@ -44,3 +44,14 @@ def cut_values(cuts: StageCuts, states: Floats) -> Floats:
     for j in range(states.shape[1]):
         values += cuts.coefficients[:, j : j + 1] * states[np.newaxis, :, j]
     return values
+
+
+def as_numbers(given: ArrayLike) -> Floats:
+    """States as an array; `TypeError` names what is none."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{given!r:.80} is no list of numbers\n  "
+            "fix: pass the storages in hm3, then the lagged inflows in m3/s"
+        ) from error

@@ -150,13 +150,6 @@ def _check(case: Case) -> None:
             context={"file": "config.json", "field": "training.stopping_rules"},
             suggestion="give an iteration_limit, a time_limit or a bound_stalling",
         )
-    if case.horizon.n_stages < 2 and not case.horizon.policy_graph.is_cyclic:
-        raise ValidationError(
-            f"the study has {case.horizon.n_stages} stage; a policy is about the stages after the first",
-            kind="StageMismatch",
-            context={"file": "stages.json", "stages": case.horizon.n_stages},
-            suggestion="none in the case: this version plans studies of two stages or more",
-        )
 
 
 def state_names_of(case: Case, carried: Carried | None = None) -> list[str]:

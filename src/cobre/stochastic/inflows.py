@@ -92,18 +92,21 @@ class InflowModel:
     def lag_term(self, stage: int, lags: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ ψₗ lagₗ (..., hydros), summed from lag 1 up; components behind the lags are not looked at."""
         total: NDArray[np.float64] = np.zeros(lags.shape[:-2] + lags.shape[-1:])
+        product = np.empty_like(total)
         for lag in range(self.n_lags):
-            total += self.psi[stage, lag] * lags[..., lag, :]
+            total += np.multiply(self.psi[stage, lag], lags[..., lag, :], out=product)
         return total
 
     def noise_term(self, stage: int, eta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Base + σ η."""
-        term: NDArray[np.float64] = self.base[stage] + self.sigma[stage] * eta
+        term: NDArray[np.float64] = self.sigma[stage] * eta
+        term += self.base[stage]
         return term
 
     def inflow(self, stage: int, lags: NDArray[np.float64], eta: NDArray[np.float64]) -> NDArray[np.float64]:
         """The inflow in m³/s, of either sign."""
-        return self.noise_term(stage, eta) + self.lag_term(stage, lags)
+        term, lagged = self.noise_term(stage, eta), self.lag_term(stage, lags)
+        return np.add(term, lagged, out=term if term.shape == lagged.shape else None)
 
     def truncated_noise_term(
         self, stage: int, lags: NDArray[np.float64], eta: NDArray[np.float64]

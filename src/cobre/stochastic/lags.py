@@ -101,12 +101,23 @@ class LagTransition:
     def advance(self, stage: int, components: Floats, inflow_m3s: Floats) -> Floats:
         """The outgoing components (..., components, hydros) of incoming ones and of inflows (..., hydros)."""
         rows = np.broadcast_shapes(components.shape[:-2], inflow_m3s.shape[:-1])
-        outgoing = np.zeros((*rows, self.n_components, inflow_m3s.shape[-1]))
+        outgoing = np.empty((*rows, self.n_components, inflow_m3s.shape[-1]))
+        source, weight = self.source[stage].tolist(), self.weight[stage]
+        first = 0
+        while first < self.n_components:
+            last = first + 1  # components that take neighbours of one another move together
+            while last < self.n_components and source[last] == source[last - 1] + 1 > 0 <= source[first]:
+                last += 1
+            taken = (
+                components[..., source[first] : source[first] + last - first, :]
+                if source[first] >= 0
+                else 0.0
+            )
+            outgoing[..., first:last, :] = taken
+            first = last
         for k in range(self.n_components):
-            if self.source[stage, k] >= 0:
-                outgoing[..., k, :] = components[..., self.source[stage, k], :]
-            if np.any(self.weight[stage, k] != 0.0):
-                outgoing[..., k, :] += self.weight[stage, k] * inflow_m3s
+            if np.any(weight[k] != 0.0):
+                outgoing[..., k, :] += weight[k] * inflow_m3s
         return outgoing
 
     def initial(self, past: PastRecord) -> Floats:

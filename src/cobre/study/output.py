@@ -26,10 +26,10 @@ from cobre.io.write import (
 from cobre.io.write.dictionaries import write_dictionaries
 from cobre.io.write.folder import SUCCESS, TRAINING_SUCCESS
 from cobre.io.write.stochastic import write_stochastic
-from cobre.sddp.checkpointing import remove_checkpoints, remove_surplus, remove_unfinished
+from cobre.sddp.checkpointing import check_writable, remove_checkpoints, remove_surplus, remove_unfinished
 from cobre.sddp.nature import Nature
 from cobre.sddp.result import TrainingResult
-from cobre.study.starting import CHECKPOINT_FOLDER, Start, StartRequest, UnfinishedPart, find_start
+from cobre.study.starting import CHECKPOINT_FOLDER, Start, StartRequest, UnfinishedPart, find_start, plan_of
 from cobre.study.training_metadata import file_metadata
 
 POLICY_FOLDER = "policy"
@@ -58,6 +58,8 @@ class RunOutput:
         self._resources.enter_context(claim(folder))
         start = find_start(case, wanted, folder, _unfinished_part(folder))
         own = folder / CHECKPOINT_FOLDER
+        if plan_of(case, folder) is not None:
+            check_writable(own)
         remove_unfinished(own)
         self.is_continued = (
             start.checkpoint is not None and start.checkpoint.parent.resolve() == own.resolve()

@@ -29,7 +29,8 @@ def simulation_html(result: SimulationResult, files: SimulationFiles | None) -> 
         return draw.fragment(draw.card_row(cards))
     values = summary_values(files, ["stored_energy_final_mwh", "immediate_cost"])
     labels = files.calendar().stage_labels()
-    storage, cost = (fan_of(values[name]) for name in ("stored_energy_final_mwh", "immediate_cost"))
+    weights = files.probabilities()
+    storage, cost = (fan_of(values[name], weights) for name in ("stored_energy_final_mwh", "immediate_cost"))
     parts = [draw.card_row(cards)]
     if values["stored_energy_final_mwh"].any():
         parts.append(fan_figure("Stored energy", "MWh", labels, storage))

@@ -14,6 +14,7 @@ from cobre.core.outputs import Column, TableSchema
 from cobre.errors import ValidationError
 from cobre.io.grids import NO_BLOCK, Fold, Keys, read_grid
 from cobre.io.simulation_results import NAMED_BY, SCHEMAS, Calendar, SimulationFiles, with_names
+from cobre.study.queries.fans import mean_of, quantiles_of
 
 KEYS = {
     **{kind: column for column, kind in NAMED_BY.items()},
@@ -57,9 +58,10 @@ def quantile_table(
         raise _refused(f"{column} has no values in table {schema.name}", "ask for another column")
     grid = np.nan_to_num(grid[:, has_values], nan=0.0)
     found: dict[str, Any] = {name: each[has_values] for name, each in zip(key_columns, groups, strict=True)}
-    found["mean"] = grid.mean(axis=0)
+    weights = files.probabilities()
+    found["mean"] = mean_of(grid, weights)
     for share in shares:
-        found[f"p{100 * share:g}"] = np.quantile(grid, share, axis=0)
+        found[f"p{100 * share:g}"] = quantiles_of(grid, [share], weights)[0]
     return with_names(files, pa.table(found))
 
 

@@ -10,7 +10,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from cobre.errors import CobreError, IOError
 from cobre.io.results import TrainingRecord, damaged, find_results, read_json, read_training
@@ -129,6 +131,11 @@ class SimulationResult:
     def has_seasons(self) -> bool:
         """Whether every stage belongs to a season, so that `quantiles` can be asked for ``by=("season",)``."""
         return None not in self._kept().calendar().seasons.values()
+
+    @property
+    def probabilities(self) -> NDArray[np.float64] | None:
+        """Of each scenario, if they are all paths of a policy graph; None if one is as likely as another."""
+        return self._kept().probabilities()
 
     @property
     def output_directory(self) -> Path | None:

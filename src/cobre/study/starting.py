@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +13,7 @@ from typing import Any, Literal
 
 from cobre.core.case import Case
 from cobre.errors import CobreError, IOError, ValidationError
+from cobre.io.write.training import METADATA
 from cobre.sddp.carried import Carried
 from cobre.sddp.checkpoint import TrainingState, this_program
 from cobre.sddp.checkpointing import CheckpointPlan, checkpoints_in, iteration_of, newest_checkpoint
@@ -20,6 +23,8 @@ from cobre.sddp.policy import Policy
 from cobre.sddp.workspace import state_names_of
 
 CHECKPOINT_FOLDER = "checkpoint"
+STARTED_AT_S = 0.001
+"""To this the time of a run's start in its metadata is exact."""
 NO_CHECKPOINT_YET = "there is no checkpoint yet: training starts at the first iteration"
 UnfinishedPart = Literal["training", "simulation"]
 
@@ -103,7 +108,7 @@ def find_start(
     start = _checkpoint(case, wanted.resume, output, boundary, unfinished)
     if start.state is None and (wanted.warm_start is not None or case.config.policy.mode == "warm_start"):
         start = _warm_start(
-            case, wanted.warm_start, output, Carried.of(case, is_open_ended=boundary is not None)
+            case, wanted.warm_start, output, Carried.of(case, is_open_ended=boundary is not None), boundary
         )
     return replace(start, notes=(*notes, *start.notes), boundary=boundary)
 
@@ -118,8 +123,9 @@ def _checkpoint(
     own = None if output is None else output / CHECKPOINT_FOLDER
     is_again = isinstance(resume, Restart)
     if isinstance(resume, Restart):
-        if own is not None and checkpoints_in(own, resume.since):
-            return _continued(case, own, boundary, resume.since)
+        since = None if _has_begun(output, resume.since) else resume.since
+        if own is not None and checkpoints_in(own, since):
+            return _continued(case, own, boundary, since)
         resume = resume.first
     if resume is None and case.config.policy.mode == "resume":
         resume = True
@@ -135,6 +141,19 @@ def _checkpoint(
             suggestion="pass output=, the folder of its results",
         )
     return _continued(case, folder, boundary)
+
+
+def _has_begun(output: Path | None, since: float) -> bool:
+    """Whether ``output`` was cleared for this run, so that all its checkpoints are of this run.
+
+    Both times are of this machine; the clock of the disk that dates the checkpoints may be another one.
+    """
+    try:
+        facts = json.loads((Path() if output is None else output / METADATA).read_bytes())
+        begun = dt.datetime.fromisoformat(facts["started_at"]).timestamp()
+    except (OSError, KeyError, TypeError, ValueError):
+        return False
+    return begun + STARTED_AT_S >= since
 
 
 def _continued(case: Case, folder: Path, boundary: Boundary | None, since: float | None = None) -> Start:
@@ -157,7 +176,9 @@ def _writer_notes(writer: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _warm_start(case: Case, given: GivenPolicy, output: Path | None, carried: Carried) -> Start:
+def _warm_start(
+    case: Case, given: GivenPolicy, output: Path | None, carried: Carried, boundary: Boundary | None
+) -> Start:
     if given is None and output is None:
         raise ValidationError(
             "policy.mode is warm_start, and there is no policy to start from",
@@ -167,7 +188,7 @@ def _warm_start(case: Case, given: GivenPolicy, output: Path | None, carried: Ca
         )
     policy, name = _policy(given, [output], case.config.policy.path)
     with _about(name):
-        matched = match_policy(policy, case, state_names_of(case, carried), carried)
+        matched = match_policy(policy, case, state_names_of(case, carried), carried, boundary)
     n = sum(len(cuts.rows) for cuts in matched.stages if cuts is not None)
     note = f"training starts with {n} cuts of {name}"
     return Start(notes=(note, *matched.notes), first_cuts=matched.stages)
@@ -204,6 +225,8 @@ def _policy(given: GivenPolicy, places: Sequence[Path | None], path: str) -> tup
     """The policy, and its name in messages."""
     if isinstance(given, Policy):
         return given, "the given policy"
+    if given is not None and not isinstance(given, str | PathLike):
+        raise TypeError(f"{given!r:.80} is no policy\n  fix: pass a cobre.Policy, or the folder of one")
     candidates = (
         [Path(given)] if given is not None else [place / path for place in places if place is not None]
     )
@@ -222,6 +245,13 @@ def _named_folder(resume: Checkpoint) -> Path | None:
     if not isinstance(resume, str | PathLike):
         return None
     given = Path(resume)
+    if given.is_file():
+        raise ValidationError(
+            f"{given} is a file: a run is continued from the folder of its checkpoints",
+            kind="IncompatibleSettings",
+            context={"path": str(given)},
+            suggestion=f"pass {given.parent}; the newest checkpoint that can be read is taken",
+        )
     return given if checkpoints_in(given) else given / CHECKPOINT_FOLDER
 
 

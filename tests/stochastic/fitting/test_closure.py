@@ -30,6 +30,14 @@ def test_the_closure_differs_from_the_sample_where_an_order_reaches_past_its_nei
     assert close(phi).ratio[0].tolist() == pytest.approx([0.905290176808124, *others], rel=1e-13)
 
 
+def test_the_noise_of_january_and_february_of_d26_follows_from_their_coefficients():
+    """Of a lag order of 1 in January, whatever December has, and of 2 in February."""
+    for december in (0.3, 0.9):
+        phi = np.array([[(0.845834184594447, 0.0), (0.607932535373905, 0.353965143069949), (december, 0.0)]])
+        found = close(phi).ratio[0, :2].tolist()
+        assert found == pytest.approx([0.533445903697317, 0.37563518510977], rel=1e-13)
+
+
 def test_a_season_without_lags_is_all_noise():
     phi = np.array([[[0.5, 0.1], [0.0, 0.0], [0.4, 0.0]]])
     found = close(phi)

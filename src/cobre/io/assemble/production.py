@@ -56,8 +56,10 @@ def _find_production(hydro: HydroRecord, stage: Stage, files: CaseFiles) -> Prod
     detail = None if choice is None else choice[1]
     if model == "fpha":
         found = Production(True, None, detail)
-        most = min(hydro.generation.max_turbined_m3s, hydro.generation.max_generation_mw)
-        if found.fit_config is not None and most <= NO_CAPACITY:
+        flow = hydro.generation.max_turbined_m3s
+        most = min(flow, hydro.generation.max_generation_mw)
+        can_turbine = not files.generation.is_today or flow > NO_CAPACITY
+        if not can_turbine or (found.fit_config is not None and most <= NO_CAPACITY):
             return Production(False, 0.0, detail)
         return found
     if detail is not None and detail.productivity_mw_per_m3s is not None:

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import ValidationError as ShapeError
 
 from cobre.io.problems import Problems
+from cobre.io.read.nulls import restored, without_idle_nulls
 from cobre.io.read.records import Record
 from cobre.io.read.shapes import label, report_shape, report_unknown_keys
 
@@ -43,19 +44,14 @@ class Reading:
 def read_data(data: Any, document: Document, problems: Problems, *, is_closed: bool = False) -> Reading:
     """Check what was parsed from a JSON file; in a closed one an unknown key is an error, else a warning."""
     if not isinstance(data, dict):
-        problems.error(
-            "SchemaViolation",
-            document.path,
-            f"holds a {_type_name(data)} where an object is wanted",
-            "write { … } around the contents; cobre schema export writes the file's JSON Schema",
-            value=_type_name(data),
-        )
+        _report_no_object(data, document.path, problems)
         return Reading()
     try:
-        record = _validated(document, data)
+        record, data = _validated_without_nulls(document, data)
         is_intact = True
         dropped: tuple[Mapping[str, Any], ...] = ()
-    except ShapeError as error:
+    except _Misshapen as misshapen:
+        error, data = misshapen.error, misshapen.data
         wrong = report_shape(error, data, document.record, document.path, problems)
         is_intact = False
         rest, dropped = _without(data, wrong)
@@ -67,6 +63,43 @@ def read_data(data: Any, document: Document, problems: Problems, *, is_closed: b
     report_unknown_keys(record, data, document.path, problems, is_closed=is_closed)
     is_unique = _check_unique(record, document, problems)
     return Reading(record, is_intact and is_unique, dropped, is_unique)
+
+
+def _report_no_object(data: Any, file: str, problems: Problems) -> None:
+    problems.error(
+        "SchemaViolation",
+        file,
+        f"holds a {_type_name(data)} where an object is wanted",
+        "write { … } around the contents; cobre schema export writes the file's JSON Schema",
+        value=_type_name(data),
+    )
+
+
+class _Misshapen(Exception):
+    """Data that are no record, without the nulls that could as well be absent."""
+
+    def __init__(self, error: ShapeError, data: Any) -> None:
+        super().__init__()
+        self.error = error
+        self.data = data
+
+
+def _validated_without_nulls(document: Document, data: Any) -> tuple[Record, Any]:
+    """The record, and the data that it was made of: a null in place of a default is left out."""
+    try:
+        return _validated(document, data), data
+    except ShapeError as error:
+        rest, removed = without_idle_nulls(data, error)
+        if not removed:
+            raise _Misshapen(error, data) from None
+    try:
+        return _validated(document, rest), rest
+    except ShapeError as error:
+        rest = restored(rest, removed, error)
+    try:
+        return _validated(document, rest), rest
+    except ShapeError as error:
+        raise _Misshapen(error, rest) from None
 
 
 def _validated(document: Document, data: Any) -> Record:

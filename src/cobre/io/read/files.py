@@ -106,6 +106,8 @@ class CaseFiles:
     """``config.json`` of a case of 0.5.1, for the settings that 0.18 does not have."""
     idle_lead_times: tuple[int, ...] = ()
     """Ids of thermals whose fuel needs no time in 0.5.1, although they say how much."""
+    reserved_rows: int = 0
+    """Rows of limits of thermals with a block id in 0.5.1, which reserved that column: they are left out."""
     penalties: PenaltiesRecord = field(default_factory=_no_penalties)
     stages: StagesRecord = field(default_factory=_no_stages)
     initial_conditions: InitialConditionsRecord = field(

@@ -23,9 +23,10 @@ UNITS = frozenset({"hm3", "km2", "m", "m3s", "mw", "mwh"})
 """Endings of columns that say in what their numbers are."""
 
 FORMER_NAMES = {
-    "bound": "bound_lower and bound_upper",
-    "filling_inflow_m3s": "filling_min_rate_m3s",
-    "fpha_turbined_cost": "turbined_cost",
+    "bound": ("bound_lower", "bound_upper"),
+    "date": ("start_date", "end_date"),
+    "filling_inflow_m3s": ("filling_min_rate_m3s",),
+    "fpha_turbined_cost": ("turbined_cost",),
 }
 """Columns of 0.5.1 that 0.18 would lose without a word, and what they are called now."""
 
@@ -46,7 +47,8 @@ def read_table(
                 "SchemaViolation",
                 file.path,
                 f"column {name} is of 0.5.1; this case is one of 0.18",
-                f"write {FORMER_NAMES[name]}",
+                f"write {' and '.join(FORMER_NAMES[name])}"
+                + ", the first day of each record and the day after its last one" * (name == "date"),
                 field=name,
                 value=str(arrow.schema.field(arrow.column_names.index(name)).type),
             )
@@ -72,11 +74,15 @@ def read_table(
         )
     if repeated:
         return file.empty(), False
-    converted = {
-        column.name: _convert(arrow, column, unknown, file.path, problems) for column in file.columns
-    }
-    columns = {name: values for name, values in converted.items() if values is not None}
-    if len(columns) < len(converted):
+    former = {now for name in unknown if is_today for now in FORMER_NAMES.get(name, ())}
+    columns = {}
+    for column in file.columns:
+        if column.name in former and column.name not in arrow.column_names and not column.is_optional:
+            continue  # said above
+        values = _convert(arrow, column, unknown, file.path, problems)
+        if values is not None:
+            columns[column.name] = values
+    if len(columns) < len(file.columns):
         return file.empty(), False
     table = Table(file, columns)
     good = _check_values(table, arrow, problems)

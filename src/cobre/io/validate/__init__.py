@@ -16,6 +16,7 @@ from cobre.io.validate.coefficients import complete_ratios
 from cobre.io.validate.dimensions import check_dimensions
 from cobre.io.validate.files import check_files
 from cobre.io.validate.fit_wanted import wants_fit
+from cobre.io.validate.history_windows import check_windows
 from cobre.io.validate.lag_seeds import complete_lag_seeds
 from cobre.io.validate.references import check_references
 from cobre.io.validate.semantics import check_semantics
@@ -46,12 +47,14 @@ def check_case(
         files.stages = with_seasons(files.stages)
     check_references(files, problems)
     complete_ratios(files, problems)
+    has_good_windows = check_windows(files, problems)
     with files.timing("stochastic_fit"):
-        if wants_fit(files):
+        if wants_fit(files) and has_good_windows:
             from cobre.io.validate.history import complete_from_history  # few cases need all that a fit takes
 
             complete_from_history(files, problems)
-    complete_lag_seeds(files, problems)
+    if has_good_windows:
+        complete_lag_seeds(files, problems)
     check_dimensions(files, problems)
     case = check_semantics(files, problems)
     layers = LAYERS[:1] if files.unusable else LAYERS[:2] if files.damaged else LAYERS

@@ -9,7 +9,7 @@ import numpy as np
 
 from cobre.io.assemble.constraints import parse_constraint
 from cobre.io.assemble.horizon import build_horizon
-from cobre.io.assemble.production import planes_of, production_of
+from cobre.io.assemble.production import EQUIVALENT, Production, planes_of, production_of
 from cobre.io.problems import Problems
 from cobre.io.read.columns import ABSENT
 from cobre.io.read.constraints.expression import ExpressionError
@@ -20,7 +20,6 @@ from cobre.io.read.system.hydros import HydroRecord
 from cobre.io.validate.block_rows import check_block_rows
 from cobre.io.validate.naming import called, listed
 from cobre.io.validate.noise import check_noise
-from cobre.io.validate.notes import CANNOT_RUN
 from cobre.io.validate.parameters import check_constraint_rows, check_parameters
 
 
@@ -63,16 +62,6 @@ def _check_blocks(files: CaseFiles, problems: Problems) -> None:
     if "stages.json" in files.damaged:
         return
     ids = sorted(stage.id for stage in files.stages.stages)
-    if len(ids) == 1:
-        problems.error(
-            "StageMismatch",
-            "stages.json",
-            f"the study has 1 stage (id {ids[0]}); a policy is about the stages after the first",
-            CANNOT_RUN,
-            entity=f"stage {ids[0]}",
-            field="stages",
-            value=1,
-        )
     for before, after in pairwise(ids):
         if after > before + 1 and not files.generation.is_today:
             problems.error(
@@ -227,23 +216,19 @@ def _check_production(files: CaseFiles, problems: Problems) -> None:
     stages = build_horizon(files.stages).stages
     for hydro in files.hydros.hydros:
         owner = called("hydro", hydro)
-        if hydro.id not in files.production_model_of and (
-            hydro.generation.model == "fpha" or files.generation.is_today
-        ):
+        if hydro.id not in files.production_model_of and hydro.generation.model == "fpha":
             problems.error(
                 "CoverageMismatch",
                 "system/hydro_production_models.json",
                 f"has the model {hydro.generation.model} but no entry in production_models",
-                f"add an entry with hydro_id {hydro.id} that says where its planes come from"
-                if hydro.generation.model == "fpha"
-                else f"add an entry with hydro_id {hydro.id} that gives its productivity",
+                f"add an entry with hydro_id {hydro.id} that says where its planes come from",
                 entity=owner,
                 field="production_models",
                 value=hydro.id,
             )
             continue
         _warn_of_linear_heads(files, hydro, problems)
-        without_planes, without_flow, without_productivity = [], [], []
+        without_planes, without_flow, without_productivity, with_two = [], [], [], []
         for stage in stages:
             production = production_of(hydro, stage, files)
             if production.has_planes and production.fit_config is None:
@@ -254,6 +239,8 @@ def _check_production(files: CaseFiles, problems: Problems) -> None:
                     without_flow.append(stage.id)
             elif not production.has_planes and production.productivity is None:
                 without_productivity.append(stage.id)
+            elif not production.has_planes and _is_given_twice(files, hydro, production, stage.id):
+                with_two.append(stage.id)
         if without_planes:
             problems.error(
                 "CoverageMismatch",
@@ -263,6 +250,7 @@ def _check_production(files: CaseFiles, problems: Problems) -> None:
                 entity=owner,
                 field="stage_id",
                 value=without_planes,
+                rule="5a.11" if len(without_planes) < len(stages) else "dimensional.6",
             )
         if without_flow:
             problems.error(
@@ -284,7 +272,26 @@ def _check_production(files: CaseFiles, problems: Problems) -> None:
                 entity=owner,
                 field=files.generation.word("productivity_mw_per_m3s"),
                 value=None,
+                rule="productivity_resolution.2",
             )
+        if with_two:
+            problems.error(
+                "SchemaViolation",
+                "system/hydro_energy_productivity.parquet",
+                f"gives {EQUIVALENT} in stage {listed(with_two)}, and system/hydro_production_models.json gives "
+                "productivity_mw_per_m3s",
+                "keep one of the two",
+                entity=owner,
+                field=EQUIVALENT,
+                value=files.energy_value(EQUIVALENT, hydro.id, with_two[0]),
+                rule="productivity_resolution.1",
+            )
+
+
+def _is_given_twice(files: CaseFiles, hydro: HydroRecord, production: Production, stage_id: int) -> bool:
+    detail = production.detail
+    is_in_models = detail is not None and detail.productivity_mw_per_m3s is not None
+    return is_in_models and files.energy_value(EQUIVALENT, hydro.id, stage_id) is not None
 
 
 def _warn_of_linear_heads(files: CaseFiles, hydro: HydroRecord, problems: Problems) -> None:

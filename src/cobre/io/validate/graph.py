@@ -42,9 +42,16 @@ def check_graph(files: CaseFiles, problems: Problems) -> None:
 
 
 def _report(
-    problems: Problems, kind: str, entity: str, field: str, value: Any, message: str, remedy: str
+    problems: Problems,
+    kind: str,
+    entity: str,
+    field: str,
+    value: Any,
+    message: str,
+    remedy: str,
+    **rule: str,
 ) -> None:
-    problems.error(kind, FILE, message, remedy, entity=entity, field=field, value=value)
+    problems.error(kind, FILE, message, remedy, entity=entity, field=field, value=value, **rule)
 
 
 def _check_nodes(files: CaseFiles, problems: Problems) -> None:
@@ -120,6 +127,7 @@ def _check_edges(files: CaseFiles, problems: Problems) -> None:
                 edge.target_id,
                 f"leads from stage {here} to stage {there}, which is not the next one",
                 f"lead to a node of stage {following[here]}",
+                rule="5b.39" if there > here else "5b.38.3",
             )
         if edge.annual_discount_rate_override is not None:
             _report(
@@ -148,7 +156,7 @@ def _check_probabilities(
     if edges and not has_future:
         message = f"stage {node.stage_id} is the last one, and transitions lead on from there"
         place = (entity, "policy_graph.transitions.source_id", node.id)
-        _report(problems, "IncompatibleSettings", *place, message, "remove them")
+        _report(problems, "IncompatibleSettings", *place, message, "remove them", rule="5b.38.3")
     targets = [edge.target_id for edge in edges]
     twice = sorted({target for target in targets if targets.count(target) > 1})
     if twice:
@@ -193,7 +201,9 @@ def _check_realisations(files: CaseFiles, problems: Problems) -> None:
         elif stage.num_openings is None:
             place = (entity, "num_openings", None)
             message = f"it has no scenario_id, and stage {stage.id} has no num_openings"
-            _report(problems, "SchemaViolation", *place, message, "give one of them")
+            is_external = "external" in schemes["training"].values()
+            rule = "5b.36" if is_external else "5b.41"
+            _report(problems, "SchemaViolation", *place, message, "give one of them", rule=rule)
         shares = node.opening_probabilities
         if shares is not None:
             _check_shares(node, shares, stage.num_openings, schemes, problems)

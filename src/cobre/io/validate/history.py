@@ -35,15 +35,15 @@ from cobre.io.read.files import CaseFiles
 from cobre.io.validate.calendar import check_calendar
 from cobre.io.validate.coefficients import report_stationarity
 from cobre.io.validate.fit_wanted import CORRELATION, HISTORY, LAGS, STATS, wants_fit
-from cobre.io.validate.history_dates import check_windows, report_late, report_merged
+from cobre.io.validate.history_dates import report_late, report_merged
 from cobre.io.validate.history_reports import (
     report_certain_seasons,
     report_findings,
     report_given_statistics,
-    report_units,
     report_unused_annual,
     report_years,
 )
+from cobre.io.validate.history_units import report_units
 from cobre.stochastic.fitting import FitOptions, InflowFit, fit_inflows, levels_of
 from cobre.stochastic.fitting.closure import close, effective_coefficients
 
@@ -60,7 +60,7 @@ def complete_from_history(files: CaseFiles, problems: Problems) -> None:
     if not wants_fit(files) or not files.hydros.hydros or not _is_ready(files, problems):
         return
     horizon = build_horizon(files.stages)
-    if horizon.season_definitions is None or not check_windows(files, problems):
+    if horizon.season_definitions is None:
         return
     history, merged = records_of(files)
     report_merged(files, merged, problems)

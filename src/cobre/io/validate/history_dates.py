@@ -1,11 +1,9 @@
-"""Checks of the dates of an inflow history."""
+"""Checks of the dates of an inflow history to which something is fitted."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-
-import numpy as np
 
 from cobre.io.assemble.inflow_fitting.records import has_windows
 from cobre.io.assemble.system import entity_indices
@@ -17,44 +15,13 @@ from cobre.io.validate.naming import called
 from cobre.stochastic.fitting import InflowHistory
 from cobre.stochastic.fitting.calendar import EPOCH
 
-__all__ = ["check_windows", "hydros_by_index", "report_late", "report_merged"]
+__all__ = ["hydros_by_index", "report_late", "report_merged"]
 
 
 def hydros_by_index(files: CaseFiles) -> list[HydroRecord]:
     """The hydros in the order of a fit's arrays."""
     index = entity_indices(files)["hydro"]
     return sorted(files.hydros.hydros, key=lambda hydro: index[hydro.id])
-
-
-def check_windows(files: CaseFiles, problems: Problems) -> bool:
-    """Report windows that end before they begin or overlap; whether there is none."""
-    table = files.tables["inflow_history"]
-    if not has_windows(table):
-        return True
-    start, end, hydro = table["start_date"], table["end_date"], table["hydro_id"]
-    is_empty = end <= start
-    for row in np.flatnonzero(is_empty).tolist():
-        problems.error(
-            "OutOfRange",
-            HISTORY,
-            f"end_date {end[row]} is not after start_date {start[row]}",
-            "end_date is the first day after the record",
-            entity=table.label(row),
-            field="end_date",
-            value=str(end[row]),
-        )
-    overlaps = (hydro[1:] == hydro[:-1]) & (start[1:] < end[:-1])  # rows are sorted by hydro and start
-    for row in (np.flatnonzero(overlaps) + 1).tolist():
-        problems.error(
-            "DuplicateId",
-            HISTORY,
-            f"begins on {start[row]}, while the record before it lasts until {end[row - 1]}",
-            "let the records of a hydro follow each other",
-            entity=table.label(row),
-            field="start_date",
-            value=str(start[row]),
-        )
-    return not (is_empty.any() or overlaps.any())
 
 
 def report_merged(files: CaseFiles, merged: Sequence[int], problems: Problems) -> None:
@@ -69,6 +36,7 @@ def report_merged(files: CaseFiles, merged: Sequence[int], problems: Problems) -
                 entity=called("hydro", hydro),
                 field="date",
                 value=count,
+                rule="5b.31.1",
             )
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
-
 from cobre.core.horizon import Stage
-from cobre.io.assemble.system import entity_indices
 from cobre.io.problems import Problems
 from cobre.io.read.config import EstimationRecord
 from cobre.io.read.files import CaseFiles
@@ -16,14 +13,13 @@ from cobre.io.validate.fit_wanted import HISTORY
 from cobre.io.validate.history_dates import hydros_by_index
 from cobre.io.validate.naming import called, listed
 from cobre.stochastic.fitting import Finding, InflowFit
-from cobre.stochastic.fitting.units import check_units
 
 __all__ = [
     "HISTORY",
     "report_certain_seasons",
+    "report_finding",
     "report_findings",
     "report_given_statistics",
-    "report_units",
     "report_unused_annual",
     "report_years",
 ]
@@ -37,20 +33,7 @@ def report_findings(files: CaseFiles, fit: InflowFit, problems: Problems, *, has
     """Errors and warnings of the fit. A hydro without history is none where the case has its statistics."""
     for finding in fit.findings:
         if not (has_stats and finding.field == "hydro_id"):
-            _report(files, finding, problems)
-
-
-def report_units(files: CaseFiles, fit: InflowFit, problems: Problems) -> None:
-    """Flows that look a thousand times too large or too small."""
-    hydros = hydros_by_index(files)
-    capacity = np.array([float(hydro.generation.max_turbined_m3s) for hydro in hydros])
-    recent = np.full(len(hydros), np.nan)
-    index = entity_indices(files)["hydro"]
-    for past in files.past_inflows:
-        if past.hydro_id in index and past.values_m3s:
-            recent[index[past.hydro_id]] = sum(past.values_m3s) / len(past.values_m3s)
-    for finding in check_units(fit.levels[0].observations, capacity, recent):
-        _report(files, finding, problems)
+            report_finding(files, finding, problems)
 
 
 def report_years(files: CaseFiles, fit: InflowFit, stages: Sequence[Stage], problems: Problems) -> None:
@@ -182,7 +165,8 @@ def _order(fit: InflowFit, h: int, season_id: int | None) -> int:
     return int(found[0].orders[h, found[1]]) if found else 0
 
 
-def _report(files: CaseFiles, finding: Finding, problems: Problems) -> None:
+def report_finding(files: CaseFiles, finding: Finding, problems: Problems) -> None:
+    """One finding in its file, or in the settings of the fit."""
     is_setting = finding.field.startswith("estimation.")
     report = problems.error if finding.severity == "error" else problems.warn
     report(
@@ -193,4 +177,5 @@ def _report(files: CaseFiles, finding: Finding, problems: Problems) -> None:
         entity="" if finding.hydro is None else called("hydro", hydros_by_index(files)[finding.hydro]),
         field=finding.field,
         value=finding.value,
+        **({"rule": finding.rule} if finding.rule else {}),
     )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from cobre.io.assemble.horizon import build_horizon
-from cobre.io.assemble.inflow_fitting.seeds import seed_past_inflows
+from cobre.io.assemble.inflow_fitting.seeds import Gap, lag_orders, seed_past_inflows
 from cobre.io.assemble.system import entity_indices
 from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.calendar import check_calendar
 from cobre.io.validate.fit_wanted import HISTORY
 
+UNKNOWN_LAGS = "5a.30"
+"""Number of the rule that all days that a lag reads are known."""
 NEEDED = (
     "stages.json",
     "initial_conditions.json",
@@ -34,14 +36,36 @@ def complete_lag_seeds(files: CaseFiles, problems: Problems) -> None:
     check_calendar(files, calendar)  # reports again, later, in its place
     if calendar.errors or not files.stages.stages or not named <= known:
         return
-    for hydro_id, lag, start, end, missing in seed_past_inflows(files, build_horizon(files.stages)):
-        problems.error(
+    horizon = build_horizon(files.stages)
+    if lag_orders(files, horizon) and horizon.stages[0].season_id is None:
+        problems.warn(
             "CoverageMismatch",
-            HISTORY,
-            f"lag {lag} of its inflow is the mean from {start} to {end}, of which {missing} days are not known",
-            "add windows for those days to the history, or to recent_observations in initial_conditions.json",
-            entity=f"hydro {hydro_id}",
-            field="start_date",
-            value=str(start),
-            rule="5a.30",
+            "stages.json",
+            f"no season has its first day, {horizon.stages[0].start_date}: lags do not know where they start",
+            "give the stage a season_id, or the calendar a season of that day",
+            entity=f"stage {horizon.stages[0].id}",
+            field="season_id",
+            value=None,
+            rule="5a.34",
         )
+    for gap in seed_past_inflows(files, horizon):
+        _report(gap, problems)
+
+
+def _report(gap: Gap, problems: Problems) -> None:
+    days = f"from {gap.start} to {gap.end}, of which {gap.missing_days} days are not known"
+    place = {
+        "entity": f"hydro {gap.hydro_id}",
+        "field": "start_date",
+        "value": str(gap.start),
+    }
+    remedy = "add windows for those days to the history, or to recent_observations in initial_conditions.json"
+    if gap.is_read:
+        text = f"lag {gap.lag} of its inflow is the mean {days}"
+        problems.error("CoverageMismatch", HISTORY, text, remedy, **place, rule=UNKNOWN_LAGS)
+    elif gap.lag:
+        text = f"lag {gap.lag} of its inflow, which other hydros have and its model does not read, is the mean {days}"
+        problems.warn("CoverageMismatch", HISTORY, text, f"ignore this, or {remedy}", **place, rule="5a.31")
+    else:
+        text = f"the study starts within a period {days}; the mean of the others stands for them"
+        problems.warn("CoverageMismatch", HISTORY, text, remedy, **place, rule="5a.33")

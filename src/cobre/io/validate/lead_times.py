@@ -10,14 +10,13 @@ import numpy as np
 from cobre.core.clock import BEFORE, Clock, decider
 from cobre.core.entities import LeadTime
 from cobre.io.assemble.bounds import build_thermals
-from cobre.io.assemble.constraints import parse_constraint
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.problems import Problems
 from cobre.io.read.columns import ABSENT
-from cobre.io.read.constraints.expression import ExpressionError
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.thermals import ThermalRecord
 from cobre.io.validate.dated_windows import FILE, Window, check_windows, days_covered
+from cobre.io.validate.lead_time_use import check_constraints, check_reach
 from cobre.io.validate.naming import called, listed
 
 THERMALS, AFTER, LEAD = "system/thermals.json", "post_study_stages.json", "anticipated_config"
@@ -48,12 +47,13 @@ def check_lead_times(files: CaseFiles, problems: Problems) -> None:
     ]
     are_windows_right = check_windows(windows, "past_anticipated_commitments", "thermal", problems)
     _check_block_rows(files, {thermal.id for thermal in ahead}, problems)
-    _check_constraints(files, {thermal.id for thermal in ahead}, problems)
+    check_constraints(files, {thermal.id for thermal in ahead}, problems)
     for thermal in ahead:
         lead = _lead(thermal, problems)
         if lead is None or not is_calendar_right:
             continue
         plant = _Plant(thermal, [decider(clock, lead, m) for m in range(clock.n_stages + n_after)])
+        check_reach(plant.record, plant.deciders, clock, problems)
         _check_deciders(plant, clock, problems)
         _check_cells(files, plant, clock, problems)
         if are_windows_right:
@@ -158,26 +158,6 @@ def _check_block_rows(files: CaseFiles, ahead: set[int], problems: Problems) -> 
                 value=int(table["block_id"][row]),
                 rule="5a.38",
             )
-
-
-def _check_constraints(files: CaseFiles, ahead: set[int], problems: Problems) -> None:
-    for constraint in files.generic_constraints.constraints:
-        try:
-            terms = parse_constraint(files, constraint).terms
-        except ExpressionError:
-            continue  # told where references are checked
-        for term in terms:
-            if term.variable == "anticipated_decision" and term.entity_id not in ahead:
-                problems.error(
-                    "IncompatibleSettings",
-                    "constraints/generic_constraints.json",
-                    f"{term}, but thermal {term.entity_id} is not decided ahead",
-                    "use thermal_generation, or give the thermal an anticipated_config",
-                    entity=called("generic constraint", constraint),
-                    field="expression",
-                    value=constraint.expression,
-                    rule="5a.17",
-                )
 
 
 def _check_deciders(plant: _Plant, clock: Clock, problems: Problems) -> None:

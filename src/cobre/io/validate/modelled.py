@@ -84,6 +84,14 @@ def _check_plants(files: CaseFiles, notes: Notes) -> None:
 
 
 def _check_thermals(files: CaseFiles, notes: Notes) -> None:
+    if files.reserved_rows:
+        notes.warn(
+            "constraints/thermal_bounds.parquet",
+            "block_id",
+            files.reserved_rows,
+            f"{files.reserved_rows} rows have a block_id, which 0.5.1 reserves: they have no effect",
+            "convert the case to 0.18 and give limits by block there, or leave block_id null for the whole stage",
+        )
     for thermal in files.thermals.thermals:
         if thermal.id in files.idle_lead_times:
             notes.warn(
@@ -193,8 +201,9 @@ def _check_initial(files: CaseFiles, notes: Notes) -> None:
                 "remove season_ids, or ignore this if they count back from the first stage",
                 f"hydro {past.hydro_id}",
             )
-    n_lags = len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"])
-    for each in initial.recent_observations if not n_lags else ():
+    has_lags = len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"]) > 0
+    is_unknown = wants_fit(files) and files.inflow_fit is None  # the fit failed
+    for each in initial.recent_observations if not (has_lags or is_unknown) else ():
         notes.warn(
             INITIAL,
             "recent_observations.value_m3s",
@@ -223,7 +232,7 @@ def _check_after(files: CaseFiles, notes: Notes) -> None:
 def _check_history(files: CaseFiles, notes: Notes) -> None:
     if HISTORY not in files.present or wants_fit(files) or _is_drawn_from(files):
         return
-    if files.generation.is_today and files.past_inflows:
+    if files.generation.is_today and len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"]):
         return  # lags start from it
     n_rows = len(files.tables["inflow_history"])
     notes.warn(

@@ -32,6 +32,7 @@ def _pairs(table: Table) -> set[tuple[int, int]]:
 def _check_coverage(files: CaseFiles, problems: Problems) -> None:
     """Statistics that are missing have a meaning of their own; that deserves a word."""
     stages = sorted(stage.id for stage in files.stages.stages)
+    rules = {"hydro": "dimensional.1", "bus": "dimensional.2"}
     for name, kind, entities, meaning in (
         ("inflow_stats", "hydro", files.hydros.hydros, "its inflow there is 0"),
         ("load_stats", "bus", files.buses.buses, "its load there is 0"),
@@ -67,6 +68,7 @@ def _check_coverage(files: CaseFiles, problems: Problems) -> None:
                     entity=called(kind, entity),
                     field="stage_id",
                     value=lacking[:8],
+                    **({"rule": rules[kind]} if kind in rules else {}),
                 )
 
 
@@ -215,6 +217,7 @@ def _check_matrices(files: CaseFiles, problems: Problems) -> None:
                     entity=f"profile {name}, group {group.name}",
                     field="matrix",
                     value=shape,
+                    rule="dimensional.4" if len(shape) == size else "dimensional.3",
                 )
 
 

@@ -52,8 +52,9 @@ def check_randomness(files: CaseFiles, problems: Problems) -> None:
 
 
 def _check_group(group: CorrelationGroupRecord, entity: str, problems: Problems) -> None:
-    def wrong(text: str, remedy: str, value: object) -> None:
-        problems.error("OutOfRange", CORRELATION, text, remedy, entity=entity, field="matrix", value=value)
+    def wrong(rule: str, text: str, remedy: str, value: object) -> None:
+        place = {"entity": entity, "field": "matrix", "value": value, "rule": rule}
+        problems.error("OutOfRange", CORRELATION, text, remedy, **place)
 
     classes = sorted({member.type for member in group.entities})
     if len(classes) > 1:
@@ -74,14 +75,15 @@ def _check_group(group: CorrelationGroupRecord, entity: str, problems: Problems)
             value, mirror = group.matrix[row][column], group.matrix[column][row]
             at = f"matrix[{row}][{column}]"
             if row == column and abs(value - 1.0) > TOLERANCE:
-                wrong(
-                    f"{at} is {value:g} where every noise has correlation 1 with itself", "write 1.0", value
-                )
+                text = f"{at} is {value:g} where every noise has correlation 1 with itself"
+                wrong("5b.15", text, "write 1.0", value)
             elif abs(value) > 1.0 + TOLERANCE:
-                wrong(f"{at} is {value:g}, outside -1 to 1", "give a correlation between -1 and 1", value)
+                text, remedy = f"{at} is {value:g}, outside -1 to 1", "give a correlation between -1 and 1"
+                wrong("5b.16", text, remedy, value)
             elif abs(value - mirror) > TOLERANCE:
                 remedy = "write the same number in both places"
-                wrong(f"{at} is {value:g} but matrix[{column}][{row}] is {mirror:g}", remedy, value)
+                text = f"{at} is {value:g} but matrix[{column}][{row}] is {mirror:g}"
+                wrong("5b.14", text, remedy, value)
     matrix = np.array(group.matrix)
     if size and np.allclose(matrix, matrix.T) and float(np.linalg.eigvalsh(matrix)[0]) < -1e-8:
         problems.warn(
@@ -148,6 +150,7 @@ def _check_deviations(files: CaseFiles, problems: Problems) -> None:
             entity=f"stage {silent[0].id}",
             field=key,
             value=silent[0].n_openings,
+            rule="5b.12",
         )
 
 

@@ -15,6 +15,7 @@ from cobre.io.read.constraints.expression import VARIABLES, ExpressionError, Ter
 from cobre.io.read.constraints.generic_parameters import ComputedParameter
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.stages import Period
+from cobre.io.validate.fit_wanted import wants_fit
 from cobre.io.validate.naming import called, known
 
 CLASS_KINDS = {"inflow": "hydro", "load": "bus", "ncs": "non-controllable source"}
@@ -258,7 +259,8 @@ def _check_seasons(files: CaseFiles, problems: Problems) -> None:
                 value=stage.season_id,
             )
     unused = sorted(ids - {stage.season_id for stage in stages})
-    if unused and not files.dropped.get("stages.json"):  # a stage that could not be read may have one
+    # A stage that could not be read may have one, and a fit needs all seasons of the year.
+    if unused and not files.dropped.get("stages.json") and not wants_fit(files):
         problems.warn(
             "CoverageMismatch",
             "stages.json",

@@ -17,6 +17,7 @@ from cobre.io.validate.limits import check_limits
 from cobre.io.validate.modelled import check_modelled
 from cobre.io.validate.models import check_models
 from cobre.io.validate.observations import check_observations
+from cobre.io.validate.openings import check_openings
 from cobre.io.validate.prices import check_prices
 from cobre.io.validate.randomness import check_randomness
 from cobre.io.validate.reservoirs import check_reservoirs
@@ -44,6 +45,7 @@ def check_semantics(files: CaseFiles, problems: Problems) -> Case | None:
     check_randomness(files, problems)
     check_settings(files, problems)
     check_sampling(files, problems)
+    check_openings(files, problems)
     check_observations(files, problems)
     check_travel_times(files, problems)
     check_lead_times(files, problems)

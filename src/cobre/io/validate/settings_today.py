@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Problems, shown
 from cobre.io.read.config import (
     DynamicSelection,
     EnumeratedRecord,
@@ -15,7 +15,16 @@ from cobre.io.read.files import CaseFiles
 from cobre.io.validate.notes import Notes
 
 CONFIG = "config.json"
-SANE_SCALES = (1.0, 1e12)
+SANE_SCALES, USUAL_SCALE = (1.0, 1e12), 1e6
+SOLVER_HERE = {
+    "scale": "off",
+    "presolve": "off",
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
+    "cost_perturbation": 0.0,
+    "use_warm_start": True,
+}
+"""How the solver is set up in every phase."""
 
 
 def check_today(files: CaseFiles, problems: Problems) -> None:
@@ -76,12 +85,17 @@ def _check_without_effect(files: CaseFiles, notes: Notes) -> None:
         ("simulation.solver", None if config.simulation is None else config.simulation.solver),
     ):
         for name in _given(profile):
+            value = getattr(profile, name)
+            if name in SOLVER_HERE and value == SOLVER_HERE[name]:
+                continue
+            here = f"; here it is {shown(SOLVER_HERE[name])}" if name in SOLVER_HERE else ""
             notes.warn(
                 CONFIG,
                 f"{field}.{name}",
-                getattr(profile, name),
-                f"{field}.{name} has no effect: the solver is set up so that every solve depends on its data alone",
-                "remove it",
+                value,
+                f"{field}.{name} = {shown(value)} has no effect: the solver is set up so that every solve depends on "
+                f"its data alone{here}",
+                "remove it; the optimum is the same",
             )
     if training.parallelism is not None and training.parallelism.backward_scheduler != "by_scenario":
         notes.warn(
@@ -101,13 +115,14 @@ def _check_without_effect(files: CaseFiles, notes: Notes) -> None:
             "use domination or level1 to have fewer cuts",
         )
     scale = None if config.modeling is None else config.modeling.cost_scale_factor
-    if scale is not None and not SANE_SCALES[0] <= scale <= SANE_SCALES[1]:
+    if scale is not None and scale != USUAL_SCALE:
+        word = "" if SANE_SCALES[0] <= scale <= SANE_SCALES[1] else "is unusual, and "
         notes.warn(
             CONFIG,
             "modeling.cost_scale_factor",
             scale,
-            f"cost_scale_factor = {scale:g} is unusual; it has no effect here: costs are scaled by powers of two",
-            "remove it",
+            f"cost_scale_factor = {scale:g} {word}has no effect here: costs are scaled by powers of two",
+            "remove it; the optimum is the same",
         )
 
 

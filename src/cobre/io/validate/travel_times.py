@@ -175,4 +175,5 @@ def _check_end(files: CaseFiles, rivers: list[HydroRecord], problems: Problems) 
             "give policy.boundary, a policy of a study that goes on, or ignore this",
             field=FIELD,
             value=len(rivers),
+            rule="travel_time.4",
         )

@@ -29,6 +29,7 @@ TITLES = {
     "largest_deficit_hm3": "largest deficit (hm³)",
     "annual_deviation": "deviation of yearly means (m³/s)",
 }
+FARTHEST_PARTIAL = 3.0
 OBSERVED, SYNTHETIC = "black", "tab:blue"
 
 
@@ -38,16 +39,20 @@ def check_plots() -> None:
 
 
 def write_plots(folder: Path, result: FitResult) -> list[Path]:
-    """Write ``plots/hydro_ID.png`` for every plant and ``plots/correlation.png``; the paths."""
+    """Write ``plots/hydro_ID.png`` for every plant and ``plots/correlation.png``; the paths.
+
+    Where months and quarters are fitted, a picture shows the finer ones, and ``hydro_ID_4_seasons.png`` the quarters.
+    """
     if not result.diagnostics:
         return []
-    first = result.diagnostics[0]
-    pictures = {
-        f"{FOLDER}/hydro_{hydro.id}.png": _plant(first, h, f"{hydro.name} ({hydro.id}): {result.verdicts[h]}")
-        for h, hydro in enumerate(result.hydros)
-    }
+    pictures = {}
+    for each in result.diagnostics:
+        suffix = "" if each is result.diagnostics[0] else f"_{each.fit.level.n_seasons}_seasons"
+        for h, hydro in enumerate(result.hydros):
+            title = f"{hydro.name} ({hydro.id}): {result.verdicts[h]}"
+            pictures[f"{FOLDER}/hydro_{hydro.id}{suffix}.png"] = _plant(each, h, title)
     if len(result.hydros) > 1:
-        pictures[f"{FOLDER}/correlation.png"] = _pairs(first)
+        pictures[f"{FOLDER}/correlation.png"] = _pairs(result.diagnostics[0])
     for name, data in pictures.items():
         write_atomically(folder / name, data)
     return [folder / name for name in pictures]
@@ -55,7 +60,7 @@ def write_plots(folder: Path, result: FitResult) -> list[Path]:
 
 def _plant(each: LevelDiagnostics, h: int, title: str) -> bytes:
     figure = _figure((13.0, 7.5))
-    figure.suptitle("\n".join(textwrap.wrap(title, 150)), fontsize=10)
+    figure.suptitle("\n".join(textwrap.wrap(title, 150)), fontsize=10, parse_math=False)
     axes = figure.subplots(2, 4)
     seasons = np.arange(each.fit.level.n_seasons)
     labels = season_labels(each.fit.level)
@@ -101,7 +106,10 @@ def _partial(axis: Any, each: LevelDiagnostics, h: int) -> None:
     bound = float(np.median(significance_bound(each.fit.statistics.count[h])))
     for sign in (-1.0, 1.0):
         axis.axhline(sign * bound, color=SYNTHETIC, linestyle="--", linewidth=1)
-    axis.set_ylim(-1.05, 1.05)
+    highest = float(
+        np.nanmax(np.abs(partial), initial=max(1.0, bound))
+    )  # beyond 1 where equations are near singular
+    axis.set_ylim(-1.05 * min(highest, FARTHEST_PARTIAL), 1.05 * min(highest, FARTHEST_PARTIAL))
     axis.set_xticks(range(1, partial.shape[1] + 1))
     axis.set_xlabel("lag", fontsize=8)
     axis.set_title("partial autocorrelation, a dot per season", fontsize=9)

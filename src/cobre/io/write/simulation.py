@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +16,9 @@ from cobre.core.simulation_tables import STAGE_SUMMARY
 from cobre.io.write.folder import SIMULATION as FOLDER
 from cobre.io.write.parts import PartFiles, WholeFiles
 from cobre.io.write.scenario_files import write_scenarios
+
+ROWS_AT_ONCE = 20_000
+"""Of a chunk that are turned into a table together: columns that all scenarios share take memory only there."""
 
 
 class TableRows(Protocol):
@@ -62,7 +65,8 @@ class ScenarioFiles:
         """Write the tables of all scenarios of ``chunk``; a table without rows has no file."""
         for table in chunk.tables:
             write_scenarios(self._root / table.schema.name, table.schema, table.columns, chunk.scenarios)
-        self.rows.append(chunk.summary.schema, _chunk_table(chunk.summary, chunk.scenarios))
+        for rows in _chunk_tables(chunk.summary, chunk.scenarios):
+            self.rows.append(chunk.summary.schema, rows)
 
     def joined(self, tables: Sequence[TableSchema]) -> list[TableSchema]:
         return [STAGE_SUMMARY] if isinstance(self.rows, PartFiles) else []
@@ -77,7 +81,8 @@ class TableFiles:
     def write(self, chunk: Chunk) -> None:
         """Append the tables of all scenarios of ``chunk``."""
         for table in (*chunk.tables, chunk.summary):
-            self.rows.append(table.schema, _chunk_table(table, chunk.scenarios))
+            for rows in _chunk_tables(table, chunk.scenarios):
+                self.rows.append(table.schema, rows)
 
     def joined(self, tables: Sequence[TableSchema]) -> list[TableSchema]:
         return [*tables, STAGE_SUMMARY] if isinstance(self.rows, PartFiles) else []
@@ -87,13 +92,16 @@ def _open_rows(folder: Path, rank: int, n_ranks: int) -> PartFiles | WholeFiles:
     return PartFiles(folder, rank) if n_ranks > 1 else WholeFiles(folder)
 
 
-def _chunk_table(table: TableRows, scenarios: range) -> pa.Table:
-    """All rows of a chunk, scenario by scenario."""
+def _chunk_tables(table: TableRows, scenarios: range) -> Iterator[pa.Table]:
+    """All rows of a chunk, scenario by scenario; some scenarios at a time."""
     given = table.columns
     n_rows = next(iter(given.values())).shape[-1]
-    columns: dict[str, NDArray[np.generic]] = {
-        name: np.tile(values, len(scenarios)) if values.ndim == 1 else values.ravel()
-        for name, values in given.items()
-    }
-    columns["scenario_id"] = np.repeat(np.arange(scenarios.start, scenarios.stop, dtype=np.int32), n_rows)
-    return arrow_table(table.schema, columns)
+    step = max(1, ROWS_AT_ONCE // max(1, n_rows))
+    for first in range(0, len(scenarios), step):
+        numbers = scenarios[first : first + step]
+        columns: dict[str, NDArray[np.generic]] = {
+            name: np.tile(values, len(numbers)) if values.ndim == 1 else values[first : first + step].ravel()
+            for name, values in given.items()
+        }
+        columns["scenario_id"] = np.repeat(np.arange(numbers.start, numbers.stop, dtype=np.int32), n_rows)
+        yield arrow_table(table.schema, columns)

@@ -6,7 +6,7 @@ import numpy as np
 
 from cobre import draw
 from cobre.draw.charts import OTHER, bars_figure, fan_figure, heat_figure, lines_figure
-from cobre.study.queries.fans import fan_of
+from cobre.study.queries.fans import quantiles_of
 from cobre.study.queries.runs import RunData
 
 CATEGORIES = {
@@ -35,7 +35,7 @@ def costs(run: RunData, other: RunData | None) -> str:
 
 def _categories(run: RunData) -> str:
     totals = [run.summary[name].sum(axis=1) for name in CATEGORIES]
-    rows = [(float(each.mean()), *(float(q) for q in np.quantile(each, (0.1, 0.9)))) for each in totals]
+    rows = [(float(run.mean(each)), *quantiles_of(each, (0.1, 0.9), run.weights).tolist()) for each in totals]
     columns = [list(CATEGORIES.values()), *(list(each) for each in zip(*rows, strict=True))]
     table = draw.Table(["kind of cost in $, not discounted", "mean", "10 %", "90 %"], columns)
     return draw.plain_table("Cost of the whole horizon by kind", table)
@@ -43,12 +43,12 @@ def _categories(run: RunData) -> str:
 
 def _by_stage(run: RunData, other: RunData | None) -> str:
     layers = [
-        draw.Layer(label, run.summary[name].mean(axis=0).tolist(), style)
+        draw.Layer(label, run.mean(run.summary[name]).tolist(), style)
         for style, (name, label) in enumerate(CATEGORIES.items())
     ]
     lines = []
     if other is not None and other.simulation is not None:
-        values = sum(other.summary[name].mean(axis=0) for name in CATEGORIES)
+        values = sum(other.mean(other.summary[name]) for name in CATEGORIES)
         lines.append(draw.Line(f"{OTHER}: all", np.asarray(values).tolist(), 6))
     total = sum(sum(layer.values) for layer in layers)
     sentence = f"Means over all scenarios, not discounted; {draw.number(total)} $ over all stages."
@@ -56,17 +56,19 @@ def _by_stage(run: RunData, other: RunData | None) -> str:
 
 
 def _immediate(run: RunData, other: RunData | None) -> str:
-    beside = None if other is None or other.simulation is None else fan_of(other.summary["immediate_cost"])
+    beside = None if other is None or other.simulation is None else other.fan(other.summary["immediate_cost"])
     return fan_figure(
-        "Cost of each stage", "$", run.stage_labels, fan_of(run.summary["immediate_cost"]), beside
+        "Cost of each stage", "$", run.stage_labels, run.fan(run.summary["immediate_cost"]), beside
     )
 
 
 def _ordered(run: RunData, other: RunData | None) -> str:
     shares = np.linspace(0.0, 1.0, 101)
-    lines = [draw.Line("cost", np.quantile(run.costs, shares).tolist(), 0)]
+    lines = [draw.Line("cost", quantiles_of(run.costs, shares.tolist(), run.weights).tolist(), 0)]
     if other is not None and other.simulation is not None:
-        lines.append(draw.Line(f"{OTHER}: cost", np.quantile(other.costs, shares).tolist(), 1))
+        lines.append(
+            draw.Line(f"{OTHER}: cost", quantiles_of(other.costs, shares.tolist(), other.weights).tolist(), 1)
+        )
     statistics = run.simulation.statistics if run.simulation else {}
     sentence = (
         f"Discounted to the first stage: {draw.number(statistics['mean_cost'])} ± "

@@ -6,7 +6,6 @@ import numpy as np
 
 from cobre import draw
 from cobre.draw.charts import OTHER, bars_figure, fan_figure, heat_figure
-from cobre.study.queries.fans import fan_of
 from cobre.study.queries.runs import RunData
 
 SOURCES = {
@@ -28,7 +27,7 @@ def energy(run: RunData, other: RunData | None) -> str:
 
 
 def _mix(run: RunData, other: RunData | None) -> str:
-    means = {name: run.summary[name].mean(axis=0) / 1000.0 for name in (*SOURCES, *USES, "load_mwh")}
+    means = {name: run.mean(run.summary[name]) / 1000.0 for name in (*SOURCES, *USES, "load_mwh")}
     layers = [
         draw.Layer(label, means[name].tolist(), style)
         for style, (name, label) in zip((0, 1, 2, 5, 3), SOURCES.items(), strict=True)
@@ -42,7 +41,7 @@ def _mix(run: RunData, other: RunData | None) -> str:
     lines = [draw.Line("demand", means["load_mwh"].tolist(), 6)]
     if other is not None and other.simulation is not None:
         for style, name in ((7, "hydro"), (4, "thermal")):
-            theirs = other.summary[f"{name}_mwh"].mean(axis=0) / 1000.0
+            theirs = other.mean(other.summary[f"{name}_mwh"]) / 1000.0
             lines.append(draw.Line(f"{OTHER}: {name}", theirs.tolist(), style))
     load = float(means["load_mwh"].sum())
     parts = [
@@ -57,8 +56,10 @@ def _mix(run: RunData, other: RunData | None) -> str:
 def _curtailment(run: RunData, other: RunData | None) -> str:
     if not run.summary["curtailment_mwh"].any():
         return ""
-    beside = None if other is None or other.simulation is None else fan_of(other.summary["curtailment_mwh"])
-    values = fan_of(run.summary["curtailment_mwh"])
+    beside = (
+        None if other is None or other.simulation is None else other.fan(other.summary["curtailment_mwh"])
+    )
+    values = run.fan(run.summary["curtailment_mwh"])
     return fan_figure("Curtailed energy of non-controllable sources", "MWh", run.stage_labels, values, beside)
 
 

@@ -12,7 +12,6 @@ from cobre.draw.charts import OTHER, SHARES, fan_figure, heat_figure, lines_figu
 from cobre.study.queries.fans import fan_of, weighted_quantiles
 from cobre.study.queries.risks import years_of
 from cobre.study.queries.runs import RunData
-from cobre.study.queries.simulated import BusValues
 
 Floats = NDArray[np.float64]
 MOST_BUSES = 8
@@ -29,14 +28,15 @@ def prices(run: RunData, other: RunData | None) -> str:
     parts = [
         _duration(run, other),
         _all_buses(run, of_stages),
-        _annual(run, of_stages, theirs, their_prices),
+        _annual(run, of_stages, other, their_prices),
     ]
     for place, name in enumerate(buses.names[:MOST_BUSES]):
         shown = draw.visible(name, 60)
-        fan = fan_of(of_stages[:, :, place])
+        fan = run.fan(of_stages[:, :, place])
         beside = None
         if theirs is not None and their_prices is not None and buses.entities[place] in theirs.entities:
-            beside = fan_of(their_prices[:, :, theirs.entities.index(buses.entities[place])])
+            their_price = their_prices[:, :, theirs.entities.index(buses.entities[place])]
+            beside = fan_of(their_price, None if other is None else other.weights)
         parts.append(fan_figure(f"Marginal cost at {shown}", "$/MWh", run.stage_labels, fan, beside))
         parts.append(
             heat_figure(
@@ -61,8 +61,12 @@ def _duration(run: RunData, other: RunData | None) -> str:
 
     def curve(data: RunData, place: int) -> list[float]:
         price = data.buses.price[:, :, place]
-        hours = np.broadcast_to(data.buses.hours, price.shape).ravel()
-        found: list[float] = weighted_quantiles(price.ravel(), hours, (1.0 - shares).tolist()).tolist()
+        hours = np.broadcast_to(data.buses.hours, price.shape)
+        if data.weights is not None:
+            hours = hours * data.weights[:, np.newaxis]
+        found: list[float] = weighted_quantiles(
+            price.ravel(), hours.ravel(), (1.0 - shares).tolist()
+        ).tolist()
         return found
 
     lines = [
@@ -89,7 +93,7 @@ def _duration(run: RunData, other: RunData | None) -> str:
 
 
 def _all_buses(run: RunData, of_stages: Floats) -> str:
-    means = of_stages.mean(axis=0)
+    means = run.mean(of_stages)
     return heat_figure(
         "Mean marginal cost by bus",
         f"Means over scenarios at {draw.number(len(run.buses.names))} buses.",
@@ -100,24 +104,25 @@ def _all_buses(run: RunData, of_stages: Floats) -> str:
     )
 
 
-def _annual(run: RunData, of_stages: Floats, theirs: BusValues | None, their_prices: Floats | None) -> str:
+def _annual(run: RunData, of_stages: Floats, other: RunData | None, their_prices: Floats | None) -> str:
     years = years_of(run.start_dates)
     headings: list[str] = ["mean marginal cost in $/MWh"]
     columns: list[Sequence[draw.Cell]] = [list(years)]
     for place, name in enumerate(run.buses.names):
-        mine = _yearly(run.buses, of_stages, place, years.values())
+        mine = _yearly(run, of_stages, place, years.values())
         headings.append(name)
         columns.append(mine)
         entity = run.buses.entities[place]
-        if theirs is not None and their_prices is not None and entity in theirs.entities:
-            beside = _yearly(theirs, their_prices, theirs.entities.index(entity), years.values())
+        if other is not None and their_prices is not None and entity in other.buses.entities:
+            beside = _yearly(other, their_prices, other.buses.entities.index(entity), years.values())
             headings += [f"{OTHER}: {name}", f"{name}: difference"]
             columns += [beside, [a - b for a, b in zip(mine, beside, strict=True)]]
     return draw.plain_table("Mean marginal cost by year and bus", draw.Table(headings, columns))
 
 
-def _yearly(buses: BusValues, of_stages: Floats, place: int, years: Iterable[list[int]]) -> list[float]:
+def _yearly(run: RunData, of_stages: Floats, place: int, years: Iterable[list[int]]) -> list[float]:
     """Means over scenarios and the hours of each year."""
+    buses = run.buses
     hours = np.array([buses.hours[buses.stage_of == k].sum() for k in range(len(buses.stages))])
-    means = of_stages[:, :, place].mean(axis=0)
+    means = run.mean(of_stages[:, :, place])
     return [float((means[stages] * hours[stages]).sum() / hours[stages].sum()) for stages in years]

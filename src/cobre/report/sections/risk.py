@@ -6,7 +6,6 @@ import numpy as np
 
 from cobre import draw
 from cobre.draw.charts import OTHER, fan_figure, lines_figure
-from cobre.study.queries.fans import fan_of
 from cobre.study.queries.risks import NEGLIGIBLE, THRESHOLDS, DeficitRisk, deficit_risk, years_of
 from cobre.study.queries.runs import RunData
 
@@ -29,7 +28,7 @@ def risk(run: RunData, other: RunData | None) -> str:
 
 
 def _probability(run: RunData, column: str, above: float) -> list[float]:
-    found: list[float] = (100.0 * (run.summary[column] > above).mean(axis=0)).tolist()
+    found: list[float] = (100.0 * run.mean(run.summary[column] > above)).tolist()
     return found
 
 
@@ -51,8 +50,8 @@ def _deficit(run: RunData, other: RunData | None) -> str:
     )
     if not run.summary["deficit_mwh"].any():
         return chart
-    beside = None if other is None or other.simulation is None else fan_of(other.summary["deficit_mwh"])
-    fan = fan_of(run.summary["deficit_mwh"])
+    beside = None if other is None or other.simulation is None else other.fan(other.summary["deficit_mwh"])
+    fan = run.fan(run.summary["deficit_mwh"])
     worst = int(fan.mean.argmax())
     sentence = (
         f"{draw.number(float(fan.mean.sum()))} MWh over the horizon on average, most of it in stage "
@@ -65,7 +64,7 @@ def _deficit(run: RunData, other: RunData | None) -> str:
 def _deficit_probability(run: RunData) -> list[float]:
     summary = run.summary
     is_short = summary["deficit_mwh"] > NEGLIGIBLE * np.maximum(summary["load_mwh"], 1.0)
-    found: list[float] = (100.0 * is_short.mean(axis=0)).tolist()
+    found: list[float] = (100.0 * run.mean(is_short)).tolist()
     return found
 
 
@@ -74,9 +73,9 @@ def _deficit_table(run: RunData) -> str:
     rows: list[tuple[str, str, DeficitRisk]] = []
     for year, stages in years_of(run.start_dates).items():
         deficit, load = buses.deficit_mwh[:, stages].sum(axis=1), buses.load_mwh[:, stages].sum(axis=1)
-        rows.append((year, "all buses", deficit_risk(deficit.sum(axis=1), load.sum(axis=1))))
+        rows.append((year, "all buses", deficit_risk(deficit.sum(axis=1), load.sum(axis=1), run.weights)))
         for place, name in enumerate(buses.names):
-            found = deficit_risk(deficit[:, place], load[:, place])
+            found = deficit_risk(deficit[:, place], load[:, place], run.weights)
             if found.probabilities[0] > 0:
                 rows.append((year, name, found))
     headings = ["year", "bus", *(f"above {100 * each:g} % of demand: % of scenarios" for each in THRESHOLDS)]
@@ -101,7 +100,7 @@ def _spill(run: RunData, other: RunData | None) -> str:
     lines = [draw.Line("probability of spillage", _probability(run, "spillage_hm3", SPILL_HM3), 0)]
     if other is not None and other.simulation is not None:
         lines.append(draw.Line(f"{OTHER}: probability", _probability(other, "spillage_hm3", SPILL_HM3), 3))
-    volume = float(run.summary["spillage_hm3"].sum(axis=1).mean())
+    volume = float(run.mean(run.summary["spillage_hm3"].sum(axis=1)))
     sentence = f"Share of scenarios in which some plant spills; {draw.number(volume)} hm3 over the horizon on average."
     places = draw.Places.points(run.stage_labels, "stage")
     return lines_figure(
@@ -147,8 +146,8 @@ def _violations(run: RunData) -> str:
         ["penalty in $ over the horizon", "% of scenarios with any", "mean", "highest"],
         [
             labels,
-            [100.0 * float((np.abs(each) > 1e-6).mean()) for each in totals.values()],
-            [float(each.mean()) for each in totals.values()],
+            [100.0 * float(run.mean(np.abs(each) > 1e-6)) for each in totals.values()],
+            [float(run.mean(each)) for each in totals.values()],
             [float(each.max()) for each in totals.values()],
         ],
     )

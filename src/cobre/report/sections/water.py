@@ -8,7 +8,6 @@ import numpy as np
 
 from cobre import draw
 from cobre.draw.charts import SHARES, fan_figure, heat_figure
-from cobre.study.queries.fans import fan_of
 from cobre.study.queries.runs import INFLOW_ENERGY, RunData
 
 MOST_RESERVOIRS = 6
@@ -24,8 +23,8 @@ def water(run: RunData, other: RunData | None) -> str:
 
 def _energy(run: RunData, other: RunData | None) -> str:
     beside = other if other is not None and other.simulation is not None else None
-    stored = fan_of(run.summary["stored_energy_final_mwh"] / 1000.0)
-    theirs = None if beside is None else fan_of(beside.summary["stored_energy_final_mwh"] / 1000.0)
+    stored = run.fan(run.summary["stored_energy_final_mwh"] / 1000.0)
+    theirs = None if beside is None else beside.fan(beside.summary["stored_energy_final_mwh"] / 1000.0)
     inflow = run.entities["hydro"].totals[INFLOW_ENERGY]
     their_hydros = None if beside is None else beside.entities.get("hydro")
     their_inflow = None if their_hydros is None else their_hydros.totals[INFLOW_ENERGY]

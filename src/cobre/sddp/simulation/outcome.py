@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -49,6 +49,34 @@ class Places:
 
 
 @dataclass(frozen=True)
+class Reported:
+    """Columns of a table that are columns of a stage's program, all taken out of a solution at once."""
+
+    columns: Indices
+    """Of the program, 0 for those that the stage lacks: the rows of one column of the table after those of another."""
+    is_absent: NDArray[np.bool_] | None
+    """None if no column is absent."""
+    rows: dict[str, slice]
+    """Where the rows of each column of the table are in `columns`."""
+    zeros: dict[str, Floats]
+    """``[row]``: columns of the table for which the stage has nothing at all."""
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Indices]) -> Reported:
+        """From the program's column in each row of each column of the table; any shape, read row by row."""
+        found = {name: each.ravel() for name, each in columns.items() if (each != ABSENT).any()}
+        zeros = {name: np.zeros(each.size) for name, each in columns.items() if name not in found}
+        ends = np.cumsum([len(each) for each in found.values()]).tolist()
+        rows = {
+            name: slice(end - len(each), end) for (name, each), end in zip(found.items(), ends, strict=True)
+        }
+        together = np.concatenate([*found.values(), np.empty(0, dtype=np.int64)])
+        is_absent = together == ABSENT
+        present = np.where(is_absent, 0, together)
+        return cls(present, is_absent if is_absent.any() else None, rows, zeros)
+
+
+@dataclass(frozen=True)
 class StageView:
     """A stage as the tables of a simulation see it: its data and where its quantities are in the program."""
 
@@ -68,6 +96,16 @@ class StageView:
     @cached_property
     def hours(self) -> Floats:
         return self.scope.hours
+
+    def hours_of_rows(self, n_entities: int) -> Floats:
+        """``[row]``: of a table that has a row for each of so many entities and each block."""
+        if n_entities not in self._hours_of_rows:
+            self._hours_of_rows[n_entities] = np.tile(self.hours, n_entities)
+        return self._hours_of_rows[n_entities]
+
+    @cached_property
+    def _hours_of_rows(self) -> dict[int, Floats]:
+        return {}
 
     @cached_property
     def _facts(self) -> dict[Callable[[StageView], Any], Any]:
@@ -109,6 +147,15 @@ class StageOutcome:
     """``[n, row]`` of the program without its cuts."""
     node_ids: NDArray[np.int32] | None = None
     """``[n]``: of a policy graph, the node that each scenario is in."""
+
+    @classmethod
+    def of_zeros(cls, view: StageView) -> StageOutcome:
+        """One scenario in which everything is 0: it shows which columns of the tables depend on the scenario."""
+        template = view.problem.template
+        parameters = np.zeros((1, template.patches.n_parameters))
+        return cls(
+            view, parameters, np.zeros(1), np.zeros((1, template.n_columns)), np.zeros((1, template.n_rows))
+        )
 
     @classmethod
     def joined(
@@ -158,6 +205,24 @@ class StageOutcome:
         """``[n, *rows.shape]``: what one unit more on the right-hand side costs."""
         return taken(self.dual, rows)
 
+    def reported(self, reported: Reported) -> dict[str, NDArray[Any]]:
+        """The columns of a table: ``[n, row]`` of the solution, or ``[row]`` of zeros where the stage has none."""
+        found = taken(self.primal, reported.columns)
+        if reported.is_absent is not None:
+            found[:, reported.is_absent] = 0.0
+        return {**reported.zeros, **{name: found[:, rows] for name, rows in reported.rows.items()}}
+
+    @cached_property
+    def _found(self) -> dict[Callable[[StageOutcome], Any], Any]:
+        return {}
+
+    def once(self, find: Callable[[StageOutcome], Fact]) -> Fact:
+        """``find(self)``, computed for the first table that asks and kept for the others."""
+        if find not in self._found:
+            self._found[find] = find(self)
+        fact: Fact = self._found[find]
+        return fact
+
     def charges(self, columns: Indices) -> Floats:
         """``[n, *columns.shape]``: cost of each of these columns in the objective."""
         return self.values(columns) * self.view.places(columns).prices
@@ -183,6 +248,8 @@ def sum_in_order(terms: Floats) -> Floats:
         return np.zeros(len(terms))
     if len(terms) < FEW_SCENARIOS:
         return np.ascontiguousarray(np.add.accumulate(terms, axis=1)[:, -1])
+    if terms.flags.f_contiguous:  # whole columns are added to each other, one after the other
+        return np.asarray(np.add.reduce(terms.T, axis=0), dtype=np.float64)
     total = terms[:, 0].copy()
     for column in range(1, terms.shape[1]):
         total += terms[:, column]
@@ -190,10 +257,10 @@ def sum_in_order(terms: Floats) -> Floats:
 
 
 def sum_of(parts: Sequence[Floats]) -> Floats:
-    """``[n]``: the sum of arrays ``[n]``, in order."""
-    total = parts[0].copy()
+    """``[n]``: the sum of arrays ``[n]``, or ``[1]`` where they are the same for all scenarios, in order."""
+    total = parts[0]
     for part in parts[1:]:
-        total += part
+        total = total + part
     return total
 
 

@@ -21,6 +21,7 @@ from cobre.sddp.policy import Policy
 from cobre.sddp.sharing import share_failure, together
 from cobre.sddp.simulation.chunk import Chunk, collect
 from cobre.sddp.simulation.engine import Engine
+from cobre.sddp.simulation.outcome import StageOutcome, StageView
 from cobre.sddp.simulation.statistics import SimulationStatistics, simulation_statistics
 from cobre.sddp.simulation.summary import TOTALS
 from cobre.sddp.simulation.tables import SimulationTable, tables_of
@@ -28,9 +29,9 @@ from cobre.sddp.simulation.writing import WriterThread
 from cobre.sddp.solver_tables import by_stage, solver_counters
 from cobre.sddp.statistics import gather_rows
 
-CHUNK_BYTES = 32 << 20
-"""Tables of one chunk; two are held at once, one computed and one written."""
-CHUNK_SCENARIOS = 250
+CHUNK_BYTES = 16 << 20
+"""Tables of one chunk; three are held at once: one is computed, one waits and one is written."""
+CHUNK_SCENARIOS = 1000
 """More gain nothing: what a call of NumPy costs is small beside what it computes."""
 
 Floats = NDArray[np.float64]
@@ -115,7 +116,9 @@ class _Simulation:
         self.first, self.n_mine = contiguous_block(n_scenarios, comm.rank, comm.size)
         self.engine = Engine(comm, case, policy, n_scenarios, threads)
         self.tables = tables_of(case)
-        self.chunk_size = chunk_size(self.tables, case, n_scenarios)
+        self.chunk_size = chunk_size(
+            self.tables, self.engine.views, case.config.simulation.max_waiting, n_scenarios
+        )
         self.costs: list[Floats] = []
         self.totals: list[Floats] = []
 
@@ -204,25 +207,18 @@ def _refuse(request: Request) -> NoReturn:
     )
 
 
-def chunk_size(tables: Sequence[SimulationTable], case: Case, n_scenarios: int) -> int:
+def chunk_size(
+    tables: Sequence[SimulationTable], views: Sequence[StageView], max_waiting: int | None, n_scenarios: int
+) -> int:
     """Scenarios in a chunk: as many as fit the memory, at most what may wait for the writer. Changes no number."""
-    system, config = case.system, case.config.simulation
-    per_block = {
-        "hydros": len(system.hydros),
-        "hydro_bus_generation": len(system.hydros),
-        "thermals": len(system.thermals),
-        "exchanges": len(system.lines),
-        "buses": len(system.buses),
-        "pumping_stations": len(system.pumping_stations),
-        "contracts": len(system.contracts),
-        "non_controllables": len(system.non_controllables),
-        "violations/generic": len(system.generic_constraints),
-    }
-    n_bytes = 8 * sum(
-        len(table.schema.columns) * per_block.get(table.schema.name, 1) * case.horizon.n_stage_blocks
+    n_bytes = sum(
+        column.nbytes
+        for view in views
         for table in tables
+        for column in table.rows(StageOutcome.of_zeros(view)).values()
+        if column.ndim == 2  # others are the same for all scenarios
     )
-    return max(1, min(CHUNK_BYTES // max(1, n_bytes), config.max_waiting or CHUNK_SCENARIOS, n_scenarios))
+    return max(1, min(CHUNK_BYTES // max(1, n_bytes), max_waiting or CHUNK_SCENARIOS, n_scenarios))
 
 
 def _joined(parts: list[Floats], shape: tuple[int, ...]) -> Floats:

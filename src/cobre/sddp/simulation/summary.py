@@ -26,7 +26,7 @@ TOTALS = (
 
 def summarise(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Floats]:
     """The columns ``[scenario]`` of `STAGE_SUMMARY` for one stage; ``tables`` has the rows of that stage by table."""
-    return {**_energy(view, tables, n), **_water(view, tables, n), **_costs(tables["costs"])}
+    return {**_energy(view, tables, n), **_water(view, tables, n), **_costs(tables["costs"], n)}
 
 
 def add_stage(totals: Floats, stage: Mapping[str, Floats]) -> None:
@@ -85,9 +85,9 @@ def _factors_of_plants(view: StageView) -> tuple[Floats, Floats, NDArray[np.bool
     return HM3_PER_M3S_HOUR * hours, np.repeat(productivity, view.n_blocks) * hours, is_last
 
 
-def _costs(costs: Rows) -> dict[str, Floats]:
+def _costs(costs: Rows, n: int) -> dict[str, Floats]:
     groups = {
-        f"{kind}_cost": sum_of([costs[name][:, 0] for name in names])
+        f"{kind}_cost": np.broadcast_to(sum_of([costs[name][..., 0] for name in names]), n)
         for kind, names in COST_CATEGORIES.items()
     }
     return {"immediate_cost": costs["immediate_cost"][:, 0].astype(np.float64), **groups}
@@ -100,4 +100,7 @@ def _total(
     if table not in tables:
         return np.zeros(n)
     values = tables[table][column]
-    return sum_in_order(values if factor is None else values * factor)
+    terms = values if factor is None else values * factor
+    if terms.ndim == 1:
+        return np.full(n, sum_in_order(terms[np.newaxis, :])[0])
+    return sum_in_order(terms)

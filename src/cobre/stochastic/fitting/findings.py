@@ -20,3 +20,5 @@ class Finding:
     hydro: int | None = None
     field: str = "value_m3s"
     value: Any = None
+    rule: str = ""
+    """The number that the public Cobre gives to it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cobre.core.wording import listed
 from cobre.stochastic.fitting.calendar import EPOCH, Level
@@ -15,6 +16,7 @@ from cobre.stochastic.fitting.statistics import SeasonKind, SeasonStatistics
 __all__ = ["check_counts", "check_gaps", "check_kinds", "check_lengths", "check_values"]
 
 FEWEST = 2
+CODES_OF_MISSING = frozenset({-99.0, -99.9, -99.99, -999.0, -999.9, -999.99, -9999.0, -9999.9, -99999.0})
 LONGER = 1.5
 """A record that is longer than its season by this factor is reported."""
 
@@ -26,6 +28,8 @@ def check_gaps(observations: Observations) -> Iterator[Finding]:
     for h, series in enumerate(observations.series):
         known = np.flatnonzero(~np.isnan(series))
         if not len(known):
+            if coverage[h].any():
+                yield _without_whole_season(observations, h, coverage[h])
             continue
         between = np.arange(known[0], known[-1])
         empty = between[coverage[h, between] == 0.0]
@@ -44,6 +48,7 @@ def check_gaps(observations: Observations) -> Iterator[Finding]:
                 "fill the gaps, for instance from a neighbouring gauge, or begin the history after them",
                 h,
                 value=len(empty),
+                rule="5b.31.2",
             )
         elif len(empty):
             yield Finding(
@@ -63,6 +68,21 @@ def check_gaps(observations: Observations) -> Iterator[Finding]:
                 h,
                 value=len(partial),
             )
+
+
+def _without_whole_season(observations: Observations, h: int, coverage: NDArray[np.float64]) -> Finding:
+    """Records that never cover a season: most often each lacks its last day."""
+    touched = np.flatnonzero(coverage > 0.0)
+    return Finding(
+        "error",
+        "CoverageMismatch",
+        f"its records cover no season wholly: of {observations.label(int(touched[0]))} they have "
+        f"{100.0 * coverage[touched[0]]:.0f} %, of the best season {100.0 * coverage.max():.0f} %",
+        "add the missing days; where records have two dates, end_date is the first day after the record",
+        h,
+        "end_date",
+        float(coverage.max()),
+    )
 
 
 def check_lengths(history: InflowHistory, level: Level) -> Iterator[Finding]:
@@ -99,13 +119,16 @@ def check_values(history: InflowHistory) -> Iterator[Finding]:
                 0,
             )
         negative = int(np.count_nonzero(values < 0.0))
+        is_code = negative > 0 and float(values.min()) in CODES_OF_MISSING
         if negative:
             yield Finding(
                 "warning",
                 "OutOfRange",
                 f"{negative} of {len(values)} records are negative, the least {values.min():g} m3/s; they are used as "
                 "they are",
-                "check the water balance they come from, or set them to a small positive flow",
+                "leave out records that are not there; many archives mark them so"
+                if is_code
+                else "check the water balance they come from, or set them to a small positive flow",
                 h,
                 value=float(values.min()),
             )
@@ -125,11 +148,12 @@ def check_counts(
             yield Finding(
                 "error",
                 "CoverageMismatch",
-                f"season {listed(str(level.season_ids[s]) for s in lacking)} has "
-                f"{listed(str(int(count[s])) for s in lacking)} observations, but a deviation needs {FEWEST}",
+                f"{len(lacking)} of {len(used)} seasons have fewer than {FEWEST} observations, and a deviation needs "
+                f"{FEWEST}: season {listed(str(level.season_ids[s]) for s in lacking)}",
                 f"give at least {FEWEST} whole years; {fewest} are recommended",
                 h,
                 value=int(min(count[s] for s in lacking)),
+                rule="5b.28",
             )
         if few:
             least = int(min(count[s] for s in few))
@@ -141,6 +165,7 @@ def check_counts(
                 "give a longer history, or lower estimation.min_observations_per_season if that is all there is",
                 h,
                 value=least,
+                rule="5b.20",
             )
 
 

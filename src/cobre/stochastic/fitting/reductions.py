@@ -6,6 +6,8 @@
    occurrences ago, adds to its inflow through all paths over the seasons between. Wet months are not followed by
    drier ones, so none should be negative. The largest order a season may have is lowered by one and the order chosen
    again, for all seasons with a negative contribution at once, until there is none.
+
+`coefficients.settle` adds ``not_stationary``, for orders of short histories that made no model that settles.
 """
 
 from __future__ import annotations

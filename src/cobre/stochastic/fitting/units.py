@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import datetime as dt
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.wording import listed
+from cobre.stochastic.fitting.calendar import EPOCH, Level
 from cobre.stochastic.fitting.findings import Finding
-from cobre.stochastic.fitting.history import Observations
+from cobre.stochastic.fitting.history import InflowHistory, Observations
 
-__all__ = ["check_units"]
+__all__ = ["Surroundings", "check_records", "check_units"]
 
 Floats = NDArray[np.float64]
 
@@ -20,37 +23,93 @@ UNIT_FACTOR = 100.0
 ALONE_FACTOR = 10.0
 """How many times a single record in other units exceeds all others of its season, at least."""
 LEAST_SHARE_OF_CAPACITY = 0.005
+MOST_SINGLE = 0.01
+"""Of all records; more than these are no single ones."""
+REMEDY = "give m3/s; litres per second are a thousand times more, thousands of m3/s a thousand times less"
 
 
-def check_units(observations: Observations, capacity_m3s: Floats, recent_m3s: Floats) -> Iterator[Finding]:
-    """Flows that look as if they were in other units: against themselves, the turbines and recent inflows.
+def check_records(history: InflowHistory, level: Level) -> Iterator[Finding]:
+    """Single records, of days or weeks within a season, far above all others of their plant."""
+    starts, ends = level.bounds(EPOCH.year, 1)
+    shortest = int((ends - starts).min())
+    for h in range(history.n_hydros):
+        mine = history.hydro == h
+        values, start = history.value_m3s[mine], history.start_day[mine]
+        lengths = (history.end_day - history.start_day)[mine]
+        positive = values[values > 0.0]
+        if len(positive) < 3 or 2 * float(np.median(lengths)) > shortest:
+            continue
+        is_high = values > UNIT_FACTOR * float(np.median(positive))
+        odd = np.flatnonzero(is_high & (values > ALONE_FACTOR * values[~is_high].max()))
+        if len(odd) and len(odd) < MOST_SINGLE * len(values):
+            days = listed(str(EPOCH + dt.timedelta(days=int(start[row]))) for row in odd)
+            value = float(values[odd[0]])
+            text = f"the flow from {days} on (the first {value:g} m3/s) is out of proportion to all other records"
+            yield Finding("warning", "OutOfRange", f"{text}: are the units right?", REMEDY, h, value=value)
 
-    ``capacity_m3s`` (hydros) is what the turbines can take, ``recent_m3s`` (hydros) the mean of inflows just before
-    the study, NaN where nothing is known.
-    """
-    remedy = "give m3/s; litres per second are a thousand times more, thousands of m3/s a thousand times less"
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What flows are compared with, by hydro."""
+
+    capacity_m3s: Floats
+    """What the turbines can take."""
+    recent_m3s: Floats
+    """Mean of inflows just before the study; NaN where nothing is known."""
+    sources: Sequence[Collection[int] | None]
+    """Indices of the hydros whose water can reach it, itself among them; None where pumps lift water to it."""
+
+
+def check_units(observations: Observations, around: Surroundings) -> Iterator[Finding]:
+    """Flows that look as if they were in other units: against themselves, the turbines and recent inflows."""
     with np.errstate(all="ignore"):
         levels = [_typical(series[~np.isnan(series)]) for series in observations.series]
-    for h, typical in enumerate(levels):
-        text, value = _jump(observations, h)
-        if not text:
-            text, value = _spikes(observations, h)
-        if not text and capacity_m3s[h] > 0.0 and typical > UNIT_FACTOR * capacity_m3s[h]:
-            text = f"its median of {typical:g} m3/s is {typical / capacity_m3s[h]:.0f} times what its turbines can take"
-            value = typical
-        if not text and recent_m3s[h] > 0.0 and typical > 0.0:
-            factor = max(typical / recent_m3s[h], recent_m3s[h] / typical)
-            if factor > UNIT_FACTOR:
-                text = f"its median of {typical:g} m3/s is {factor:.0f} times off recent inflows of {recent_m3s[h]:g}"
-                value = typical
+    alone = [_alone(observations, h, typical, around) for h, typical in enumerate(levels)]
+    total, largest = float(np.nansum(levels)), float(np.max(around.capacity_m3s, initial=0.0))
+    is_low = 0.0 < total < LEAST_SHARE_OF_CAPACITY * largest
+    for h, (text, value) in enumerate(alone):
+        if not text and not is_low:
+            text, value = _trickle(levels, h, around)
         if text:
-            yield Finding("warning", "OutOfRange", f"{text}: are the units right?", remedy, h, value=value)
-    total, largest = float(np.nansum(levels)), float(np.max(capacity_m3s, initial=0.0))
-    if 0.0 < total < LEAST_SHARE_OF_CAPACITY * largest:
+            yield Finding("warning", "OutOfRange", f"{text}: are the units right?", REMEDY, h, value=value)
+    if is_low:
         text = (
             f"all plants together have a median inflow of {total:g} m3/s, but one turbines up to {largest:g}"
         )
-        yield Finding("warning", "OutOfRange", f"{text}: are the units right?", remedy, None, value=total)
+        yield Finding("warning", "OutOfRange", f"{text}: are the units right?", REMEDY, None, value=total)
+
+
+def _alone(observations: Observations, h: int, typical: float, around: Surroundings) -> tuple[str, float]:
+    """What is odd about the flows of one hydro."""
+    for text, value in (_jump(observations, h), _spikes(observations, h)):
+        if text:
+            return text, value
+    capacity, recent = float(around.capacity_m3s[h]), float(around.recent_m3s[h])
+    if capacity > 0.0 and typical > UNIT_FACTOR * capacity:
+        return (
+            f"its median of {typical:g} m3/s is {typical / capacity:.0f} times what its turbines can take",
+            typical,
+        )
+    if recent > 0.0 and typical > 0.0:
+        factor = max(typical / recent, recent / typical)
+        if factor > UNIT_FACTOR:
+            return (
+                f"its median of {typical:g} m3/s is {factor:.0f} times off recent inflows of {recent:g}",
+                typical,
+            )
+    return "", 0.0
+
+
+def _trickle(levels: Sequence[float], h: int, around: Surroundings) -> tuple[str, float]:
+    """Turbines that the water of the hydro and of all hydros above could never fill."""
+    sources, capacity = around.sources[h], float(around.capacity_m3s[h])
+    if sources is None:
+        return "", 0.0
+    total = float(np.nansum([levels[source] for source in sources]))
+    if not 0.0 < total < LEAST_SHARE_OF_CAPACITY * capacity:
+        return "", 0.0
+    whose = "its median inflow" if len(sources) == 1 else "the median inflow of it and all plants above"
+    return f"{whose} is {total:g} m3/s, but its turbines take up to {capacity:g}", total
 
 
 def _typical(values: Floats) -> float:

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any
 
 from cobre.sddp.policy import Policy
+from cobre.sddp.policy_tools import unlike
 from cobre.study.queries.runs import RunData
 from cobre.study.results import Results, load_results
 
@@ -115,7 +116,7 @@ def compare_policies(policies: Sequence[tuple[str, Policy]]) -> dict[str, Any]:
     first = policies[0][1]
     rows = []
     for name, policy in policies:
-        alike = policy.state_names == first.state_names and policy.n_stages == first.n_stages
+        alike = not unlike(first, policy)
         counts = policy.summary()
         rows.append(
             {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +36,29 @@ class Fan:
         return Fan(self.mean[:, entity], self.quantiles[:, :, entity])
 
 
-def fan_of(values: Floats) -> Fan:
+def mean_of(values: NDArray[Any], weights: Floats | None = None) -> Any:
+    """Over the first axis of ``values [scenario, …place]``; ``weights`` are the probabilities of scenarios."""
+    if weights is None:
+        return values.mean(axis=0)
+    return (values * weights.reshape(-1, *[1] * (values.ndim - 1))).sum(axis=0)
+
+
+def quantiles_of(values: Floats, shares: Sequence[float], weights: Floats | None = None) -> Floats:
+    """``[share, …place]`` over the first axis of ``values [scenario, …place]``."""
+    if weights is None:
+        found: Floats = np.quantile(values, shares, axis=0)
+        return found
+    flat = values.reshape(len(values), -1)
+    by_place = [weighted_quantiles(each, weights, shares) for each in flat.T]
+    return np.stack(by_place, axis=1).reshape(len(shares), *values.shape[1:])
+
+
+def fan_of(values: Floats, weights: Floats | None = None) -> Fan:
     """Over the first axis of ``values [scenario, …place]``; NaN at a place where a scenario has no value."""
+    if weights is not None:
+        found = quantiles_of(values, SHARES, weights)
+        found[:, np.isnan(values).any(axis=0)] = np.nan
+        return Fan(mean_of(values, weights), found)
     n, places = len(values), values.shape[1:]
     flat = values.reshape(n, -1)
     found = np.empty((len(SHARES), flat.shape[1]))
@@ -47,7 +69,7 @@ def fan_of(values: Floats) -> Fan:
         for k, share in enumerate(SHARES):
             found[k, chosen] = quantile(ordered, share)
         found[:, chosen][:, np.isnan(ordered[:, -1])] = np.nan
-    return Fan(values.mean(axis=0), found.reshape(len(SHARES), *places))
+    return Fan(mean_of(values), found.reshape(len(SHARES), *places))
 
 
 def quantile(ordered: Floats, share: float) -> Floats:

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.horizon import RiskMeasure
+from cobre.sddp.risk import risk_of
+from cobre.study.queries.fans import mean_of
+
 Floats = NDArray[np.float64]
 
 THRESHOLDS = (0.0, 0.01, 0.05, 0.1)
@@ -31,18 +35,28 @@ class DeficitRisk:
     """Mean deficit of the worst twentieth of the scenarios."""
 
 
-def deficit_risk(deficit_mwh: Floats, load_mwh: Floats) -> DeficitRisk:
-    """From ``[scenario]``: deficit and demand of the period."""
+def deficit_risk(deficit_mwh: Floats, load_mwh: Floats, weights: Floats | None = None) -> DeficitRisk:
+    """From ``[scenario]``: deficit and demand of the period, and probabilities if they differ."""
     shares = np.divide(deficit_mwh, load_mwh, out=np.zeros_like(deficit_mwh), where=load_mwh > 0.0)
     is_short = shares > NEGLIGIBLE
-    n = len(shares)
-    n_worst = max(1, n - math.floor((1.0 - TAIL) * n))
+    depth = shares[is_short]
     return DeficitRisk(
-        tuple(float(np.mean(shares > max(threshold, NEGLIGIBLE))) for threshold in THRESHOLDS),
-        float(deficit_mwh.mean()),
-        float(shares[is_short].mean()) if is_short.any() else 0.0,
-        float(np.sort(deficit_mwh)[n - n_worst :].mean()),
+        tuple(float(mean_of(shares > max(threshold, NEGLIGIBLE), weights)) for threshold in THRESHOLDS),
+        float(mean_of(deficit_mwh, weights)),
+        float(np.average(depth, weights=None if weights is None else weights[is_short]))
+        if len(depth)
+        else 0.0,
+        _mean_of_tail(deficit_mwh, weights),
     )
+
+
+def _mean_of_tail(values: Floats, weights: Floats | None) -> float:
+    """Of the worst scenarios that make up `TAIL`."""
+    if weights is not None:
+        return risk_of(values, RiskMeasure(1.0, TAIL), weights)
+    n = len(values)
+    n_worst = max(1, n - math.floor((1.0 - TAIL) * n))
+    return float(np.sort(values)[n - n_worst :].mean())
 
 
 def years_of(start_dates: Sequence[str]) -> dict[str, list[int]]:

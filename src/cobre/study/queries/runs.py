@@ -18,7 +18,7 @@ from cobre.io.simulation_results import Calendar, SimulationFiles
 from cobre.io.write.dictionaries import CODES, ENTITY_TYPES
 from cobre.io.write.dictionaries import FOLDER as DICTIONARIES
 from cobre.sddp.policy import Policy
-from cobre.study.queries.fans import Fan, fan_of
+from cobre.study.queries.fans import Fan, fan_of, mean_of
 from cobre.study.queries.simulated import BusValues, bus_values, stage_values, summary_values
 from cobre.study.results import Results
 
@@ -113,6 +113,19 @@ class RunData:
         return found
 
     @cached_property
+    def weights(self) -> Floats | None:
+        """``[scenario]``: probabilities, if they differ."""
+        return self.files.probabilities()
+
+    def mean(self, values: NDArray[Any]) -> Any:
+        """Over the first axis of ``values [scenario, …]``."""
+        return mean_of(values, self.weights)
+
+    def fan(self, values: Floats) -> Fan:
+        """Over the first axis of ``values [scenario, …]``."""
+        return fan_of(values, self.weights)
+
+    @cached_property
     def buses(self) -> BusValues:
         """Prices, deficit and demand."""
         if self.calendar is None:
@@ -136,12 +149,12 @@ class RunData:
         found = stage_values(self.files, calendar, table, f"{kind}_id", [*columns, *extra])
         if found is None:
             return None
-        totals = {name: fan_of(found.total(name)) for name in extra}
+        totals = {name: self.fan(found.total(name)) for name in extra}
         exceeding = {
-            name: (found.values[name] > 1e-6).mean(axis=0) for name in ("spillage_m3s",) if name in columns
+            name: self.mean(found.values[name] > 1e-6) for name in ("spillage_m3s",) if name in columns
         }
         with ThreadPoolExecutor(2) as threads:  # sorting runs without Python
-            fans = list(threads.map(lambda name: fan_of(found.values.pop(name)), columns))
+            fans = list(threads.map(lambda name: self.fan(found.values.pop(name)), columns))
         return EntityFans(
             found.entities, found.names, dict(zip(columns, fans, strict=True)), totals, exceeding
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,11 +16,22 @@ from cobre.stochastic.fitting.calendar import EPOCH
 from cobre.stochastic.past import PastRecord
 from cobre.stochastic.periods import Period, StageCalendar
 
-__all__ = ["Gap", "observations_of", "seed_past_inflows"]
+__all__ = ["Gap", "lag_orders", "observations_of", "seed_past_inflows"]
 
 ANNUAL_LAGS = 12
-Gap = tuple[int, int, dt.date, dt.date, int]
-"""Hydro id, lag, first day, day after the last, and how many days in between are not known."""
+
+
+class Gap(NamedTuple):
+    """Days of a period before the study whose inflow is not known."""
+
+    hydro_id: int
+    lag: int
+    """0 is the period in which the study starts, until then."""
+    start: dt.date
+    end: dt.date
+    """The day after the last."""
+    missing_days: int
+    is_read: bool
 
 
 def observations_of(files: CaseFiles) -> tuple[InflowObservation, ...]:
@@ -54,9 +66,9 @@ def _recent_history(files: CaseFiles) -> list[InflowObservation]:
 def seed_past_inflows(files: CaseFiles, horizon: Horizon) -> list[Gap]:
     """Set ``past_inflows``: lag l is the mean of the l-th period before that of the first stage.
 
-    Returns the periods that a lag reads and of which some day is not known; their known days count alone.
+    Returns the periods of which some day is not known; their known days count alone.
     """
-    seasons, orders = horizon.season_definitions, _orders(files, horizon)
+    seasons, orders = horizon.season_definitions, lag_orders(files, horizon)
     if seasons is None or not orders or any(stage.season_id is None for stage in horizon.stages):
         return []
     calendar = StageCalendar.of(horizon.stages, seasons)
@@ -65,22 +77,23 @@ def seed_past_inflows(files: CaseFiles, horizon: Horizon) -> list[Gap]:
     record = PastRecord.of(len(index), (), observations_of(files))
     found: dict[int, list[float]] = {hydro_id: [] for hydro_id in orders}
     gaps: list[Gap] = []
-    for lag in range(1, max(orders.values()) + 1):
+    for lag in range(max(orders.values()) + 1):
         period = Period.of(level, first - lag)
-        mean, known = record.mean(period.start, period.end), record.known_days(period.start, period.end)
-        n_days = (period.end - period.start).days
+        end = period.end if lag else max(period.start, horizon.stages[0].start_date)
+        mean, known = record.mean(period.start, end), record.known_days(period.start, end)
+        n_days = (end - period.start).days
         for hydro_id, order in orders.items():
-            if lag > order:
-                continue
             row = index[hydro_id]
-            found[hydro_id].append(float(mean[row]))
+            if 0 < lag <= order:
+                found[hydro_id].append(float(mean[row]))
             if known[row] < n_days:
-                gaps.append((hydro_id, lag, period.start, period.end, n_days - int(known[row])))
+                missing = n_days - int(known[row])
+                gaps.append(Gap(hydro_id, lag, period.start, end, missing, is_read=0 < lag <= order))
     files.past_inflows = tuple(PastInflows(hydro_id, tuple(values)) for hydro_id, values in found.items())
     return gaps
 
 
-def _orders(files: CaseFiles, horizon: Horizon) -> dict[int, int]:
+def lag_orders(files: CaseFiles, horizon: Horizon) -> dict[int, int]:
     """By hydro id, how many lags a stage of the study reads at most."""
     lags, annual = files.tables["inflow_lags"], files.tables["inflow_annual"]
     orders: dict[int, int] = {}

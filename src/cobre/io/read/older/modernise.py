@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cobre.io.read.catalogue import DOCUMENTS, TABLES
-from cobre.io.read.columns import Table
+from cobre.io.read.columns import ABSENT, Table
 from cobre.io.read.files import CaseFiles, PastInflows
 from cobre.io.read.older.config import OlderConfig
 from cobre.io.read.older.documents import OlderConstraints, OlderInitialConditions, OlderThermals
@@ -54,6 +54,10 @@ def modernise(files: CaseFiles, records: dict[str, Record], tables: dict[str, Ta
         else {}
     )
     for attribute, table in tables.items():
+        if attribute == "thermal_bounds":
+            of_stages = table["block_id"] == ABSENT
+            files.reserved_rows = int(np.count_nonzero(~of_stages))
+            table = table.take(of_stages)
         files.tables[attribute] = upgrade_table(table, senses)
     for file in TABLES:
         files.tables.setdefault(file.attribute, file.empty())

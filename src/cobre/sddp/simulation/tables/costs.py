@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.simulation_tables import COSTS
 from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView, sum_in_order, sum_of, taken
 from cobre.sddp.simulation.tables.network import pumping_charges
 from cobre.sddp.simulation.tables.sources import curtailment_charges
@@ -22,6 +23,11 @@ HYDRO_VIOLATIONS = (
 )
 
 
+KINDS = tuple(column.name for column in COSTS if column.name.endswith("_cost"))
+NOTHING = np.zeros(1)
+"""``[row]``: a cost that no scenario of the stage has."""
+
+
 @dataclass(frozen=True)
 class PricedColumns:
     """The columns of the stage's program that a cost is paid for, kind after kind."""
@@ -29,28 +35,43 @@ class PricedColumns:
     columns: Indices
     prices: Floats
     of_kind: dict[str, slice]
-    """Where the columns of each kind of cost are among all of them."""
+    """Where the columns of each kind of cost are among all of them; kinds without columns are missing."""
 
 
 def cost_rows(outcome: StageOutcome) -> dict[str, NDArray[np.generic]]:
     """The cost of the stage by kind; `immediate_cost` has its own definition, so that the parts are a check of it."""
     view, n = outcome.view, len(outcome)
     future = view.scope.stage.discount * outcome.values(view.once(_future_cost))[:, 0]
-    priced = view.once(_priced_columns)
-    charges = taken(outcome.primal, priced.columns) * priced.prices
-    paid = {kind: sum_in_order(charges[:, place]) for kind, place in priced.of_kind.items()}
-    violations = {kind: paid[kind] for kind in HYDRO_VIOLATIONS}
+    paid = _paid(outcome)
+    violations = sum_of([paid.get(kind, NOTHING) for kind in HYDRO_VIOLATIONS])
     values: dict[str, Floats] = {
         "total_cost": outcome.objective,
         "immediate_cost": outcome.objective - future,
         "future_cost": future,
         "discount_factor": np.full(n, view.discount_factor),
-        "hydro_violation_cost": sum_of(list(violations.values())),
         **paid,
-        "curtailment_cost": sum_in_order(curtailment_charges(outcome).reshape(n, -1)),
-        "pumping_cost": sum_in_order(pumping_charges(outcome).reshape(n, -1)),
     }
-    return {"block_id": np.array([np.nan]), **{name: value[:, np.newaxis] for name, value in values.items()}}
+    if any(kind in paid for kind in HYDRO_VIOLATIONS):
+        values["hydro_violation_cost"] = violations
+    return {
+        "block_id": np.array([np.nan]),
+        **dict.fromkeys(KINDS, NOTHING),
+        **{name: value[:, np.newaxis] for name, value in values.items()},
+    }
+
+
+def _paid(outcome: StageOutcome) -> dict[str, Floats]:
+    """``[n]``: what is paid for each kind of cost that the stage has."""
+    system, priced = outcome.view.scope.system, outcome.view.once(_priced_columns)
+    charges = taken(outcome.primal, priced.columns) * priced.prices
+    paid = {kind: sum_in_order(charges[:, place]) for kind, place in priced.of_kind.items()}
+    for kind, find, payers in (
+        ("curtailment_cost", curtailment_charges, system.non_controllables),
+        ("pumping_cost", pumping_charges, system.pumping_stations),
+    ):
+        if payers:
+            paid[kind] = sum_in_order(outcome.once(find).reshape(len(outcome), -1))
+    return paid
 
 
 def _future_cost(view: StageView) -> Indices:
@@ -81,7 +102,7 @@ def _priced_columns(view: StageView) -> PricedColumns:
         "exchange_cost": (network.line_direct, network.line_reverse),
     }
     flat = {kind: np.concatenate([group.ravel() for group in parts]) for kind, parts in groups.items()}
-    present = {kind: places[places != ABSENT] for kind, places in flat.items()}
+    present = {kind: places[places != ABSENT] for kind, places in flat.items() if (places != ABSENT).any()}
     ends = np.cumsum([len(places) for places in present.values()]).tolist()
     of_kind = {
         kind: slice(end - len(places), end) for (kind, places), end in zip(present.items(), ends, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView, by_block, zeros
+from cobre.sddp.simulation.outcome import Floats, Reported, Scalar, StageOutcome, StageView, by_block, zeros
 from cobre.sddp.simulation.tables.layout import flat, keys, states
 from cobre.sddp.subproblem.builder import ABSENT, Indices
 from cobre.sddp.subproblem.transit import Rivers
@@ -23,23 +23,48 @@ def hydro_rows(outcome: StageOutcome) -> Values:
     final = _storage_final(outcome)
     by_period: Values = {
         **_water_of_period(outcome, final),
-        **_violations_of_period(outcome),
         **_energy_of_period(outcome, final),
         "water_value_per_hm3": 0.0 - outcome.duals(view.problem.rows.water_balance),
         "storage_binding_code": _binding(view, final),
     }
-    by_stage: Values = {
-        **_violations_of_stage(outcome),
-        "incremental_inflow_energy_mw": _inflow_energy(outcome),
-    }
-    of_block = view.scope.period_of_block
     return {
         **view.once(_same_for_all),
+        **outcome.reported(view.once(_reported)),
         **{name: flat(value) for name, value in _flows(outcome).items()},
-        **{name: flat(value[:, :, of_block]) for name, value in by_period.items()},
-        **{name: flat(by_block(view, value)) for name, value in by_stage.items()},
+        **{name: flat(_in_blocks(view, value)) for name, value in by_period.items()},
+        "incremental_inflow_energy_mw": flat(by_block(view, _inflow_energy(outcome))),
         "spillage_cost": flat(outcome.charges(view.problem.columns.hydro.spillage)),
     }
+
+
+def _in_blocks(view: StageView, values: NDArray[Scalar]) -> NDArray[Scalar]:
+    """``[n, hydro, block]``: values ``[n, hydro, period]``."""
+    if values.shape[2] == view.n_blocks:
+        return values
+    return values[:, :, view.scope.period_of_block]
+
+
+def _reported(view: StageView) -> Reported:
+    """What the table says of a plant as it is in the program."""
+    hydro, of_block = view.problem.columns.hydro, view.scope.period_of_block
+    stage = {
+        "incremental_inflow_m3s": view.problem.columns.state.inflow,
+        "storage_violation_below_hm3": hydro.storage_below,
+        "filling_target_violation_hm3": hydro.filling_below,
+        "inflow_nonnegativity_slack_m3s": hydro.negative_inflow,
+        "water_withdrawal_violation_pos_m3s": hydro.withdrawal_above,
+        "water_withdrawal_violation_neg_m3s": hydro.withdrawal_below,
+    }
+    return Reported.of(
+        {
+            "spillage_m3s": hydro.spillage,
+            "outflow_slack_below_m3s": hydro.outflow_below,
+            "outflow_slack_above_m3s": hydro.outflow_above,
+            "evaporation_violation_pos_m3s": hydro.evaporation_above[:, of_block],
+            "evaporation_violation_neg_m3s": hydro.evaporation_below[:, of_block],
+            **{name: by_block(view, columns) for name, columns in stage.items()},
+        }
+    )
 
 
 def _same_for_all(view: StageView) -> Values:
@@ -62,10 +87,10 @@ def _same_for_all(view: StageView) -> Values:
 def hydro_bus_rows(outcome: StageOutcome) -> Values:
     """Turbined flow and power by plant and bus."""
     view = outcome.view
-    power = _power(outcome)
+    power = outcome.once(_power)
     return {
         **view.once(_plant_and_bus),
-        "turbined_m3s": flat(outcome.values(view.problem.columns.hydro.turbined)),
+        "turbined_m3s": flat(outcome.once(_turbined)),
         "generation_mw": flat(power),
         "generation_mwh": flat(power * view.hours),
     }
@@ -101,6 +126,11 @@ def _power(outcome: StageOutcome) -> Floats:
     return outcome.values(hydro.generation) * hydro.generation_factor[:, np.newaxis]
 
 
+def _turbined(outcome: StageOutcome) -> Floats:
+    """``[n, cell, block]`` in m3/s."""
+    return outcome.values(outcome.view.problem.columns.hydro.turbined)
+
+
 def _by_plant(outcome: StageOutcome, of_cells: Floats) -> Floats:
     """``[n, hydro, block]``: values ``[n, cell, block]`` of each plant, added in order of its buses."""
     scope = outcome.view.scope
@@ -112,30 +142,45 @@ def _by_plant(outcome: StageOutcome, of_cells: Floats) -> Floats:
     return total
 
 
+def _of_plants(outcome: StageOutcome, columns: Indices) -> Floats:
+    """``[n, hydro, block]``, or ``[hydro, block]`` of zeros: what the program's columns ``[cell, block]`` say."""
+    view = outcome.view
+    if view.places(columns).present is None:
+        return np.zeros((len(view.scope.system.hydros), view.n_blocks))
+    return _by_plant(outcome, outcome.values(columns))
+
+
 def _flows(outcome: StageOutcome) -> dict[str, Floats]:
-    """Flows, power and violations ``[n, hydro, block]``."""
+    """Flows, power and violations ``[n, hydro, block]``; ``[hydro, block]`` if they are the same for all scenarios."""
     view, hydro = outcome.view, outcome.view.problem.columns.hydro
-    turbined = _by_plant(outcome, outcome.values(hydro.turbined))
-    spilled, diverted = (outcome.values(each) for each in (hydro.spillage, hydro.diversion))
+    turbined = _by_plant(outcome, outcome.once(_turbined))
     incremental = by_block(view, outcome.values(view.problem.columns.state.inflow))
-    power = _by_plant(outcome, _power(outcome))
-    sends, receives = view.once(_canals)
-    arriving = _passed_on(diverted, view.scope.diversion_target)
-    outflow = turbined + spilled
+    power = _by_plant(outcome, outcome.once(_power))
+    outflow = turbined + outcome.values(hydro.spillage)
     return {
         "turbined_m3s": turbined,
-        "spillage_m3s": spilled,
         "outflow_m3s": outflow,
-        "diverted_inflow_m3s": np.where(receives, arriving, np.nan),
-        "diverted_outflow_m3s": np.where(sends, diverted, np.nan),
-        "incremental_inflow_m3s": incremental,
+        **_diverted(outcome),
         "inflow_m3s": incremental + _received(outcome, outflow),
         "generation_mw": power,
         "generation_mwh": power * view.hours,
-        "turbined_slack_m3s": _by_plant(outcome, outcome.values(hydro.turbined_below)),
-        "outflow_slack_below_m3s": outcome.values(hydro.outflow_below),
-        "outflow_slack_above_m3s": outcome.values(hydro.outflow_above),
-        "generation_slack_mw": _by_plant(outcome, outcome.values(hydro.generation_below)),
+        "turbined_slack_m3s": _of_plants(outcome, hydro.turbined_below),
+        "generation_slack_mw": _of_plants(outcome, hydro.generation_below),
+    }
+
+
+def _diverted(outcome: StageOutcome) -> dict[str, Floats]:
+    """What plants send through canals and receive from them; null for those without."""
+    view = outcome.view
+    sends, receives = view.once(_canals)
+    if not sends.any():
+        nothing = np.full((len(sends), view.n_blocks), np.nan)
+        return {"diverted_inflow_m3s": nothing, "diverted_outflow_m3s": nothing}
+    diverted = outcome.values(view.problem.columns.hydro.diversion)
+    arriving = _passed_on(diverted, view.scope.diversion_target)
+    return {
+        "diverted_inflow_m3s": np.where(receives, arriving, np.nan),
+        "diverted_outflow_m3s": np.where(sends, diverted, np.nan),
     }
 
 
@@ -216,27 +261,6 @@ def _storages(view: StageView) -> Indices:
 def _storage_limits(view: StageView) -> tuple[Floats, Floats]:
     columns, template = view.once(_storages), view.problem.template
     return template.column_lower[columns], template.column_upper[columns]
-
-
-def _violations_of_period(outcome: StageOutcome) -> dict[str, Floats]:
-    """``[n, hydro, period]``."""
-    hydro = outcome.view.problem.columns.hydro
-    return {
-        "evaporation_violation_pos_m3s": outcome.values(hydro.evaporation_above),
-        "evaporation_violation_neg_m3s": outcome.values(hydro.evaporation_below),
-    }
-
-
-def _violations_of_stage(outcome: StageOutcome) -> dict[str, Floats]:
-    """``[n, hydro]``."""
-    hydro = outcome.view.problem.columns.hydro
-    return {
-        "storage_violation_below_hm3": outcome.values(hydro.storage_below),
-        "filling_target_violation_hm3": outcome.values(hydro.filling_below),
-        "inflow_nonnegativity_slack_m3s": outcome.values(hydro.negative_inflow),
-        "water_withdrawal_violation_pos_m3s": outcome.values(hydro.withdrawal_above),
-        "water_withdrawal_violation_neg_m3s": outcome.values(hydro.withdrawal_below),
-    }
 
 
 def _inflow_energy(outcome: StageOutcome) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.horizon import HM3_PER_M3S_HOUR
-from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView, zeros
+from cobre.sddp.simulation.outcome import Floats, Reported, StageOutcome, StageView, zeros
 from cobre.sddp.simulation.tables.layout import flat, keys, states
 
 Values = dict[str, NDArray[np.generic]]
@@ -29,17 +29,22 @@ def bus_rows(outcome: StageOutcome) -> Values:
     of_segments = outcome.values(network.deficit)
     for segment, bus in enumerate(network.deficit_bus.tolist()):  # in order: a bus may have several
         deficit[:, bus] += of_segments[:, segment]
-    excess = outcome.values(network.excess)
+    hours = view.hours_of_rows(len(view.scope.system.buses))
+    reported = outcome.reported(view.once(_reported_of_buses))
     return {
         **view.once(_bus_keys),
+        **reported,
         "load_mw": flat(load),
         "load_mwh": flat(load * view.hours),
         "deficit_mw": flat(deficit),
         "deficit_mwh": flat(deficit * view.hours),
-        "excess_mw": flat(excess),
-        "excess_mwh": flat(excess * view.hours),
-        "spot_price": flat(spot_prices(outcome)),
+        "excess_mwh": reported["excess_mw"] * hours,
+        "spot_price": flat(outcome.once(spot_prices)),
     }
+
+
+def _reported_of_buses(view: StageView) -> Reported:
+    return Reported.of({"excess_mw": view.problem.columns.network.excess})
 
 
 def _bus_keys(view: StageView) -> Values:
@@ -49,20 +54,26 @@ def _bus_keys(view: StageView) -> Values:
 def exchange_rows(outcome: StageOutcome) -> Values:
     """Flows, losses and charges of lines."""
     view, network = outcome.view, outcome.view.problem.columns.network
-    direct, reverse = outcome.values(network.line_direct), outcome.values(network.line_reverse)
+    hours = view.hours_of_rows(len(view.scope.system.lines))
+    reported = outcome.reported(view.once(_reported_of_lines))
+    direct, reverse = reported["direct_flow_mw"], reported["reverse_flow_mw"]
     net = direct - reverse
     losses = view.once(_share_lost) * (direct + reverse)
-    charges = outcome.charges(network.line_direct) + outcome.charges(network.line_reverse)
+    prices = [view.places(columns).prices.ravel() for columns in (network.line_direct, network.line_reverse)]
     return {
         **view.once(_line_keys),
-        "direct_flow_mw": flat(direct),
-        "reverse_flow_mw": flat(reverse),
-        "net_flow_mw": flat(net),
-        "net_flow_mwh": flat(net * view.hours),
-        "losses_mw": flat(losses),
-        "losses_mwh": flat(losses * view.hours),
-        "exchange_cost": flat(charges),
+        **reported,
+        "net_flow_mw": net,
+        "net_flow_mwh": net * hours,
+        "losses_mw": losses,
+        "losses_mwh": losses * hours,
+        "exchange_cost": direct * prices[0] + reverse * prices[1],
     }
+
+
+def _reported_of_lines(view: StageView) -> Reported:
+    network = view.problem.columns.network
+    return Reported.of({"direct_flow_mw": network.line_direct, "reverse_flow_mw": network.line_reverse})
 
 
 def _line_keys(view: StageView) -> Values:
@@ -74,8 +85,9 @@ def _line_keys(view: StageView) -> Values:
 
 
 def _share_lost(view: StageView) -> Floats:
-    """``[line, 1]``."""
-    return np.array([line.losses_percent for line in view.scope.system.lines])[:, np.newaxis] / 100.0
+    """``[row]``."""
+    lines = np.array([line.losses_percent for line in view.scope.system.lines])
+    return np.repeat(lines, view.n_blocks) / 100.0
 
 
 def pumping_rows(outcome: StageOutcome) -> Values:
@@ -83,14 +95,14 @@ def pumping_rows(outcome: StageOutcome) -> Values:
     view = outcome.view
     stations = view.scope.system.pumping_stations
     flow = outcome.values(view.problem.columns.network.pumping)
-    power = _pumping_power(outcome)
+    power = outcome.once(_pumping_power)
     return {
         **keys(view, "pumping_station_id", stations),
         "pumped_flow_m3s": flat(flow),
         "pumped_volume_hm3": flat(flow * (HM3_PER_M3S_HOUR * view.hours)),
         "power_consumption_mw": flat(power),
         "energy_consumption_mwh": flat(power * view.hours),
-        "pumping_cost": flat(pumping_charges(outcome)),
+        "pumping_cost": flat(outcome.once(pumping_charges)),
         "operative_state_code": states(view, view.scope.tables.operation.pumping, len(stations)),
     }
 
@@ -98,7 +110,7 @@ def pumping_rows(outcome: StageOutcome) -> Values:
 def pumping_charges(outcome: StageOutcome) -> Floats:
     """``[n, station, block]``: the energy of pumping at the spot price of its bus."""
     buses = np.array([station.bus for station in outcome.view.scope.system.pumping_stations], dtype=np.int64)
-    return _pumping_power(outcome) * outcome.view.hours * spot_prices(outcome)[:, buses]
+    return outcome.once(_pumping_power) * outcome.view.hours * outcome.once(spot_prices)[:, buses]
 
 
 def _pumping_power(outcome: StageOutcome) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView, by_block
+from cobre.sddp.simulation.outcome import Floats, Reported, StageOutcome, StageView, by_block
 from cobre.sddp.simulation.tables.layout import OPERATING, flat, keys, states
 from cobre.sddp.subproblem.builder import ABSENT
 
@@ -16,14 +16,19 @@ def thermal_rows(outcome: StageOutcome) -> Values:
     """Generation and fuel."""
     view = outcome.view
     columns = view.problem.columns.network.thermal
-    power = outcome.values(columns)
+    reported = outcome.reported(view.once(_reported_of_thermals))
+    power = reported["generation_mw"]
     return {
         **view.once(_same_for_all),
         **_commitments(outcome),
-        "generation_mw": flat(power),
-        "generation_mwh": flat(power * view.hours),
-        "generation_cost": flat(outcome.charges(columns)),
+        **reported,
+        "generation_mwh": power * view.hours_of_rows(len(view.scope.system.thermals)),
+        "generation_cost": power * view.places(columns).prices.ravel(),
     }
+
+
+def _reported_of_thermals(view: StageView) -> Reported:
+    return Reported.of({"generation_mw": view.problem.columns.network.thermal})
 
 
 def _same_for_all(view: StageView) -> Values:
@@ -116,7 +121,7 @@ def available_mw(outcome: StageOutcome) -> Floats:
 def curtailment_charges(outcome: StageOutcome) -> Floats:
     """``[n, source, block]``: the price of available power that is not used."""
     view = outcome.view
-    unused = available_mw(outcome) - outcome.values(view.problem.columns.network.non_controllable)
+    unused = outcome.once(available_mw) - outcome.values(view.problem.columns.network.non_controllable)
     charges: Floats = unused * view.scope.cost(view.scope.tables.non_controllable.curtailment_cost_per_mwh)
     return charges
 
@@ -126,7 +131,7 @@ def non_controllable_rows(outcome: StageOutcome) -> Values:
     view = outcome.view
     sources = view.scope.system.non_controllables
     power = outcome.values(view.problem.columns.network.non_controllable)
-    available = available_mw(outcome)
+    available = outcome.once(available_mw)
     unused = available - power
     codes = states(view, view.scope.tables.operation.non_controllable, len(sources))
     values: Values = {
@@ -136,7 +141,7 @@ def non_controllable_rows(outcome: StageOutcome) -> Values:
         "available_mw": flat(available),
         "curtailment_mw": flat(unused),
         "curtailment_mwh": flat(unused * view.hours),
-        "curtailment_cost": flat(curtailment_charges(outcome)),
+        "curtailment_cost": flat(outcome.once(curtailment_charges)),
         "operative_state_code": codes,
     }
     operates = codes == OPERATING

@@ -1,0 +1,63 @@
+"""Random cases of all elements without state, with those that link stages in time added to them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from random import Random
+
+from today.small import START, TodayCase
+
+HOURS = (36.0, 100.0, 400.0, 900.0)
+
+
+def with_time(case: TodayCase, seed: int) -> TodayCase:
+    """Chronological blocks, water that takes time, thermals that are decided a stage ahead."""
+    draw = Random(f"{seed} time")
+    for stage in case.documents["stages.json"]["stages"]:
+        if len(stage["blocks"]) > 1 and draw.random() < 0.6:
+            stage["block_mode"] = "chronological"
+    _delay_rivers(draw, case)
+    _order_fuel(draw, case)
+    return case
+
+
+def _delay_rivers(draw: Random, case: TodayCase) -> None:
+    plants = {each["id"]: each for each in case.documents["system/hydros.json"]["hydros"]}
+    released = case.documents["initial_conditions.json"].setdefault("past_defluences", [])
+    hours: dict[int, float] = {}
+    for plant in plants.values():
+        below = plants.get(plant["downstream_id"])
+        if below is None or below.get("entry_stage_id") or draw.random() < 0.3:
+            continue
+        plant["travel_time_hours"] = hours.setdefault(below["id"], draw.choice(HOURS))
+        start = START - dt.timedelta(hours=plant["travel_time_hours"] + 24.0)
+        window = {"hydro_id": plant["id"], "start_date": str(start), "end_date": str(START)}
+        released.append({**window, "value_m3s": round(draw.uniform(0.0, 20.0), 1)})
+
+
+def _order_fuel(draw: Random, case: TodayCase) -> None:
+    bounded = {row["thermal_id"] for row in case.tables.get("constraints/thermal_bounds.parquet", [])}
+    decided = case.documents["initial_conditions.json"].setdefault("past_anticipated_commitments", [])
+    for plant in case.documents["system/thermals.json"]["thermals"]:
+        comes_or_goes = plant.get("entry_stage_id") or plant.get("exit_stage_id")
+        limits = plant["generation"]
+        if comes_or_goes or plant["id"] in bounded or limits["min_mw"] or draw.random() < 0.5:
+            continue
+        plant["anticipated_config"] = {"lead_stages": 1}
+        window = {"thermal_id": plant["id"], "start_date": str(START), "end_date": "2025-02-01"}
+        decided.append({**window, "value_mw": round(draw.uniform(0.0, limits["max_mw"]), 1)})
+
+
+def made_certain(case: TodayCase) -> TodayCase:
+    """One opening in each stage, so that a policy has one cost."""
+    path = "scenarios/noise_openings.parquet"
+    case.tables[path] = [row for row in case.tables[path] if row["opening_index"] == 0]
+    for stage in case.documents["stages.json"]["stages"]:
+        stage.update(num_openings=1, risk_measure="expectation")
+    training = case.documents["config.json"]["training"]
+    training["selection"]["forward_passes"] = 1
+    training["stopping_rules"] = [
+        {"type": "iteration_limit", "limit": 80},
+        {"type": "bound_stalling", "iterations": 12, "tolerance": 1e-12},
+    ]
+    return case
