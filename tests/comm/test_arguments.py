@@ -22,7 +22,7 @@ from cobre.comm.arguments import (
 )
 
 
-def test_the_house_example_reads_as_promised():
+def test_a_wrong_size_is_refused_with_numbers_and_a_remedy():
     with pytest.raises(InvalidBufferSize) as caught:
         check_allgatherv(np.zeros(2), np.zeros(9), [4, 3, 2, 1], [0, 4, 7, 9], 2, 4)
     assert str(caught.value) == (
