@@ -6,20 +6,11 @@
 #include <vector>
 
 #include "output/compact_thrift.hpp"
+#include "output/parquet_numbers.hpp"
 
 namespace cobre::output {
 
 namespace {
-
-// Numbers of the format: physical types, encodings, kinds of pages, types of converted values.
-enum : std::int64_t { BOOLEAN = 0, INT32 = 1, DOUBLE = 5 };
-enum : std::int64_t { PLAIN = 0, RLE = 3, RLE_DICTIONARY = 8 };
-enum : std::int64_t { DATA_PAGE = 0, DICTIONARY_PAGE = 2 };
-enum : std::int64_t { DATE = 6, INT_8 = 15, INT_32 = 17 };
-enum : std::int64_t { REQUIRED = 0, OPTIONAL = 1 };
-enum : std::int64_t { UNCOMPRESSED = 0 };
-
-constexpr std::size_t largest_dictionary = 4096;
 
 template <class T>
 void append_bytes(std::string& out, std::span<const T> values) {

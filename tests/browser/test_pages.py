@@ -115,8 +115,20 @@ def test_forced_colours_and_print_keep_the_charts(browser, pages):
     browser.picture("report-print")
     assert browser.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
     assert browser.run("return document.querySelector('figure svg').getBoundingClientRect().width") > 300
+    plants = "return getComputedStyle(document.querySelector('#plants')).display"
+    assert browser.run(plants) == "none"  # nobody has chosen one
     assert browser.pdf().startswith(b"%PDF")
     browser.emulate()
+
+
+def test_no_text_of_a_drawing_is_cut_off(browser, pages):
+    browser.open(pages / "report.html")
+    cut = browser.run("""return [...document.querySelectorAll('figure svg text')].filter(text => {
+        const own = text.getBoundingClientRect(), all = text.ownerSVGElement.getBoundingClientRect();
+        const isBeside = own.left < all.left - 1 || own.right > all.right + 1;
+        return isBeside || own.top < all.top - 1 || own.bottom > all.bottom + 1;
+    }).map(text => text.textContent)""")
+    assert cut == []
 
 
 def test_a_narrow_screen_does_not_scroll_sideways(browser, pages):

@@ -10,7 +10,7 @@ import pytest
 
 import cobre
 from cobre import study
-from cobre.study import Control
+from cobre.study import Control, RunState
 from cobre.study.run_log import EVENTS, RUN
 from cobre.tui.app import RunApp
 from cobre.tui.overlays import CutsOverlay, HelpOverlay, PathsOverlay, RulesOverlay
@@ -128,9 +128,20 @@ def test_every_view_fits(finished, size, is_ascii):
             assert rows[-1].endswith("5 communication") or "[5]communication" in rows[-1]
             assert all(len(row) <= size[0] for row in rows)
             assert all(row.isascii() for row in rows) or not is_ascii
-        await pilot.press("question_mark")
-        rows = await wait("Esc closes")
-        assert all(row.isascii() for row in rows) or not is_ascii
+        app = pilot.app
+        cut = {"iteration": 1, "is_active": True, "intercept": 1.0, "coefficients": [2.0]}
+        answer = {"stage": 0, "active": 37, "total": 37, "state_names": ["storage:0"], "cuts": [cut] * 37}
+        many = CutsOverlay(lambda stage, show: app.call_later(show, answer), 12)
+        for overlay, words in (
+            (HelpOverlay(), "Ctrl+C"),
+            (many, "newest first"),
+            (RulesOverlay(RunState(), print), "limit"),
+        ):
+            app.push_screen(app._page(overlay))
+            await wait(words)
+            await pilot.pause()
+            assert all(row.isascii() for row in rows_of(app)) or not is_ascii
+            await pilot.press("escape")
 
     drive(RunApp(FolderSource(study.attach(finished)), is_ascii=is_ascii), steps, size)
 

@@ -13,6 +13,8 @@ from cobre.draw.text import visible
 N_SHADES = 10
 """Colours from the lowest value to the highest; `cobre.draw.style` has them as ``h0``, ``h1``, …."""
 ROW_LABEL = 16
+LEFT = 130.0
+"""Enough for the labels of rows in capital letters."""
 MAX_ROW_LABELS = 14
 
 
@@ -27,7 +29,7 @@ def heat_map(
 ) -> str:
     """An SVG with one row of cells for each of ``values``, the first one on top; NaN stays empty."""
     height = 240.0 if len(values) <= MAX_ROW_LABELS else 360.0
-    area = Area(height=height, left=110.0, top=30.0)
+    area = Area(height=height, left=LEFT, top=30.0)
     finite = [value for row in values for value in row if math.isfinite(value)]
     if not finite:
         return empty_document(area, title)

@@ -6,8 +6,9 @@ read in seconds: only the bytes of the columns asked for, some files at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -18,10 +19,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from cobre._machine import usable_cpus
+from cobre._native import output
 from cobre.errors import IOError, ValidationError
 from cobre.io.simulation_results import SimulationFiles
 
-__all__ = ["NO_BLOCK", "Fold", "Grid", "Keys", "read_grid"]
+__all__ = ["NO_BLOCK", "Fold", "Grid", "Keys", "columns_in_turn", "read_grid"]
 
 NO_BLOCK = -1
 MOST_THREADS = 4
@@ -56,6 +58,11 @@ class Fold:
         is_all = len(rows) == len(group) and bool((rows[1:] > rows[:-1]).all())
         return cls(slice(None) if is_all else rows, len(rows), starts, chosen)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether every row is a group of its own, in the order of the file."""
+        return isinstance(self.rows, slice) and self.weights is None and len(self.starts) == self.n_rows
+
     def __call__(self, values: Floats) -> Floats:
         """``[group]`` of ``values [row]``."""
         found = values[self.rows] if self.weights is None else values[self.rows] * self.weights
@@ -86,50 +93,130 @@ Plan = Callable[[Keys], dict[str, Fold]]
 
 def read_grid(files: SimulationFiles, name: str, keys: Sequence[str], plan: Plan) -> Grid:
     """Columns of table ``name``; ``keys`` are all its columns that tell rows of a scenario apart."""
-    paths = files.files(name)
-    if paths and paths[0].parent.name.startswith("scenario_id="):
-        found = _from_scenario_files(files, name, paths, keys, plan)
-        if found is not None:
-            return found
+    paths = _scenario_paths(files, name)
+    if paths:
+        with _damage_named(files, name):
+            found = _ScenarioColumns(files, name, paths, keys, plan)
+            values = {column: found.room(column) for column in found.folds}
+            if found.fill(values):
+                return Grid(found.scenarios, values)
     files.check_columns(name, keys)
     return _from_table(files, name, keys, plan)
 
 
-def _from_scenario_files(
-    files: SimulationFiles, name: str, paths: Sequence[Path], keys: Sequence[str], plan: Plan
-) -> Grid | None:
-    """None if the scenarios have different rows."""
+def columns_in_turn(
+    files: SimulationFiles, name: str, keys: Sequence[str], plan: Plan
+) -> Iterator[tuple[str, Floats]]:
+    """The columns of `read_grid` one after the other, in memory that the next one takes over.
+
+    For large tables: to get memory from the system takes longer than to read a file.
+    """
+    paths = _scenario_paths(files, name)
+    with _damage_named(files, name):
+        found = _ScenarioColumns(files, name, paths, keys, plan) if paths else None
+        if found is not None and found.is_own:
+            room: Floats | None = None
+            for place, column in enumerate(found.folds):
+                if room is None or room.shape != found.shape(column):
+                    room = found.room(column)
+                if not found.fill({column: room}):
+                    if place == 0:
+                        break
+                    raise pa.ArrowInvalid("its files have changed meanwhile")
+                yield column, room
+            else:
+                return
+    grid = read_grid(files, name, keys, plan)
+    yield from grid.values.items()
+
+
+def _scenario_paths(files: SimulationFiles, name: str) -> list[Path]:
+    """The files of a table that has one per scenario."""
+    paths = files.files(name)
+    return paths if paths and paths[0].parent.name.startswith("scenario_id=") else []
+
+
+@contextmanager
+def _damage_named(files: SimulationFiles, name: str) -> Iterator[None]:
     try:
-        first = _read(paths[0], keys)
-        folds = plan({key: _integers(first, key) for key in keys})
-        files.check_columns(name, [*keys, *folds])
-        columns = list(folds)
-        values: dict[str, Floats] = {
-            column: np.empty((len(paths), len(fold.starts))) for column, fold in folds.items()
-        }
-
-        def read(place: int) -> bool:
-            table = _read(paths[place], [*keys, *columns])
-            if not all(table[key].equals(first[key]) for key in keys):
-                return False
-            for column, fold in folds.items():
-                values[column][place] = fold(table[column].to_numpy(zero_copy_only=False))
-            return True
-
-        n_threads = min(MOST_THREADS, usable_cpus())
-        with ThreadPoolExecutor(n_threads) as threads:
-            is_regular = all(threads.map(read, range(len(paths))))
+        yield
     except OSError as error:
         raise IOError(str(files.root / name), f"cannot read table {name}: {error}") from error
-    except pa.ArrowInvalid as error:
+    except pa.ArrowException as error:
         raise ValidationError(
             f"{files.root / name} is damaged: {error}",
             kind="ParseError",
             context={"path": str(files.root / name)},
             suggestion="simulate again",
         ) from error
-    scenarios = np.array([int(path.parent.name.partition("=")[2]) for path in paths])
-    return Grid(scenarios, values) if is_regular else None
+
+
+class _ScenarioColumns:
+    """Columns of a table with one file per scenario.
+
+    Files that this program wrote are read by the compiled core, all others, damaged ones among them, by Arrow.
+    """
+
+    def __init__(
+        self, files: SimulationFiles, name: str, paths: Sequence[Path], keys: Sequence[str], plan: Plan
+    ) -> None:
+        self.paths = paths
+        self.names = [str(path) for path in paths]
+        self.keys = list(keys)
+        self.first = _read(paths[0], keys)
+        self.folds = plan({key: _integers(self.first, key) for key in keys})
+        files.check_columns(name, [*keys, *self.folds])
+        self.is_own = self._reader(list(self.folds)).is_usable
+
+    @property
+    def scenarios(self) -> NDArray[np.int64]:
+        """Ids, ascending."""
+        return np.array([int(path.parent.name.partition("=")[2]) for path in self.paths])
+
+    def shape(self, column: str) -> tuple[int, int]:
+        """Scenarios and groups."""
+        return len(self.paths), len(self.folds[column].starts)
+
+    def room(self, column: str) -> Floats:
+        """Memory for a column."""
+        return np.empty(self.shape(column))
+
+    def _reader(self, columns: list[str]) -> output.ScenarioReader:
+        return output.ScenarioReader(str(self.paths[0]), self.keys, columns)
+
+    def fill(self, values: dict[str, Floats]) -> bool:
+        """Read these columns; False if the scenarios have different rows."""
+        own = self._reader(list(values))
+        is_plain = {column: self.folds[column].is_plain for column in values}
+
+        def read(place: int) -> bool:
+            if own.is_usable:
+                rows = {
+                    column: each[place] if is_plain[column] else np.empty(own.rows)
+                    for column, each in values.items()
+                }
+                if own.read(self.names[place], list(rows.values())):
+                    for column, found in rows.items():
+                        if not is_plain[column]:
+                            values[column][place] = self.folds[column](found)
+                    return True
+            return self._read_by_arrow(self.paths[place], place, values)
+
+        n_threads = min(MOST_THREADS, usable_cpus())
+
+        def read_share(first: int) -> bool:
+            return all(read(place) for place in range(first, len(self.paths), n_threads))
+
+        with ThreadPoolExecutor(n_threads) as threads:
+            return all(threads.map(read_share, range(n_threads)))
+
+    def _read_by_arrow(self, path: Path, place: int, values: dict[str, Floats]) -> bool:
+        table = _read(path, [*self.keys, *values])
+        if not all(table[key].equals(self.first[key]) for key in self.keys):
+            return False
+        for column, each in values.items():
+            each[place] = self.folds[column](table[column].to_numpy(zero_copy_only=False))
+        return True
 
 
 def _from_table(files: SimulationFiles, name: str, keys: Sequence[str], plan: Plan) -> Grid:
@@ -162,7 +249,11 @@ def _from_table(files: SimulationFiles, name: str, keys: Sequence[str], plan: Pl
 
 def _read(path: Path, columns: Sequence[str]) -> pa.Table:
     with pa.memory_map(str(path)) as mapped, pq.ParquetFile(mapped, pre_buffer=False) as file:
-        return file.read(columns=list(columns), use_threads=False)
+        found = file.read(columns=list(columns), use_threads=False)
+    missing = [column for column in columns if column not in found.column_names]
+    if missing:
+        raise pa.ArrowInvalid(f"{path} has no column {', '.join(missing)}")
+    return found
 
 
 def _integers(table: pa.Table, key: str) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
+from textual.scrollbar import ScrollBarRender
 from textual.widgets import Input, Label, Static
 
 from cobre.study import RunState
@@ -44,6 +45,21 @@ SETTINGS = (
 )
 
 
+class _PlainBar(ScrollBarRender):
+    """A scroll bar whose ends lie on whole rows: blanks on a background, and no block characters."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+
+
+class _Scroll(VerticalScroll):
+    """Scrolls, in ASCII too."""
+
+    def on_mount(self) -> None:
+        """Draw the bar as the screen is drawn."""
+        if self.screen.has_class("ascii"):
+            self.vertical_scrollbar.renderer = _PlainBar  # type: ignore[misc]  # as its documentation says
+
+
 class _Overlay(ModalScreen[None]):
     """A page that Escape closes."""
 
@@ -61,7 +77,7 @@ class _Overlay(ModalScreen[None]):
         """A frame, the title, and the page."""
         with Vertical(classes="page"):
             yield Label(Text(self.heading, style="bold"))
-            with VerticalScroll():
+            with _Scroll():
                 yield from self.body()
             yield Label(Text("Esc closes", style="dim"))
 

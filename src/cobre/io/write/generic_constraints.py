@@ -12,7 +12,6 @@ from cobre.core.case import Case
 from cobre.core.constraint_tables import RESOLVED_CONSTRAINTS
 from cobre.core.entities import ConstraintTerm, GenericConstraint, Identified, System
 from cobre.core.files import write_atomically
-from cobre.io.read.constraints.expression import STAGE_VARIABLES, VARIABLES
 from cobre.io.write.parquet import parquet_bytes
 
 FOLDER = "generic_constraints"
@@ -74,6 +73,8 @@ def _limits(constraint: GenericConstraint, lower: float, upper: float) -> tuple[
 
 def _text(term: ConstraintTerm, system: System) -> str:
     """As in ``hydro_turbined(id=0, bus=all, block=all)``."""
+    from cobre.io.read.constraints.expression import STAGE_VARIABLES  # brings all that reads a case
+
     parts = [f"id={_entities(term.variable, system)[term.entity].id}"]
     if term.variable in BY_BUS:
         parts.append(f"bus={'all' if term.bus is None else system.buses[term.bus].id}")
@@ -83,6 +84,8 @@ def _text(term: ConstraintTerm, system: System) -> str:
 
 
 def _entities(variable: str, system: System) -> Sequence[Identified]:
+    from cobre.io.read.constraints.expression import VARIABLES
+
     kinds: dict[str, Sequence[Identified]] = {
         "hydro": system.hydros,
         "thermal": system.thermals,

@@ -65,7 +65,7 @@ def _verdict(run: RunData) -> list[str]:
 def _gap(facts: Mapping[str, Any]) -> str:
     """A sentence about the gap; results of early versions have no estimate."""
     estimate = facts.get("gap_estimate")
-    return "" if estimate is None else f" The gap: {gap_sentence(GapEstimate(**estimate))}."
+    return "" if estimate is None else f" The gap is {gap_sentence(GapEstimate(**estimate))}."
 
 
 def _warnings(run: RunData) -> list[str]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre._native import output
 from cobre.draw.charts import SHARES
 
 Floats = NDArray[np.float64]
 
-
-AT_A_TIME = 64
-"""Places that are sorted together: few enough for the processor's cache."""
+LARGE = 1 << 20
+"""Values that are worth a second thread."""
 
 
 @dataclass(frozen=True)
@@ -60,25 +61,30 @@ def fan_of(values: Floats, weights: Floats | None = None) -> Fan:
         found[:, np.isnan(values).any(axis=0)] = np.nan
         return Fan(mean_of(values, weights), found)
     n, places = len(values), values.shape[1:]
-    flat = values.reshape(n, -1)
-    found = np.empty((len(SHARES), flat.shape[1]))
-    for first in range(0, flat.shape[1], AT_A_TIME):
-        chosen = slice(first, first + AT_A_TIME)
-        ordered = np.ascontiguousarray(flat[:, chosen].T)
-        ordered.sort(axis=1)
-        for k, share in enumerate(SHARES):
-            found[k, chosen] = quantile(ordered, share)
-        found[:, chosen][:, np.isnan(ordered[:, -1])] = np.nan
-    return Fan(mean_of(values), found.reshape(len(SHARES), *places))
+    neighbours = [_neighbours(share, n) for share in SHARES]
+    ranks = sorted({rank for low, high, _ in neighbours for rank in (low, high)})
+    flat = np.ascontiguousarray(values).reshape(n, -1)
+    found = np.empty((flat.shape[1], len(ranks)))
+
+    def fill(part: slice) -> None:
+        output.values_at_ranks(flat[:, part], ranks, found[part])
+
+    if flat.size < LARGE:
+        fill(slice(None))
+    else:
+        middle = flat.shape[1] // 2
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(fill, (slice(middle), slice(middle, None))))
+    at = {rank: found[:, k] for k, rank in enumerate(ranks)}
+    quantiles = np.stack([at[low] + part * (at[high] - at[low]) for low, high, part in neighbours])
+    return Fan(values.mean(axis=0), quantiles.reshape(len(SHARES), *places))
 
 
-def quantile(ordered: Floats, share: float) -> Floats:
-    """Of ``ordered [place, scenario]``, linear between the two nearest: what `numpy.quantile` gives."""
-    place = share * (ordered.shape[1] - 1)
+def _neighbours(share: float, n: int) -> tuple[int, int, float]:
+    """The two ranks of ``n`` values between which a quantile lies, and how far: as `numpy.quantile` has it."""
+    place = share * (n - 1)
     low = int(place)
-    high = min(low + 1, ordered.shape[1] - 1)
-    found: Floats = ordered[:, low] + (place - low) * (ordered[:, high] - ordered[:, low])
-    return found
+    return low, min(low + 1, n - 1), place - low
 
 
 def weighted_quantiles(values: Floats, weights: Floats, shares: Sequence[float]) -> Floats:

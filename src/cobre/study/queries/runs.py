@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -145,19 +144,21 @@ class RunData:
         return found
 
     def _fans(self, calendar: Calendar, kind: str, table: str, columns: Sequence[str]) -> EntityFans | None:
-        extra = (INFLOW_ENERGY,) if kind == "hydro" else ()
-        found = stage_values(self.files, calendar, table, f"{kind}_id", [*columns, *extra])
-        if found is None:
+        if not self.files.has(table):
             return None
-        totals = {name: self.fan(found.total(name)) for name in extra}
-        exceeding = {
-            name: self.mean(found.values[name] > 1e-6) for name in ("spillage_m3s",) if name in columns
-        }
-        with ThreadPoolExecutor(2) as threads:  # sorting runs without Python
-            fans = list(threads.map(lambda name: self.fan(found.values.pop(name)), columns))
-        return EntityFans(
-            found.entities, found.names, dict(zip(columns, fans, strict=True)), totals, exceeding
-        )
+        extra = (INFLOW_ENERGY,) if kind == "hydro" else ()
+        fans: dict[str, Fan] = {}
+        totals: dict[str, Fan] = {}
+        exceeding: dict[str, Floats] = {}
+        for found in stage_values(self.files, calendar, table, f"{kind}_id", [*columns, *extra]):
+            entities, names = found.entities, found.names
+            if found.column in extra:
+                totals[found.column] = self.fan(found.total())
+            else:
+                fans[found.column] = self.fan(found.values)
+            if found.column == "spillage_m3s":
+                exceeding[found.column] = self.mean(found.values > 1e-6)
+        return EntityFans(entities, names, {name: fans[name] for name in columns}, totals, exceeding)
 
     @cached_property
     def bounds(self) -> dict[tuple[str, int, str], Floats]:

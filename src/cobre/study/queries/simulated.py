@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.io.grids import Fold, Keys, read_grid
+from cobre.io.grids import Fold, Keys, columns_in_turn, read_grid
 from cobre.io.simulation_results import NAMED_BY, SCHEMAS, Calendar, SimulationFiles
 from cobre.study.quantiles import hour_weights, speaks_for_stage
 
@@ -17,27 +17,28 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StageValues:
-    """Values of whole stages, of the entities of one kind."""
+    """A column for whole stages, of the entities of one kind."""
 
+    column: str
     stages: list[int]
     """Ids in the order of the study."""
     entities: list[int]
     names: list[str]
-    values: dict[str, Floats]
+    values: Floats
     """``[scenario, stage, entity]``; NaN where an entity has no row."""
 
-    def total(self, column: str) -> Floats:
+    def total(self) -> Floats:
         """``[scenario, stage]``: all entities together; what is not there counts as 0."""
-        found: Floats = np.nansum(self.values[column], axis=2)
-        return found
+        return np.stack([np.nansum(each, axis=1) for each in self.values])
 
 
 def stage_values(
     files: SimulationFiles, calendar: Calendar, table: str, entity: str, columns: Sequence[str]
-) -> StageValues | None:
-    """Blocks are added up (money, energy, water) or averaged by their hours; None without such a table."""
-    if not files.has(table):
-        return None
+) -> Iterator[StageValues]:
+    """Each column in turn, in memory that the next one takes over.
+
+    Blocks are added up (money, energy, water) or averaged by their hours.
+    """
     schema = SCHEMAS[table]
     described = {column.name: column for column in schema if column.name in columns}
     keys = ["stage_id", *(name for name in ("block_id", entity) if name in schema.column_names)]
@@ -55,15 +56,16 @@ def stage_values(
             folds[name] = Fold.by(numbers, len(places), hour_weights(calendar, column, ["stage_id"], rows))
         return folds
 
-    grid = read_grid(files, table, keys, plan)
-    stages, entities, places = found[-1]
     names = files.entity_names(NAMED_BY[entity])
-    return StageValues(
-        stages.tolist(),
-        entities.tolist(),
-        [names.get(each, str(each)) for each in entities.tolist()],
-        {name: _dense(each, places, len(stages), len(entities)) for name, each in grid.values.items()},
-    )
+    for name, values in columns_in_turn(files, table, keys, plan):
+        stages, entities, places = found[-1]
+        yield StageValues(
+            name,
+            stages.tolist(),
+            entities.tolist(),
+            [names.get(each, str(each)) for each in entities.tolist()],
+            _dense(values, places, len(stages), len(entities)),
+        )
 
 
 def _dense(values: Floats, places: NDArray[np.int64], n_stages: int, n_entities: int) -> Floats:

@@ -1,0 +1,18 @@
+// Numbers of the Parquet format: physical types, encodings, kinds of pages, types of converted values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cobre::output {
+
+enum : std::int64_t { BOOLEAN = 0, INT32 = 1, DOUBLE = 5 };
+enum : std::int64_t { PLAIN = 0, RLE = 3, RLE_DICTIONARY = 8 };
+enum : std::int64_t { DATA_PAGE = 0, DICTIONARY_PAGE = 2 };
+enum : std::int64_t { DATE = 6, INT_8 = 15, INT_32 = 17 };
+enum : std::int64_t { REQUIRED = 0, OPTIONAL = 1 };
+enum : std::int64_t { UNCOMPRESSED = 0 };
+
+inline constexpr std::size_t largest_dictionary = 4096;
+
+}  // namespace cobre::output
