@@ -173,6 +173,19 @@ def test_kill_9_leaves_whole_lines_and_a_resumed_run_goes_on_after_them(tmp_path
     assert [each.iteration for each in state.iterations] == list(range(1, reached + 3))
 
 
+def test_the_facts_of_a_run_never_stand_beside_the_events_of_another(tmp_path, monkeypatch):
+    (tmp_path / EVENTS).parent.mkdir()
+    (tmp_path / EVENTS).write_text(event_line({"type": "started", "seq": 1}))
+    seen = []
+
+    def note(path, data):
+        seen.append((path, (tmp_path / EVENTS).exists()))
+
+    monkeypatch.setattr("cobre.study.run_log.write_atomically", note)
+    RunLog(tmp_path, {}, keeps=False).close()
+    assert seen == [(tmp_path / RUN, False)]
+
+
 def test_a_resumed_run_tells_of_the_iteration_whose_progress_the_kill_cut_off(tmp_path):
     """The checkpoint of an iteration may be written before its progress is."""
     every = {"checkpointing": {"enabled": True, "interval_iterations": 1}}

@@ -53,11 +53,12 @@ class RunLog:
         """The last iteration whose progress is in the file."""
         with contextlib.suppress(OSError, IOError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(folder / RUN, (json.dumps(facts, indent=2) + "\n").encode())
+            # The events before the facts: who finds the facts of this run must not read the events of another.
             if keeps:
                 self._repair()
             else:
-                self._path.unlink(missing_ok=True)  # a reader that has it open keeps the old one
+                self._path.unlink(missing_ok=True)
+            write_atomically(folder / RUN, (json.dumps(facts, indent=2) + "\n").encode())
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             self._descriptor = os.open(self._path, flags, 0o666)
 
