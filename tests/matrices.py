@@ -13,8 +13,6 @@ import pytest
 
 from mpi_ranks import LIBRARIES
 
-LIBRARY_FIXTURES = ("library", "said")
-"""What a test takes that runs with each MPI library."""
 IS_SOAK = bool(os.environ.get("COBRE_TEST_SOAK"))
 
 
@@ -80,9 +78,12 @@ def _name_without_turn(item: pytest.Item) -> str:
         return item.nodeid
     name = getattr(item.module, "IN_TURN", None)
     if name not in callspec.params:
-        name = next((each for each in LIBRARY_FIXTURES if callspec.params.get(each) in LIBRARIES), None)
-    if name is None:
-        return item.nodeid
+        named = [
+            each for each, value in callspec.params.items() if isinstance(value, str) and value in LIBRARIES
+        ]
+        if len(named) != 1:  # one that runs a library beside the other needs both
+            return item.nodeid
+        [name] = named
     parts = callspec.id.split("-")
     parts.remove(str(callspec.params[name]))
     return f"{item.path} {item.originalname} {parts}"

@@ -50,6 +50,7 @@ def test_they_meet_and_each_has_its_own_outcome(tmp_path):
     assert "for a reason" in said, said
 
 
+@pytest.mark.soak
 def test_what_was_not_chosen_does_not_run(tmp_path):
     said = _pytest(tmp_path, "test_some.py::test_meets[0]", "test_some.py::test_meets[2]", met=2)
     assert "2 passed" in said, said

@@ -191,6 +191,7 @@ def test_what_cannot_be_done_is_said_with_its_status(tmp_path, arguments, status
     assert not (case / "output" / "_SUCCESS").exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.waits
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_problem_without_solution_has_the_same_status_on_any_number_of_workers(tmp_path, workers):
@@ -214,6 +215,7 @@ def test_a_problem_without_solution_has_the_same_status_on_any_number_of_workers
     assert "off" in ended.stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.waits
 @pytest.mark.parametrize("workers", [1, 2])
 def test_more_openings_than_memory_is_no_fault_of_the_case(tmp_path, workers):
@@ -259,6 +261,7 @@ def test_a_second_signal_ends_at_once_and_blames_no_rank(tmp_path, number):
     assert not (case / "output" / "_SUCCESS").exists()
 
 
+@pytest.mark.few(2)
 @pytest.mark.waits
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("workers", [1, 2])

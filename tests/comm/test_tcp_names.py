@@ -169,7 +169,7 @@ def test_ctrl_c_works_while_no_address_answers(tmp_path):
     assert "interrupted after" in said, said
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [

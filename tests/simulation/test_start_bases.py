@@ -41,7 +41,7 @@ def alone(study, policy, tmp_path_factory):
     return target
 
 
-@pytest.mark.parametrize("n_ranks", [3, TRAJECTORIES + 1])
+@pytest.mark.parametrize("n_ranks", [3, pytest.param(TRAJECTORIES + 1, marks=pytest.mark.soak)])
 def test_any_number_of_ranks(study, policy, alone, tmp_path, n_ranks):
     """With more ranks than trajectories some ranks have none."""
     run(
