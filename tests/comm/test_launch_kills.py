@@ -16,6 +16,7 @@ from cobre.comm import WorkerError, run
 from cobre.comm.launch.blame import RankResult
 from cobre.comm.launch.connected import ConnectedRank, ConnectedRanks
 from cobre.comm.launch.kills import SignalWatch, signal_name
+from cobre.comm.report import Failure, Inbox, Message, Tag
 from cobre.comm.selection import get_backend
 
 MOUNTS = (
@@ -145,3 +146,22 @@ def test_a_rank_that_mpiexec_ended_is_not_blamed_for_the_one_that_aborted_the_jo
     finally:
         connected.close()
     assert (culprit.who, culprit.status) == ("rank 2", 3)
+
+
+@pytest.mark.parametrize(("reported_at", "culprit"), [(1.2, "rank 1"), (2.5, "rank 0")])
+def test_a_rank_that_mpiexec_ended_is_not_blamed_though_it_went_before_the_report_was_read(
+    reported_at, culprit
+):
+    connected = ConnectedRanks(get_backend("mpi"), 2, is_split=True, keep_lines=None)
+    ended, aborted = (ConnectedRank(rank, None) for rank in range(2))
+    connected.ranks = {0: ended, 1: aborted}
+    ended.exit_code, ended.gone_at = -signal.SIGTERM, 1.0
+    aborted.inbox = Inbox()
+    aborted.inbox.messages.append(Message(Tag.FAILURE, Failure("SystemExit(3)", False, "").to_bytes()))
+    aborted.reported_at = reported_at
+    try:
+        blamed = connected.culprit(RankResult(None, 3, "", 2.0, command="mpiexec"), 0.0)
+    finally:
+        aborted.inbox.close_write_end()
+        connected.close()
+    assert blamed.who == culprit

@@ -54,6 +54,11 @@ class ConnectedRank:
         return None if self.inbox is None else self.inbox.failure
 
     @property
+    def has_failed_itself(self) -> bool:
+        """Whether it reported a failure that does not tell of another rank's."""
+        return self.failure is not None and not self.failure.is_consequence
+
+    @property
     def is_silent(self) -> bool:
         """Whether it is gone without a report, and not in good order as far as that can be known."""
         if self.gone_at == math.inf or self.failure is not None:
@@ -185,7 +190,8 @@ class ConnectedRanks:
         """The rank that was gone first, if that was before any report: later ones may have been ended for it.
 
         mpiexec ends with the status of the rank that it blames, so a rank with this status comes before all others.
-        On a busy machine a rank that mpiexec ended may be seen to go before the one that aborted the job.
+        On a busy machine a rank that mpiexec ended may be seen to go before the one that aborted the job, even before
+        the report of that one: SIGTERM, which mpiexec sends to the others, is then no failure of its own.
         """
         status = result.exit_code
         silent = sorted(
@@ -195,6 +201,11 @@ class ConnectedRanks:
         if not silent or silent[0].gone_at > first_report:
             return []
         first = silent[0]
+        own_report = min(
+            (v.reported_at for v in self.ranks.values() if v.has_failed_itself), default=math.inf
+        )
+        if first.exit_code == -signal.SIGTERM and own_report - first.gone_at < AT_ONCE_S:
+            return []
         code = first.exit_code
         if code is None:
             found = self._messages.signal.findall(result.output) if self._messages is not None else []
