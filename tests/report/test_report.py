@@ -223,10 +223,15 @@ def test_both_layouts_give_the_same_page(text, tmp_path):
     assert of_this_run.sub("", found) == of_this_run.sub("", text)
 
 
+def test_no_gap_is_drawn_between_a_risk_adjusted_bound_and_a_mean_cost(text, page):
+    assert "The gap is not shown: the lower bound is risk-adjusted, the mean cost is not" in text
+    assert "Gap by iteration" not in page.tables
+
+
 def test_without_a_simulation_training_is_shown(tmp_path):
     example_case(tmp_path).write()
     page = Page(html_report(cobre.load_results(run_in(tmp_path, scenarios=0))))
-    assert "Bounds by iteration" in page.tables
+    assert {"Bounds by iteration", "Gap by iteration"} <= page.tables.keys()
     assert any(each.startswith("Water value") for each in page.tables)
     assert any("There is no simulation" in text for text in page.texts)
     anchors = [attributes["id"] for tag, attributes in page.tags if tag == "section"]

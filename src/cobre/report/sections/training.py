@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ PHASES = {
     "lower_bound_ms": "lower bound",
     "overhead_ms": "rest",
 }
+NOT_COMPARABLE = ("one_trajectory", "risk_adjusted", "other_scenarios")
+"""States of the estimate in which a difference between mean cost and lower bound is no gap."""
 
 
 def training(run: RunData, other: RunData | None) -> str:
@@ -32,7 +34,8 @@ def training(run: RunData, other: RunData | None) -> str:
     return "".join(
         [
             convergence_figure(rows, beside),
-            _gap(rows),
+            _gap(rows) if _has_gap(run.training.metadata) else "",
+            _increase(rows),
             _cuts(rows),
             "" if run.policy is None else cuts_figure(run.policy, stage_labels(run, run.policy.n_stages)),
             _selection(run),
@@ -42,13 +45,23 @@ def training(run: RunData, other: RunData | None) -> str:
     )
 
 
+def _has_gap(facts: Mapping[str, Any]) -> bool:
+    """Whether bound and mean cost are about the same; results of early versions do not say."""
+    estimate = facts.get("gap_estimate")
+    return estimate is None or estimate["status"] not in NOT_COMPARABLE
+
+
 def _gap(rows: dict[str, list[Any]]) -> str:
     gaps = [float("nan") if gap is None else 100.0 * gap for gap in rows["gap"]]
-    steps = [0.0, *np.diff(np.array(rows["lower_bound"], float)).tolist()]
     sentence = "Mean cost of an iteration's trajectories above the lower bound; it scatters with the sample."
     return lines_figure(
         "Gap by iteration", sentence, iterations(rows), rows["iteration"], [draw.Line("gap", gaps, 0)], "%"
-    ) + lines_figure(
+    )
+
+
+def _increase(rows: dict[str, list[Any]]) -> str:
+    steps = [0.0, *np.diff(np.array(rows["lower_bound"], float)).tolist()]
+    return lines_figure(
         "Increase of the lower bound",
         "What each iteration shown adds to the lower bound.",
         iterations(rows),
