@@ -18,8 +18,9 @@ help:            ## list these recipes
 setup:           ## create .venv and install Cobre with its tools
 	@$(MAKE) --no-print-directory --jobs=3 $(VENV)/.ready
 
-# The versions in constraints.txt: a new release of a tool cannot turn a fresh clone red.
-INSTALL  := install --quiet --no-compile --constraint $(abspath constraints.txt)
+# The versions in constraints.txt: a new release of a tool cannot turn a fresh clone red. Compiled to bytecode here, since
+# where PYTHONDONTWRITEBYTECODE is set every process would compile what it imports again.
+INSTALL  := install --quiet --compile --constraint $(abspath constraints.txt)
 RUN_TIME  = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'])")
 
 $(VENV)/.builders: pyproject.toml constraints.txt
