@@ -22,7 +22,7 @@ from cobre.sddp.backward import joint_probabilities
 from cobre.sddp.forward import Trajectories
 from cobre.sddp.risk import opening_weights, risk_of, weighted_sum
 from cobre.sddp.selection import StateArchive
-from cobre.sddp.slopes import incoming_slopes
+from cobre.sddp.slopes import Slopes, incoming_slopes
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_counted, gather_rows
 from cobre.sddp.workspace import Workspace
@@ -156,15 +156,16 @@ def _unreachable(node: StageModel) -> ValidationError:
     )
 
 
-def with_vertices(template: LpTemplate, points: Floats, values: Floats, slopes: Floats) -> LpTemplate:
+def with_vertices(template: LpTemplate, points: Floats, values: Floats, slopes: Slopes) -> LpTemplate:
     """``template`` with the function above the future cost in place of cuts.
 
-    ``x = sum_i w_i points_i + up - down``, ``sum_i w_i = 1`` and ``future cost = sum_i w_i values_i + slopes . (up +
-    down)``, where ``x`` is the outgoing state and everything else is not negative. A component whose slope is infinite
-    has to lie between the vertices.
+    ``x = sum_i w_i points_i + up - down``, ``sum_i w_i = 1`` and ``future cost = sum_i w_i values_i + more . up +
+    less . down``, where ``x`` is the outgoing state and everything else is not negative. A component does not leave
+    the vertices on a side where its slope is infinite.
     """
-    is_limited = np.isfinite(slopes)
-    slopes = np.where(is_limited, slopes, 0.0)
+    slope = np.concatenate([slopes.more, slopes.less])
+    reach = np.where(np.isfinite(slope), np.inf, 0.0)
+    slope = np.where(np.isfinite(slope), slope, 0.0)
     n, v, dimension = template.n_columns, len(points), points.shape[1]
     weights = np.arange(n, n + v)
     up, down = np.arange(n + v, n + v + dimension), np.arange(n + v + dimension, n + v + 2 * dimension)
@@ -180,7 +181,7 @@ def with_vertices(template: LpTemplate, points: Floats, values: Floats, slopes: 
     rows.append(
         (
             np.concatenate([[template.future_cost_column], weights, up, down]),
-            np.concatenate([[1.0], -values, -slopes, -slopes]),
+            np.concatenate([[1.0], -values, -slope]),
         )
     )
     sides = np.concatenate([np.zeros(dimension), [1.0, 0.0]])
@@ -188,14 +189,13 @@ def with_vertices(template: LpTemplate, points: Floats, values: Floats, slopes: 
     parts = [indices[order] for (indices, _), order in zip(rows, orders, strict=True)]
     entries = [terms[order] for (_, terms), order in zip(rows, orders, strict=True)]
     more = v + 2 * dimension
-    reach = np.where(is_limited, np.inf, 0.0)
     lower = template.column_lower.copy()
     lower[template.future_cost_column] = -np.inf  # its row says what it is
     return replace(
         template,
         column_cost=np.concatenate([template.column_cost, np.zeros(more)]),
         column_lower=np.concatenate([lower, np.zeros(more)]),
-        column_upper=np.concatenate([template.column_upper, np.full(v, np.inf), reach, reach]),
+        column_upper=np.concatenate([template.column_upper, np.full(v, np.inf), reach]),
         row_lower=np.concatenate([template.row_lower, sides]),
         row_upper=np.concatenate([template.row_upper, sides]),
         row_starts=np.concatenate(
@@ -235,25 +235,24 @@ def _distinct_rows(states: Floats, most: int) -> Floats:
     return np.ascontiguousarray(states[found[::-1]])
 
 
-def _slopes(work: Workspace, settings: UpperBoundEvaluation) -> list[Floats]:
-    """``[component]`` by stage; what duality does not limit is what the settings say.
+def _slopes(work: Workspace, settings: UpperBoundEvaluation) -> list[Slopes]:
+    """``[stage]``; what duality does not limit is what the settings say.
 
     Without a word there, storages stay infinite: the corners of their box, which no decision leaves, are vertices then.
     """
     leaf = work.models[-1]
-    active = leaf.pool.coefficients[leaf.pool.active]
-    found = [np.abs(active).max(axis=0) if len(active) else np.zeros(work.state_dimension)]
+    found = [Slopes.of(leaf.pool.coefficients[leaf.pool.active])]
     for problem in reversed(work.problems[1:]):
         slopes = incoming_slopes(problem, found[-1])
         if settings.fallback_value is not None:
-            slopes = np.where(np.isfinite(slopes), slopes, settings.fallback_value)
+            slopes = slopes.filled(settings.fallback_value)
         found.append(slopes)
     _check_slopes(work, found)
-    return [settings.scale_factor * slopes for slopes in reversed(found)]
+    return [slopes.scaled(settings.scale_factor) for slopes in reversed(found)]
 
 
-def _check_slopes(work: Workspace, found: list[Floats]) -> None:
-    is_unknown = np.any(~np.isfinite(np.stack(found)), axis=0)
+def _check_slopes(work: Workspace, found: list[Slopes]) -> None:
+    is_unknown = ~np.all([slopes.is_limited for slopes in found], axis=0)
     storage = work.nodes[0].layout.storage
     n_storages = storage.stop - storage.start
     if not is_unknown.any() or (2**n_storages <= MOST_CORNERS and not is_unknown[storage.stop :].any()):
