@@ -9,7 +9,7 @@ the first stage is a true upper bound of the optimum, with risk measures too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,8 @@ class InnerBound:
         self._archives = {
             k: StateArchive(work.state_dimension) for k, node in enumerate(work.nodes) if node.node.children
         }
-        self._slopes = _slopes(work, settings)
+        self._boxes = _boxes(work)
+        self._slopes = _slopes(work, self._boxes, settings)
         self._wants_corners = settings.fallback_value is None
 
     @property
@@ -94,19 +95,23 @@ class InnerBound:
         return self._root(solvers[0], iteration)
 
     def _vertices(self, position: int) -> Floats:
-        """Visited states, and states round them, so that what leaves the stage lies between vertices.
+        """Visited states, and states round them, so that what leaves the stage lies between vertices or beside them.
 
         Where a slope is only the user's word, a state out of reach may have no solution: then visited ones have to do.
         """
         visited = _distinct_rows(self._archives[position].states, self._settings.max_vertices)
         if not self._wants_corners or not len(visited):
             return visited
+        node = self._work.nodes[position]
+        box, slopes = self._boxes[node.index], self._slopes[node.index]
         low, high = visited.min(axis=0), visited.max(axis=0)
         margin = 0.5 * (high - low)
-        node = self._work.nodes[position]
-        low, high = low - margin, high + margin
-        low[node.layout.storage], high[node.layout.storage] = node.storage_limits
-        return np.concatenate([visited, _round(low, high)])
+        is_storage = np.zeros(len(low), dtype=bool)
+        is_storage[node.layout.storage] = True
+        needs_low, needs_high = ~np.isfinite(slopes.less), ~np.isfinite(slopes.more)
+        low = np.where(needs_low | is_storage, box.low, np.maximum(low - margin, box.low))
+        high = np.where(needs_high | is_storage, box.high, np.minimum(high + margin, box.high))
+        return np.concatenate([visited, _round(low, high, needs_low, needs_high)])
 
     def _values_at(
         self, node: StageModel, points: Floats, solvers: Mapping[int, LpSolver], iteration: int
@@ -148,8 +153,8 @@ class InnerBound:
 
 def _unreachable(node: StageModel) -> ValidationError:
     return ValidationError(
-        f"stage {node.stage.id} has no solution at one of the corners of the box of storages, where the inner bound "
-        "needs one",
+        f"stage {node.stage.id} has no solution at one of the corners of the box of states that the stage before may "
+        "leave, where the inner bound needs one",
         kind="IncompatibleSettings",
         context={"stage": node.stage.id},
         suggestion=REMEDY,
@@ -208,16 +213,31 @@ def with_vertices(template: LpTemplate, points: Floats, values: Floats, slopes: 
     )
 
 
-def _round(low: Floats, high: Floats) -> Floats:
-    """Corners of the box from ``low`` to ``high``, or the middles of its sides where it has too many."""
+def _round(low: Floats, high: Floats, needs_low: NDArray[np.bool_], needs_high: NDArray[np.bool_]) -> Floats:
+    """Corners of the box from ``low`` to ``high``; where it has too many, the middles of its sides.
+
+    Those come with the corners of the components that may not leave the vertices downward or upward.
+    """
     dimension = len(low)
     if 2**dimension <= MOST_CORNERS:
-        choices = (np.arange(2**dimension)[:, np.newaxis] >> np.arange(dimension)) & 1
-        return np.where(choices == 1, high, low)
+        return _corners(low, high, np.ones(dimension, dtype=bool))
     middle = 0.5 * (low + high)
     found = np.repeat(middle[np.newaxis, :], 2 * dimension, axis=0)
     for j in range(dimension):
         found[2 * j, j], found[2 * j + 1, j] = low[j], high[j]
+    below, above = (
+        np.where(needs_low, low, np.where(needs_high, high, middle)),
+        np.where(needs_high, high, low),
+    )
+    return np.concatenate([found, _corners(below, above, needs_low & needs_high)])
+
+
+def _corners(low: Floats, high: Floats, is_free: NDArray[np.bool_]) -> Floats:
+    """All of the box whose other components stay at ``low``."""
+    places = np.flatnonzero(is_free)
+    choices = (np.arange(2 ** len(places))[:, np.newaxis] >> np.arange(len(places))) & 1
+    found = np.repeat(low[np.newaxis, :], len(choices), axis=0)
+    found[:, places] = np.where(choices == 1, high[places], low[places])
     return found
 
 
@@ -235,10 +255,32 @@ def _distinct_rows(states: Floats, most: int) -> Floats:
     return np.ascontiguousarray(states[found[::-1]])
 
 
-def _slopes(work: Workspace, settings: UpperBoundEvaluation) -> list[Slopes]:
+@dataclass(frozen=True)
+class _Box:
+    """What the outgoing state of a stage can be; infinite where it has no limit."""
+
+    low: Floats
+    high: Floats
+
+
+def _boxes(work: Workspace) -> list[_Box]:
+    """By stage. A plant that is not there hands on the storage that it has."""
+    storage = work.nodes[0].layout.storage
+    found: list[_Box] = []
+    last = _Box(work.initial_state, work.initial_state)
+    for problem in work.problems:
+        low, high = problem.state_limits()
+        stays = np.zeros(len(low), dtype=bool)
+        stays[storage] = ~np.isfinite(high[storage])
+        last = _Box(np.where(stays, last.low, low), np.where(stays, last.high, high))
+        found.append(last)
+    return found
+
+
+def _slopes(work: Workspace, boxes: list[_Box], settings: UpperBoundEvaluation) -> list[Slopes]:
     """``[stage]``; what duality does not limit is what the settings say.
 
-    Without a word there, storages stay infinite: the corners of their box, which no decision leaves, are vertices then.
+    Without a word there it stays infinite where the state has a limit: the corners of its box are vertices then.
     """
     leaf = work.models[-1]
     found = [Slopes.of(leaf.pool.coefficients[leaf.pool.active])]
@@ -247,15 +289,20 @@ def _slopes(work: Workspace, settings: UpperBoundEvaluation) -> list[Slopes]:
         if settings.fallback_value is not None:
             slopes = slopes.filled(settings.fallback_value)
         found.append(slopes)
-    _check_slopes(work, found)
-    return [slopes.scaled(settings.scale_factor) for slopes in reversed(found)]
+    found.reverse()
+    _check_slopes(work, found, boxes)
+    return [slopes.scaled(settings.scale_factor) for slopes in found]
 
 
-def _check_slopes(work: Workspace, found: list[Slopes]) -> None:
-    is_unknown = ~np.all([slopes.is_limited for slopes in found], axis=0)
-    storage = work.nodes[0].layout.storage
-    n_storages = storage.stop - storage.start
-    if not is_unknown.any() or (2**n_storages <= MOST_CORNERS and not is_unknown[storage.stop :].any()):
+def _check_slopes(work: Workspace, found: list[Slopes], boxes: list[_Box]) -> None:
+    is_unknown = np.zeros(work.state_dimension, dtype=bool)
+    for slopes, box in zip(found, boxes, strict=True):
+        needs_low, needs_high = ~np.isfinite(slopes.less), ~np.isfinite(slopes.more)
+        is_unknown |= (needs_low & ~np.isfinite(box.low)) | (needs_high & ~np.isfinite(box.high))
+        both = needs_low & needs_high
+        if 2 ** int(np.count_nonzero(both)) > MOST_CORNERS:
+            is_unknown |= both
+    if not is_unknown.any():
         return
     names = [work.state_names[j] for j in np.flatnonzero(is_unknown).tolist()]
     raise ValidationError(

@@ -34,12 +34,6 @@ class Slopes:
         most, least = coefficients.max(axis=0, initial=0.0), coefficients.min(axis=0, initial=0.0)
         return cls(most, -least)
 
-    @property
-    def is_limited(self) -> NDArray[np.bool_]:
-        """``[component]``: whether both are known."""
-        found: NDArray[np.bool_] = np.isfinite(self.more) & np.isfinite(self.less)
-        return found
-
     def filled(self, value: float) -> Slopes:
         """With ``value`` for what has no limit."""
         more, less = (np.where(np.isfinite(each), each, value) for each in (self.more, self.less))
