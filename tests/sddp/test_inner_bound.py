@@ -10,7 +10,6 @@ import pytest
 from cobre.comm import LocalCommunicator, run
 from cobre.core.config import Gap, IterationLimit, UpperBoundEvaluation
 from cobre.core.horizon import RiskMeasure
-from cobre.errors import ValidationError
 from cobre.sddp.checkpointing import CheckpointPlan, newest_checkpoint
 from cobre.sddp.slopes import Slopes, incoming_slopes
 from cobre.sddp.training import train
@@ -113,8 +112,7 @@ def test_a_missing_cubic_hectometre_costs_what_the_inflow_penalty_says():
     assert slopes.more.tolist() == pytest.approx([3.0 / 0.0036])  # one more only has to be spilled
 
 
-def test_without_recourse_the_slope_of_lags_is_asked_for():
-    case = evaluated(study(hydro={"lags": [0.5], "past": [9.0]}))
-    with pytest.raises(ValidationError, match="has no limit") as caught:
-        trained(case)
-    assert "fallback_value" in caught.value.suggestion
+def test_without_recourse_lags_stay_between_the_least_and_greatest_of_the_tree():
+    case = evaluated(study(hydro={"lags": [0.5], "residual_ratio": 0.8, "past": [12.0]}))
+    expected, result = optimum(case), trained(case)
+    assert expected * (1 - 1e-9) <= result.inner_bound <= expected * 1.02

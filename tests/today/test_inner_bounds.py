@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 import cobre
+from today.mixtures import with_time
 from today.plans import Optimum, draw
+from today.random_cases import random_case
 from today.small import TodayCase
 
 SETTINGS = {
@@ -40,3 +42,16 @@ def test_every_reservoir_may_ask_for_all_that_it_can_hold(tmp_path):
         case.add_hydro(2.0 + number, 12.0 + number, inflow=[1.0, 2.0, 0.5])
     result = cobre.train(case.write(tmp_path / "case"), config_overrides=SETTINGS)
     assert result.inner_bound == pytest.approx(result.final_lower_bound, rel=1e-6)
+
+
+def test_what_has_neither_slope_nor_limit_is_asked_for(tmp_path):
+    """Water under way to a plant that may not spill: more of it has no price and no limit."""
+    folder = with_time(random_case(1, leaves_out=("losses",)), 1).write(tmp_path / "case")
+    with pytest.raises(cobre.ValidationError, match="in_transit1:1 has no limit") as caught:
+        cobre.train(folder, config_overrides=SETTINGS)
+    assert "fallback_value" in caught.value.suggestion
+    number = {
+        "upper_bound_evaluation": {**SETTINGS["upper_bound_evaluation"], "lipschitz": {"fallback_value": 1e5}}
+    }
+    result = cobre.train(folder, config_overrides={**SETTINGS, **number})
+    assert result.inner_bound >= result.final_lower_bound * (1 - 1e-9)

@@ -106,11 +106,13 @@ class InnerBound:
         box, slopes = self._boxes[node.index], self._slopes[node.index]
         low, high = visited.min(axis=0), visited.max(axis=0)
         margin = 0.5 * (high - low)
-        is_storage = np.zeros(len(low), dtype=bool)
-        is_storage[node.layout.storage] = True
+        low, high = low - margin, high + margin
         needs_low, needs_high = ~np.isfinite(slopes.less), ~np.isfinite(slopes.more)
-        low = np.where(needs_low | is_storage, box.low, np.maximum(low - margin, box.low))
-        high = np.where(needs_high | is_storage, box.high, np.minimum(high + margin, box.high))
+        low[needs_low], high[needs_high] = box.low[needs_low], box.high[needs_high]
+        storage, carried = node.layout.storage, slice(node.layout.lags.stop, None)
+        low[storage], high[storage] = box.low[storage], box.high[storage]
+        low[carried] = np.maximum(low[carried], box.low[carried])
+        high[carried] = np.minimum(high[carried], box.high[carried])
         return np.concatenate([visited, _round(low, high, needs_low, needs_high)])
 
     def _values_at(
@@ -265,11 +267,13 @@ class _Box:
 
 def _boxes(work: Workspace) -> list[_Box]:
     """By stage. A plant that is not there hands on the storage that it has."""
-    storage = work.nodes[0].layout.storage
+    layout, lags = work.nodes[0].layout, work.lag_ranges()
+    storage = layout.storage
     found: list[_Box] = []
     last = _Box(work.initial_state, work.initial_state)
-    for problem in work.problems:
+    for problem, (lowest, highest) in zip(work.problems, lags[1:], strict=True):
         low, high = problem.state_limits()
+        low[layout.lags], high[layout.lags] = lowest.ravel(), highest.ravel()
         stays = np.zeros(len(low), dtype=bool)
         stays[storage] = ~np.isfinite(high[storage])
         last = _Box(np.where(stays, last.low, low), np.where(stays, last.high, high))
