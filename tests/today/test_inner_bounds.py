@@ -45,7 +45,7 @@ def test_every_reservoir_may_ask_for_all_that_it_can_hold(tmp_path):
 
 
 def test_what_has_neither_slope_nor_limit_is_asked_for(tmp_path):
-    """Water under way to a plant that may not spill: more of it has no price and no limit."""
+    """Water under way, of which more has neither a limited price nor a limit here."""
     folder = with_time(random_case(1, leaves_out=("losses",)), 1).write(tmp_path / "case")
     with pytest.raises(cobre.ValidationError, match="in_transit1:1 has no limit") as caught:
         cobre.train(folder, config_overrides=SETTINGS)
