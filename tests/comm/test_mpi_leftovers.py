@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -114,6 +115,42 @@ def test_a_rank_that_raises_under_a_bare_mpiexec_leaves_nothing_either(tmp_path)
     done = mpi_ranks.run(Path(python).parent / "mpiexec", "-n", 2, python, program)
     assert "aborting the job" in done.stdout
     assert left_of_segments(done.stdout) == []
+
+
+@pytest.mark.parametrize("library", mpi_ranks.LIBRARIES)
+def test_a_job_whose_launcher_is_killed_leaves_nothing_in_shared_memory(tmp_path, library):
+    go = tmp_path / "go"
+    program = mpi_ranks.write_program(
+        tmp_path,
+        f"""
+        from cobre.comm.backends.mpi.leftovers import own_segments
+        comm = create_communicator()
+        say("segments", *own_segments())
+        while not os.path.exists({str(go)!r}):
+            time.sleep(0.005)
+        say("ready")
+        time.sleep(60)
+        """,
+    )
+    options = ["-n", "2", "--backend", "mpi", "--no-prefix"]
+    command = [mpi_ranks.python_of(library), "-m", "cobre", "launch", *options, str(program)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as launcher:
+        said = said_by_both(launcher, "segments")
+        go.touch()  # what is said from now on, the launcher reads after what the ranks have reported
+        said_by_both(launcher, "ready")
+        launcher.kill()
+    deadline = time.monotonic() + 30
+    while (left := left_of_segments(said)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert left == []
+
+
+def said_by_both(launcher, word):
+    lines = []
+    while sum(line.startswith(word) for line in lines) < 2:
+        lines.append(launcher.stdout.readline())
+        assert lines[-1], lines
+    return "".join(lines)
 
 
 def left_of_segments(output):
