@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 import mpi_ranks
-from cobre.comm.backends.mpi.leftovers import find_leftovers, own_segments, remove_own_segments
+from cobre.comm.backends.mpi.leftovers import (
+    find_leftovers,
+    find_session_folders,
+    own_segments,
+    remove_own_segments,
+)
 from cobre.comm.doctor import find_leftovers as find_all
 
 pytestmark = pytest.mark.timeout(60)
@@ -60,6 +65,22 @@ def test_what_nobody_has_mapped_seconds_after_it_was_made_is_of_no_running_job(s
     segment("mpich_shm_1_0", age_s=5.0)
     [found] = find_leftovers(tmp_path)
     assert (found.is_in_use, found.owner) == (False, "of an MPI job that was killed or aborted")
+
+
+def test_a_folder_of_a_killed_mpiexec_is_a_leftover_unless_a_process_names_it(tmp_path):
+    folder = tmp_path / "cobre-mpiexec-0123456789abcdef"
+    (folder / "ompi.1").mkdir(parents=True)
+    (folder / "ompi.1/contact").write_text("tcp")
+    assert [found.is_in_use for found in find_session_folders(tmp_path)] == [True]  # made just now
+    os.utime(folder, (time.time() - 5.0,) * 2)
+    with subprocess.Popen(["sleep", "60"], env={"PRTE_MCA_prte_tmpdir_base": str(folder)}) as process:
+        [found] = find_session_folders(tmp_path)
+        process.kill()
+    assert (found.is_in_use, found.owner) == (True, "of an mpiexec that runs")
+    [found] = find_session_folders(tmp_path)
+    assert (found.bytes, found.is_in_use, found.owner) == (3, False, "of an mpiexec that was killed")
+    assert found.remove()
+    assert find_session_folders(tmp_path) == []
 
 
 def test_only_what_this_process_has_mapped_is_its_own(segment, tmp_path):
