@@ -34,7 +34,8 @@ def training_html(result: TrainingResult) -> str:
 
 def policy_html(policy: Policy) -> str:
     """How many cuts each stage has, for a notebook."""
-    labels = [_last_month(end) for _, end in policy.calendar] or [str(k) for k in range(policy.n_stages)]
+    labels = [_last_month(end) if end else str(k) for k, (_, end) in enumerate(policy.calendar)]
+    labels = labels or [str(k) for k in range(policy.n_stages)]
     return draw.fragment(cuts_figure(policy, labels))
 
 
