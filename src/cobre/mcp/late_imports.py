@@ -98,6 +98,8 @@ class LateName:
     """
 
     __slots__ = ("_find", "_is_late", "_value")
+    _value: Any
+    """Once it was found."""
 
     def __init__(self, find: Callable[[], Any], is_late: Callable[[], bool]) -> None:
         self._find, self._is_late = find, is_late

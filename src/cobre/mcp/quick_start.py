@@ -1,8 +1,8 @@
 """Imports of the MCP SDK in less time.
 
-Its hundreds of Pydantic models are built when they are first used: the SDK builds the models of all versions of the protocol when
-it is imported, and a client speaks one of them. Pydantic has a setting for that, ``defer_build``, which the SDK does
-not use. What only HTTP needs is not imported for a host on standard input and output.
+Its hundreds of Pydantic models are built when they are first used: the SDK builds the models of all versions of the
+protocol when it is imported, and a client speaks one of them. Pydantic has a setting for that, ``defer_build``, which
+the SDK does not use. What only HTTP needs is not imported for a host on standard input and output.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def building_models_later() -> Iterator[None]:
 
 @contextmanager
 def without_rich() -> Iterator[None]:
-    """The SDK writes its log in colours and columns if it can import Rich; a host wants lines, and the server its time."""
+    """The SDK imports Rich for its log, if it is there: in this block it is not, and the log has plain lines."""
     name = "rich.console"
     kept = sys.modules.get(name)
     sys.modules[name] = None  # type: ignore[assignment]  # an import of it fails
