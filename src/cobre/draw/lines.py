@@ -24,6 +24,8 @@ class Line:
     style: int = 0
     is_thin: bool = False
     in_legend: bool = True
+    is_beside: bool = False
+    """Drawn as dots, whatever its style: it belongs to another run than the line of the same colour."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def _line(area: Area, places: Places, scale: Scale, line: Line) -> str:
     for run in _runs(line.values):
         points = [_point(area, places, scale, k, line.values[k]) for k in _thinned(run)]
         path += f"M{'L'.join(points)}" if len(points) > 1 else f"M{points[0]}m-3 0l3 -3l3 3l-3 3Z"
-    width = " thin" if line.is_thin else ""
+    width = f"{' thin' if line.is_thin else ''}{' beside' if line.is_beside else ''}"
     return f'<path class="line s{line.style}{width}" d="{path}"/>'
 
 

@@ -60,7 +60,7 @@ function addToggles(figure) {
     button.append(...entry.childNodes);
     entry.append(button);
     const shape = "." + entry.dataset.shape.trim().split(/\s+/).join(".");
-    const exact = shape.startsWith(".band.f") ? `${shape}:not(.strong)` : shape;
+    const exact = shape.startsWith(".band.f") ? `${shape}:not(.strong)` : shape.startsWith(".line.s") ? `${shape}:not(.beside)` : shape;
     button.addEventListener("click", () => {
       const isOn = button.getAttribute("aria-pressed") !== "true";
       button.setAttribute("aria-pressed", String(isOn));
@@ -82,9 +82,11 @@ function addCopy(element, label, content) {
   });
   element.after(button);
 }
+// A spreadsheet takes text that begins so for a formula: an apostrophe keeps it text.
+const harmless = (text) => (/^[=+\-@\t\r]/.test(text) && !/^-?[\d.]+(e[-+]?\d+)?$/.test(text) ? `'${text}` : text);
 const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 const plain = (text) => (/^-?[\d,]+(\.\d+)?$/.test(text) ? text.replaceAll(",", "") : text);
-const csvOf = (table) => [...table.rows].map((row) => texts(row).map((text) => quoted(plain(text))).join(",")).join("\n");
+const csvOf = (table) => [...table.rows].map((row) => texts(row).map((text) => quoted(harmless(plain(text)))).join(",")).join("\n");
 
 function enhance(root) {
   for (const figure of root.querySelectorAll("figure")) { addReader(figure); addToggles(figure); }
