@@ -33,12 +33,12 @@ def figure(title: str, sentence: str, drawing: str, legend: Sequence[Legend], ta
 
 
 def _details(title: str, table: Table) -> str:
-    return folded_table(f"Table: {title}", table, caption=title)
+    return f"<details><summary>Table: {name(title, 120)}</summary>{plain_table(title, table)}</details>"
 
 
-def folded_table(title: str, table: Table, *, caption: str | None = None, is_prose: bool = False) -> str:
+def folded_table(title: str, table: Table, *, is_prose: bool = False) -> str:
     """A table that opens on demand."""
-    content = plain_table(title if caption is None else caption, table, is_prose=is_prose)
+    content = plain_table(title, table, is_prose=is_prose)
     return f"<details><summary>{name(title, 120)}</summary>{content}</details>"
 
 

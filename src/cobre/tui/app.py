@@ -46,6 +46,7 @@ class RunApp(App[None]):
     .page VerticalScroll { height: auto; max-height: 18; }
     ModalScreen { align: center middle; }
     Input { border: none; height: 1; padding: 0; background: $boost; }
+    Input:focus { text-style: reverse; }
     .ascii .page { border: ascii $primary; }
     """
     ENABLE_COMMAND_PALETTE = False
