@@ -38,16 +38,7 @@ def _deficit(run: RunData, other: RunData | None) -> str:
         lines.append(draw.Line(f"{OTHER}: probability of a deficit", _deficit_probability(other), 3))
     frequency = run.simulation.statistics["deficit_frequency"] if run.simulation else 0.0
     sentence = f"{100 * frequency:.3g} % of the scenarios have a deficit in some stage."
-    places = draw.Places.points(run.stage_labels, "stage")
-    chart = lines_figure(
-        "Probability of a deficit",
-        sentence,
-        places,
-        run.stage_labels,
-        lines,
-        "% of scenarios",
-        includes_zero=True,
-    )
+    chart = _share_figure(run, "Probability of a deficit", sentence, lines)
     if not run.summary["deficit_mwh"].any():
         return chart
     beside = None if other is None or other.simulation is None else other.fan(other.summary["deficit_mwh"])
@@ -122,16 +113,13 @@ def _spill(run: RunData, other: RunData | None) -> str:
         )
     volume = float(run.mean(run.summary["spillage_hm3"].sum(axis=1)))
     sentence = f"Share of scenarios in which some plant spills; {draw.number(volume)} hm3 over the horizon on average."
-    places = draw.Places.points(run.stage_labels, "stage")
-    return lines_figure(
-        "Probability of spillage",
-        sentence,
-        places,
-        run.stage_labels,
-        lines,
-        "% of scenarios",
-        includes_zero=True,
-    )
+    return _share_figure(run, "Probability of spillage", sentence, lines)
+
+
+def _share_figure(run: RunData, title: str, sentence: str, lines: list[draw.Line]) -> str:
+    """Shares of the scenarios by stage."""
+    places, labels = draw.Places.points(run.stage_labels, "stage"), run.stage_labels
+    return lines_figure(title, sentence, places, labels, lines, "% of scenarios", includes_zero=True)
 
 
 def _spilling_plants(run: RunData) -> str:
