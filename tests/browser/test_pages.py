@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import cobre
@@ -234,6 +236,30 @@ def test_a_plant_is_found_by_search_and_by_link(browser, pages):
     browser.wait("document.querySelectorAll('#plant-view figure').length === 2")
     assert browser.complaints() == []
     assert browser.run("return document.title") not in ("owned", "1")
+
+
+def test_a_page_of_a_plant_draws_what_its_table_says(browser, pages):
+    """The storage of the largest reservoir is drawn twice: beforehand, and by the script."""
+    browser.open(pages / "report.html", "#plant=hydro-0")
+    browser.wait("document.querySelectorAll('#plant-view figure').length === 6")
+    drawn = {
+        place: browser.run(
+            """const figure = [...document.querySelectorAll(`${arguments[0]} figure`)].find(
+                each => each.querySelector('h3').textContent.startsWith('Storage of <script>'));
+            return [...figure.querySelectorAll('.plot .band, .plot .line')].map(
+                path => [path.className.baseVal, path.getAttribute('d')])""",
+            place,
+        )
+        for place in ("#water", "#plant-view")
+    }
+    assert len(drawn["#water"]) >= 4
+    for (kind, before), (same, late) in zip(drawn["#water"], drawn["#plant-view"], strict=True):
+        assert kind == same
+        numbers = [[float(each) for each in re.findall(r"-?[\d.]+", path)] for path in (before, late)]
+        assert len(numbers[0]) > 20 or "s6" in kind
+        assert numbers[0] == pytest.approx(numbers[1], abs=0.11)
+    empty = browser.run("return [...document.querySelectorAll('#plant-view .plot path:not([d])')].length")
+    assert empty == 0
 
 
 def test_without_scripts_all_sections_but_plants_can_be_read(browser, pages):

@@ -51,12 +51,25 @@ def fan_figure(
     includes_zero: bool = True,
     shares: Sequence[float] = SHARES,
     limits: Sequence[Line] = (),
+    is_late: bool = False,
 ) -> str:
-    """Mean, median and bands by stage; of a second run the median and the outer quantiles as lines."""
-    lines = [Line("median", fan.at(0.5).tolist(), 0), Line("mean", fan.mean.tolist(), 2)]
+    """Mean, median and bands by stage; of a second run the median and the outer quantiles as lines.
+
+    With ``is_late`` a script draws those of the first run from the table.
+    """
+    lines = [
+        Line("median", fan.at(0.5).tolist(), 0, column=percent(0.5) if is_late else None),
+        Line("mean", fan.mean.tolist(), 2, column="mean" if is_late else None),
+    ]
     bands = [
-        Band("5 % to 95 %", fan.at(0.05).tolist(), fan.at(0.95).tolist()),
-        Band("25 % to 75 %", fan.at(0.25).tolist(), fan.at(0.75).tolist(), is_strong=True),
+        Band(
+            f"{percent(low)} to {percent(high)}",
+            fan.at(low).tolist(),
+            fan.at(high).tolist(),
+            is_strong=low > 0.05,
+            columns=(percent(low), percent(high)) if is_late else None,
+        )
+        for low, high in ((0.05, 0.95), (0.25, 0.75))
     ]
     legend = [
         Legend("median", 0),

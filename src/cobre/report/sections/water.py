@@ -67,6 +67,8 @@ def hydro_figure(
     what: str,
     unit: str,
     shares: Sequence[float] = SHARES,
+    *,
+    is_late: bool = False,
 ) -> str:
     """A fan of one hydro, with the limits of its storage and the other run's beside it."""
     hydros = run.entities["hydro"]
@@ -87,7 +89,9 @@ def hydro_figure(
         ]
     title = f"{what} {draw.visible(hydros.names[place], 60)}"
     fan = hydros.fans[column].of(place)
-    return fan_figure(title, unit, run.stage_labels, fan, theirs, limits=limits, shares=shares)
+    return fan_figure(
+        title, unit, run.stage_labels, fan, theirs, limits=limits, shares=shares, is_late=is_late
+    )
 
 
 def _water_values(run: RunData, other: RunData | None) -> str:
