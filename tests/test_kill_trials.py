@@ -64,7 +64,7 @@ def case(tmp_path_factory):
 @pytest.fixture(scope="module")
 def undisturbed(case, tmp_path_factory):
     output = tmp_path_factory.mktemp("undisturbed")
-    assert finish(start(case, output)) == 0
+    succeed(start(case, output))
     return bits(output)
 
 
@@ -131,14 +131,19 @@ def wait_for_moment(process, output, moment, rng):
 
 
 def finish(process):
-    """End what is left of a run that was struck; its exit status."""
+    """End what is left of a run that was struck; what it said."""
     with process:
         try:
-            process.communicate(timeout=DEADLINE_S)
+            _, said = process.communicate(timeout=DEADLINE_S)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
-    return process.returncode
+    return said
+
+
+def succeed(process):
+    said = finish(process)
+    assert process.returncode == 0, said
 
 
 @pytest.mark.parametrize("seed", range(TRIALS))
@@ -166,7 +171,7 @@ def test_a_killed_run_continues_to_the_bits_of_an_undisturbed_one(case, undistur
     last = start(
         case, output, workers, backend, "--resume" if checkpoints_in(output / "checkpoint") else "--fresh"
     )
-    assert finish(last) == 0
+    succeed(last)
     assert bits(output) == undisturbed
     left = [path.name for path in (output / "checkpoint").iterdir() if path.name.startswith(".")]
     assert left == []
@@ -184,5 +189,5 @@ def test_a_disk_that_fills_up_ends_the_run_and_the_run_goes_on_once_there_is_spa
         "iteration_000002.checkpoint",
         "iteration_000001.checkpoint",
     ]
-    assert finish(start(case, tmp_path, 1, "auto", "--resume")) == 0
+    succeed(start(case, tmp_path, 1, "auto", "--resume"))
     assert bits(tmp_path) == undisturbed
