@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import threading
@@ -137,3 +138,19 @@ def test_a_host_that_closes_its_end_and_reads_no_answer_is_given_up(monkeypatch)
     thread.join()
     for each in (reader, unread, answers):
         os.close(each)
+
+
+def test_half_a_character_is_replaced_however_it_arrives():
+    choose = random.Random(5)
+    pieces = ["a", "\\", '"', "u", "ud83d", "\n", "é", "\ud83d", "\ude00", "\ud83d\ude00", "\ud800\ud83d"]
+    for _ in range(300):
+        text = "".join(choose.choices(pieces, k=choose.randrange(12)))
+        whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        line = json.dumps(text, ensure_ascii=choose.random() < 0.5 or not text.isprintable()).encode() + b"\n"
+        lines, parts = LimitedLines(0), []
+        while line:
+            count = choose.randrange(1, len(line) + 1)
+            parts.append(lines.whole(line[:count]))
+            line = line[count:]
+        assert json.loads(b"".join(parts)) == whole, text
+        assert lines.whole(b"") == b""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import select
 import sys
 import threading
@@ -17,18 +18,28 @@ LONGEST_LINE = 4 * 1024 * 1024
 AHEAD = 1 << 13
 """Bytes that are read at once: requests that wait for their turn take memory."""
 
+HALVES = re.compile(rb"\\(?:(u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|(u[dD][89a-fA-F]\w\w)|.)")
+"""Escapes in JSON: both halves of a character, one without the other, or anything else."""
+CUT = re.compile(rb"\\(?:u(?:\w{0,3}|[dD][89abAB]\w\w(?:\\(?:u\w{0,3})?)?))?\Z")
+"""An escape that may go on in what is read next."""
+
 END_GRACE_S = 10.0
 """How long answers may wait for a reader after standard input was closed."""
 
 
 class LimitedLines(io.RawIOBase):
-    """Bytes of a descriptor; what a line has beyond the limit is left out, and so the line is no message."""
+    """Bytes of a descriptor; what a line has beyond the limit is left out, and so the line is no message.
+
+    Half a character (an escape such as ``\\ud83d`` alone, where a host cut a text) is replaced: the SDK would give no
+    answer.
+    """
 
     def __init__(self, descriptor: int, longest: int = LONGEST_LINE, answers: int | None = None) -> None:
         """``answers`` is the descriptor to which answers go: nothing is read while it is full."""
         self._descriptor = descriptor
         self._longest = longest
         self._length = 0
+        self._cut = self._ready = b""
         self._answers = select.poll()
         if answers is not None:
             self._answers.register(answers, select.POLLOUT)
@@ -40,14 +51,29 @@ class LimitedLines(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         """At least one byte, except at the end."""
-        while True:
+        is_end = False
+        while not self._ready and not is_end:
             if self._waits:
                 self._answers.poll()
             data = os.read(self._descriptor, min(len(buffer), AHEAD))
-            kept = self._limited(data)
-            if kept or not data:
-                buffer[: len(kept)] = kept
-                return len(kept)
+            self._ready, is_end = self._limited(self.whole(data)), not data
+        given, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
+        buffer[: len(given)] = given
+        return len(given)
+
+    def whole(self, data: bytes) -> bytes:
+        """The bytes with whole characters; an escape that may not have ended is kept for the next time."""
+        is_end, data = not data, self._cut + data
+        self._cut = b""
+        if b"\\" not in data:
+            return data
+        cut = None if is_end else CUT.search(data)
+        if cut is not None:
+            before = data[: cut.start()]
+            is_escaped = (len(before) - len(before.rstrip(b"\\"))) % 2
+            place = cut.start() + is_escaped
+            data, self._cut = data[:place], data[place:]
+        return HALVES.sub(lambda found: rb"\ufffd" if found[2] else found[0], data)
 
     def _limited(self, data: bytes) -> bytes:
         found = []
