@@ -76,35 +76,66 @@ def assert_energy(case: Case, result: SimulationResult, relative: float) -> None
 
 
 def assert_water(case: Case, result: SimulationResult, relative: float) -> None:
-    """In each reservoir, over each stage: what is stored is what came minus what went."""
-    stages = {stage.id: stage for stage in case.horizon.stages}
+    """In each reservoir, over each stage or chronological block: what is stored is what came minus what went."""
     position = {plant.id: index for index, plant in enumerate(case.system.hydros)}
-    stored: dict[tuple[int, ...], float] = defaultdict(float)
-    first: dict[tuple[int, ...], Row] = {}
+    pumped = pumped_hm3(case, result)
+    found: dict[tuple[int, ...], list[Row]] = defaultdict(list)
     for row in rows(result, "hydros"):
-        key = (row["scenario_id"], row["stage_id"], position[row["hydro_id"]])
-        first.setdefault(key, row)
-        hours = stages[row["stage_id"]].blocks[row["block_id"]].hours
-        flow = row["inflow_m3s"] - row["incremental_inflow_m3s"] - row["outflow_m3s"]
-        flow += (row["diverted_inflow_m3s"] or 0.0) - (row["diverted_outflow_m3s"] or 0.0)
-        stored[key] += HM3_PER_M3S_HOUR * hours * flow
+        found[row["scenario_id"], row["stage_id"], position[row["hydro_id"]]].append(row)
+    for (scenario, stage_id, plant), of_stage in found.items():
+        stage = case.horizon.stages[case.horizon.index_of[stage_id]]
+        assert [row["block_id"] for row in of_stage] == list(range(len(stage.blocks)))
+        planned = case.tables.hydro.withdrawal_m3s[plant, case.horizon.index_of[stage_id]]
+        for period in [[row] for row in of_stage] if stage.is_chronological else [of_stage]:
+            first, last = period[0], period[-1]
+            change = last["storage_final_hm3"] - first["storage_initial_hm3"]
+            volumes = []
+            for row in period:
+                hours = stage.blocks[row["block_id"]].hours
+                volumes += [HM3_PER_M3S_HOUR * hours * flow for flow in flows_into(row, planned)]
+                volumes.append(pumped[scenario, stage_id, row["block_id"], plant])
+            scale = max(1.0, abs(last["storage_final_hm3"]), *(abs(volume) for volume in volumes))
+            if not is_there(first):
+                assert all(row["outflow_m3s"] == 0.0 for row in period)
+                assert abs(change) <= relative * scale, first
+                continue
+            error = change - sum(volumes)
+            assert abs(error) <= relative * scale, (scenario, stage_id, plant, error)
+    for (_, stage_id, plant), of_stage in found.items():
+        if not case.horizon.stages[case.horizon.index_of[stage_id]].is_chronological:
+            assert len({row["storage_final_hm3"] for row in of_stage}) == 1, (stage_id, plant)
+
+
+def is_there(row: Row) -> bool:
+    """Whether a plant holds water back: it operates, or is being filled."""
+    return row["operative_state_code"] in (1, 2)
+
+
+def flows_into(row: Row, planned_withdrawal: float) -> list[float]:
+    """All that enters the reservoir in a block and, negative, all that leaves it, in m3/s."""
+    return [
+        row["inflow_m3s"],
+        row["inflow_nonnegativity_slack_m3s"],
+        row["diverted_inflow_m3s"] or 0.0,
+        -row["outflow_m3s"],
+        -(row["diverted_outflow_m3s"] or 0.0),
+        -(row["evaporation_m3s"] or 0.0),
+        -planned_withdrawal,
+        -row["water_withdrawal_violation_pos_m3s"],
+        row["water_withdrawal_violation_neg_m3s"],
+    ]
+
+
+def pumped_hm3(case: Case, result: SimulationResult) -> dict[tuple[int, ...], float]:
+    """By scenario, stage, block and plant: what stations bring to it."""
     stations = {station.id: station for station in case.system.pumping_stations}
+    found: dict[tuple[int, ...], float] = defaultdict(float)
     for row in rows(result, "pumping_stations"):
         station = stations[row["pumping_station_id"]]
         for plant, sign in ((station.source_hydro, -1.0), (station.destination_hydro, 1.0)):
-            stored[row["scenario_id"], row["stage_id"], plant] += sign * row["pumped_volume_hm3"]
-    for (scenario, stage_id, plant), row in first.items():
-        stage = stages[stage_id]
-        planned = case.tables.hydro.withdrawal_m3s[plant, case.horizon.index_of[stage_id]]
-        flow = row["incremental_inflow_m3s"] + row["inflow_nonnegativity_slack_m3s"]
-        flow -= row["evaporation_m3s"] or 0.0
-        flow -= (
-            planned + row["water_withdrawal_violation_pos_m3s"] - row["water_withdrawal_violation_neg_m3s"]
-        )
-        change = stored[scenario, stage_id, plant] + HM3_PER_M3S_HOUR * stage.hours * flow
-        error = row["storage_final_hm3"] - row["storage_initial_hm3"] - change
-        scale = max(1.0, abs(row["storage_final_hm3"]), abs(HM3_PER_M3S_HOUR * stage.hours * flow))
-        assert abs(error) <= relative * scale, (scenario, stage_id, plant, error)
+            key = (row["scenario_id"], row["stage_id"], row["block_id"], plant)
+            found[key] += sign * row["pumped_volume_hm3"]
+    return found
 
 
 def assert_money(case: Case, result: SimulationResult, relative: float) -> None:
@@ -159,6 +190,9 @@ def assert_evaporation(case: Case, result: SimulationResult, relative: float) ->
         place = position[row["hydro_id"]], case.horizon.index_of[row["stage_id"]]
         if not case.system.hydros[place[0]].has_evaporation:
             assert row["evaporation_m3s"] is None, row
+            continue
+        if not is_there(row):
+            assert row["evaporation_m3s"] == 0.0, row
             continue
         mean = (row["storage_initial_hm3"] + row["storage_final_hm3"]) / 2.0
         line = tables.evaporation_base_m3s[place] + tables.evaporation_slope[place] * mean

@@ -55,7 +55,9 @@ def _order_fuel(draw: Random, case: TodayCase) -> None:
             continue
         plant["anticipated_config"] = {"lead_stages": 1}
         window = {"thermal_id": plant["id"], "start_date": str(START), "end_date": "2025-02-01"}
-        decided.append({**window, "value_mw": round(draw.uniform(0.0, limits["max_mw"]), 1)})
+        decided.append(
+            {**window, "value_mw": min(round(draw.uniform(0.0, limits["max_mw"]), 1), limits["max_mw"])}
+        )
 
 
 def made_certain(case: TodayCase) -> TodayCase:

@@ -160,7 +160,7 @@ def test_deliveries_after_the_study_are_paid_and_discounted(tmp_path):
         (row["stage_id"], row["delivery_date"], row["deposited_decision_mw"], row["carried_committed_mw"])
         for row in rows(simulated, "anticipated_lanes")
     ]
-    assert lanes == [(0, 20250201, 40.0, 0.0), (1, 20250301, 30.0, 0.0)]
+    assert lanes == [(0, 20250201, 40.0, 40.0), (1, 20250301, 30.0, 30.0)]
     paid = [row["anticipated_thermal_cost"] for row in rows(simulated, "costs")]
     factors = 1.06 ** (-31 / 365.25), 1.06 ** (-28 / 365.25)
     assert paid == pytest.approx([672 * 10 * 40 * factors[0], 744 * 20 * 30 * factors[1]])

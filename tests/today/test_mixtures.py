@@ -6,11 +6,13 @@ import pytest
 
 import cobre
 from matrices import IS_SOAK
-from simulation.balances import assert_energy, assert_money, assert_production, rows
+from simulation.balances import assert_balanced, rows
 from today.mixtures import made_certain, with_time
 from today.random_cases import random_case
 
-SEEDS = range(200) if IS_SOAK else range(10)
+CANALS_OUT = (93, 172)
+"""Canals whose water leaves the system, as neither the plant that receives it nor one below is there yet."""
+SEEDS = range(200) if IS_SOAK else (*range(10), *CANALS_OUT)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -20,8 +22,7 @@ def test_the_cost_of_the_policy_is_its_lower_bound(tmp_path, seed):
     simulated = cobre.simulate(case, trained.policy, scenarios=1)
     (summary,) = rows(simulated, "scenario_summary")
     assert summary["discounted_immediate_cost"] == pytest.approx(trained.final_lower_bound, rel=1e-6)
-    for check in (assert_energy, assert_money, assert_production):
-        check(case, simulated, 1e-6)
+    assert_balanced(case, simulated)
 
 
 def test_the_seeds_have_every_kind_of_time():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+
+import pyarrow.parquet as pq
 import pytest
 
 import cobre
@@ -86,3 +89,61 @@ def test_a_load_of_external_scenarios_needs_no_statistics(tmp_path):
     assert trained.final_lower_bound == pytest.approx(2 * 123.0 * 50.0 * MONTH, rel=1e-12)
     found = rows(cobre.simulate(study, trained.policy, scenarios=3), "buses")
     assert {row["load_mw"] for row in found} == {123.0}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "slack"),
+    [
+        ({"bound_lower": 35.0, "bound_upper": 40.0}, 5.0),
+        ({"bound_lower": 20.0, "bound_upper": 25.0}, -5.0),
+        ({"bound_lower": 35.0}, 5.0),
+        ({"bound_upper": 25.0}, 5.0),
+    ],
+)
+def test_a_violation_has_a_sign_where_a_row_has_two_bounds(tmp_path, bounds, slack):
+    """As the public Cobre writes it: what is missing from the lower bound less what is beyond the upper one."""
+    case = TodayCase([[MONTH]], [30.0])
+    case.add_thermal(50.0, 500.0)
+    case.constrain("thermal_generation(0)", [{"stage_id": 0, **bounds}], 0.001)
+    study = cobre.load_case(case.write(tmp_path / "case"))
+    (row,) = rows(cobre.simulate(study, cobre.train(study).policy, scenarios=1), "violations/generic")
+    assert row["slack_value"] == pytest.approx(slack)
+    assert row["slack_cost"] == pytest.approx(5.0 * 0.001 * MONTH)
+
+
+def test_dictionaries_list_the_units_of_plants(tmp_path):
+    case = TodayCase([[365.0, 365.0]] * 2, [30.0, 60.0])
+    case.add_thermal(50.0, 500.0)
+    plant = case.add_hydro(40.0, 90.0, productivity=0.5, inflow=[20.0, 10.0])
+    plant["generation"] = {"model": "constant_productivity", **limits(200.0, 100.0)}
+    plant["unit_groups"] = [
+        {"id": 4, "name": "B", "bus_id": 0, **limits(100.0, 50.0)},
+        {"id": 0, "name": "A", "bus_id": 1, **limits(80.0, 40.0, least=3.0)},
+    ]
+    row = {"hydro_id": 0, "hydro_unit_group_id": 4, "stage_id": 1, "block_id": 1, "max_turbined_m3s": 30.0}
+    case.tables["constraints/hydro_unit_group_bounds.parquet"] = [row]
+    cobre.train(case.write(tmp_path / "case"), output=tmp_path / "out")
+    root = tmp_path / "out/training/dictionaries"
+    with (root / "entities.csv").open(newline="") as file:
+        units = [line for line in csv.reader(file) if line[0] == "8"]
+    assert units == [["8", "0", "0/A", "1", "0"], ["8", "4", "0/B", "0", "0"]]
+    found = [
+        (
+            row["entity_id"],
+            row["hydro_id"],
+            row["stage_id"],
+            row["block_id"],
+            row["bound_type_code"],
+            row["bound_value"],
+        )
+        for row in pq.read_table(root / "bounds.parquet").to_pylist()
+        if row["entity_type_code"] == 8
+    ]
+    of_a = [
+        (0, 0, s, None, kind, value)
+        for s in (0, 1)
+        for kind, value in ((2, 3.0), (3, 80.0), (6, 0.0), (7, 40.0))
+    ]
+    assert [each for each in found if each[0] == 0] == of_a
+    most = [(stage, block, value) for unit, _, stage, block, kind, value in found if (unit, kind) == (4, 3)]
+    assert most == [(0, None, 100.0), (1, 0, 100.0), (1, 1, 30.0)]

@@ -17,7 +17,7 @@ from cobre.core.production import EvaporationReference, ProductionFit
 from cobre.core.provenance import InflowProvenance, SetupSeconds
 from cobre.core.representation import counted
 from cobre.core.scenarios import InflowObservation, PastInflows, Scenarios
-from cobre.core.tables import Tables
+from cobre.core.tables import Tables, UnitGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,8 @@ class Case:
     """JSON: orders and coefficients of the inflow model, if it was fitted to a history."""
     inflow_provenance: InflowProvenance | None = field(default=None, compare=False, repr=False)
     """None in a case that was not read."""
+    unit_groups: tuple[UnitGroup, ...] = field(default=(), compare=False, repr=False)
+    """Of the hydros, in their order; for the dictionaries of results alone."""
     setup_seconds: SetupSeconds | None = field(default=None, compare=False, repr=False)
     """None in a case that was not read."""
 

@@ -98,7 +98,8 @@ HYDROS = table(
         number(
             "inflow_m3s",
             "m3/s",
-            "incremental inflow plus what arrives in the block of water that plants above turbine and spill",
+            "incremental inflow plus what arrives in the block of water that plants above turbine and spill, and of "
+            "the inflow, less withdrawals, of plants above that do not exist in the stage",
         ),
         number(
             "storage_initial_hm3",
@@ -149,7 +150,7 @@ HYDROS = table(
             "water_value_per_hm3",
             "$/hm3",
             "cost that one more hm3 arriving here in the stage (in the block where blocks are chronological) saves: "
-            "minus the dual of the water balance",
+            "minus the dual of the water balance; of a plant that does not exist in the stage: what it holds is worth",
         ),
         code("storage_binding_code", "which storage limit the final storage lies at: see storage_binding"),
         *STATE,
@@ -317,7 +318,11 @@ GENERIC_VIOLATIONS = table(
     BLOCK,
     (
         identifier("constraint_id", "id of the generic constraint"),
-        number("slack_value", "", "violation in units of the constraint; of an equality, above minus below"),
+        number(
+            "slack_value",
+            "",
+            "violation in units of the constraint; of one with two bounds negative above the upper one",
+        ),
         _money("slack_cost", "charge on the violation"),
     ),
 )
@@ -369,7 +374,10 @@ ANTICIPATED_LANES = table(
         identifier("delivery_date", "first day of the delivery, as YYYYMMDD"),
         number("deposited_decision_mw", "MW", "decided in this stage", is_of_stage=True),
         number(
-            "carried_committed_mw", "MW", "decided before this stage and not yet delivered", is_of_stage=True
+            "carried_committed_mw",
+            "MW",
+            "decided up to the end of this stage and not yet delivered",
+            is_of_stage=True,
         ),
     ),
 )

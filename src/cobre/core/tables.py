@@ -33,6 +33,25 @@ class CellTables:
 
 
 @dataclass(frozen=True)
+class UnitGroup:
+    """Units of a hydro that feed one bus, as files declare them: the program has those of a bus together, as a cell.
+
+    Limits are ``[stage-block]``.
+    """
+
+    id: int
+    """Within its plant."""
+    name: str
+    hydro: int
+    bus: int
+    """Indices, as of `cobre.core.entities.Cell`."""
+    min_turbined_m3s: FloatTable
+    max_turbined_m3s: FloatTable
+    min_generation_mw: FloatTable
+    max_generation_mw: FloatTable
+
+
+@dataclass(frozen=True)
 class HydroTables:
     """Bounds and models of hydros, ``[hydro, stage]``; those of flows and power may be by block."""
 

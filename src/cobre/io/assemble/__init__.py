@@ -16,6 +16,7 @@ from cobre.io.assemble.bounds import (
     build_pumping,
     build_thermals,
 )
+from cobre.io.assemble.cells import build_unit_groups
 from cobre.io.assemble.constraints import build_constraints
 from cobre.io.assemble.energy import build_energy
 from cobre.io.assemble.evaporation import build_evaporation_references
@@ -66,6 +67,7 @@ def assemble(files: CaseFiles) -> Case:
         production_fits=fits,
         evaporation_references=references,
         energy=energy,
+        unit_groups=build_unit_groups(files, horizon),
         folder=str(files.folder.resolve()),
         fitting_report=_fitting_report(files),
     )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.horizon import Horizon
-from cobre.core.tables import CellTables
+from cobre.core.tables import CellTables, UnitGroup
 from cobre.io.assemble.system import by_date, entity_indices
 from cobre.io.read.columns import ABSENT
 from cobre.io.read.files import CaseFiles
@@ -60,6 +60,22 @@ def build_cells(
             own = sum(float(group.max_turbined_m3s) for group in groups)
             shares.append(own / capacity if capacity > 0.0 else 1.0 / len(buses))
     return CellTables(**{name: np.stack(rows[name]) for name in LIMITS}, share=np.array(shares))
+
+
+def build_unit_groups(files: CaseFiles, horizon: Horizon) -> tuple[UnitGroup, ...]:
+    """Every group with its own limits, hydro by hydro."""
+    bus = entity_indices(files)["bus"]
+    return tuple(
+        UnitGroup(
+            id=group.id,
+            name=group.name,
+            hydro=h,
+            bus=bus[group.bus_id],
+            **{name: _by_block(files, horizon, hydro, group, name) for name in LIMITS},
+        )
+        for h, hydro in enumerate(by_date(files.hydros.hydros))
+        for group in _ordered(hydro)
+    )
 
 
 def _cell(

@@ -30,6 +30,8 @@ from cobre.io.write.training import json_bytes
 
 FOLDER = "training/dictionaries"
 
+UNIT_GROUP = "hydro_unit_group"
+"""Their ids count within a plant, so that tables name the plant, too."""
 ENTITY_TYPES = (
     "hydro",
     "thermal",
@@ -39,7 +41,7 @@ ENTITY_TYPES = (
     "contract",
     "battery",
     "non_controllable",
-    "hydro_unit_group",
+    UNIT_GROUP,
 )
 CODES = {
     "entity_type": ENTITY_TYPES,
@@ -116,6 +118,9 @@ def _entities(case: Case) -> Iterator[tuple[Any, ...]]:
             else:
                 bus = bus_ids[entity.bus]
             yield ENTITY_TYPES.index(kind), entity.id, entity.name, bus, 0
+    for group in case.unit_groups:
+        name = f"{system.hydros[group.hydro].id}/{group.name}"
+        yield ENTITY_TYPES.index(UNIT_GROUP), group.id, name, bus_ids[group.bus], 0
 
 
 def _stages(case: Case) -> Iterator[tuple[Any, ...]]:
@@ -194,9 +199,21 @@ def _bounds(case: Case) -> dict[str, NDArray[Any]]:
     rows: list[tuple[float, ...]] = []
     for kind, entities, limits in by_kind:
         for e, entity in enumerate(entities):
-            for s, stage in enumerate(case.horizon.stages):
-                for name, values in limits:
-                    rows += _limit_rows(kind, entity.id, stage.id, name, _of_stage(case, values[e], s))
+            rows += _limit_rows(
+                case, (kind, entity.id, np.nan), [(name, values[e]) for name, values in limits]
+            )
+    for group in case.unit_groups:
+        own = (UNIT_GROUP, group.id, float(system.hydros[group.hydro].id))
+        rows += _limit_rows(
+            case,
+            own,
+            [
+                ("turbined_min", group.min_turbined_m3s),
+                ("turbined_max", group.max_turbined_m3s),
+                ("generation_min", group.min_generation_mw),
+                ("generation_max", group.max_generation_mw),
+            ],
+        )
     columns = np.array(rows, dtype=np.float64).reshape(len(rows), len(BOUNDS.columns)).T
     types = {"i8": np.int8, "i32": np.int32}
     return {
@@ -216,15 +233,18 @@ def _of_stage(case: Case, values: NDArray[np.float64], stage: int) -> list[float
 
 
 def _limit_rows(
-    kind: str, entity: int, stage: int, name: str, values: Sequence[float]
+    case: Case, entity: tuple[str, int, float], limits: Sequence[tuple[str, NDArray[np.float64]]]
 ) -> Iterator[tuple[float, ...]]:
-    for block, value in enumerate(values):
-        if np.isfinite(value):
-            yield _row(kind, entity, stage, np.nan if len(values) == 1 else block, name, value)
-
-
-def _row(kind: str, entity: int, stage: int, block: float, name: str, value: float) -> tuple[float, ...]:
-    return ENTITY_TYPES.index(kind), entity, np.nan, stage, block, CODES["bound_type"].index(name), value
+    """Of one entity: its kind, its id, and the id of the plant of a unit group."""
+    kind, number, plant = entity
+    for s, stage in enumerate(case.horizon.stages):
+        for name, of_entity in limits:
+            values = _of_stage(case, of_entity, s)
+            bound = CODES["bound_type"].index(name)
+            for block, value in enumerate(values):
+                if np.isfinite(value):
+                    place = np.nan if len(values) == 1 else block
+                    yield ENTITY_TYPES.index(kind), number, plant, stage.id, place, bound, value
 
 
 STATE_UNITS = {"storage": "hm3", "in_transit": "hm3", "commitment": "MW"}

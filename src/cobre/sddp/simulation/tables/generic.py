@@ -19,6 +19,6 @@ def violation_rows(outcome: StageOutcome) -> dict[str, NDArray[np.generic]]:
     return {
         "block_id": np.where(columns.block < 0, np.nan, columns.block),
         "constraint_id": np.array([constraints[c].id for c in columns.constraint], dtype=np.int32),
-        "slack_value": np.where(is_two_sided, above - below, above + below),
+        "slack_value": np.where(is_two_sided, below - above, above + below),
         "slack_cost": outcome.charges(columns.above) + outcome.charges(columns.below),
     }

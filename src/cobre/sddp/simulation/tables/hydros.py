@@ -185,7 +185,10 @@ def _diverted(outcome: StageOutcome) -> dict[str, Floats]:
 
 
 def _received(outcome: StageOutcome, outflow: Floats) -> Floats:
-    """``[n, hydro, block]``: what arrives of releases above, at once and after its time on the river."""
+    """``[n, hydro, block]``: what arrives of releases above, at once and after its time on the river.
+
+    And what plants above that are not there let pass.
+    """
     view = outcome.view
     rivers = view.once(_rivers)
     arriving = _passed_on(outflow, rivers.at_once)
@@ -195,6 +198,8 @@ def _received(outcome: StageOutcome, outflow: Floats) -> Floats:
         if receiver != ABSENT:
             for released in range(view.n_blocks):  # in order, whatever the number of scenarios
                 arriving[:, receiver] += outflow[:, arc.source, released, np.newaxis] * shares[released]
+    if not view.scope.is_present.all():
+        arriving += _let_pass(outcome)[:, :, np.newaxis]
     incoming = outcome.parameters[:, view.problem.parameters.transit]
     for ring, rates in enumerate(rivers.arrival_rates()):
         receiver = rivers.receiver(ring)
@@ -203,16 +208,31 @@ def _received(outcome: StageOutcome, outflow: Floats) -> Floats:
     return arriving
 
 
+def _let_pass(outcome: StageOutcome) -> Floats:
+    """``[n, hydro]``: natural inflow less withdrawals that plants above, which are not there, leave to this one."""
+    view, hydro = outcome.view, outcome.view.problem.columns.hydro
+    scope = view.scope
+    natural = outcome.values(view.problem.columns.state.inflow) + outcome.values(hydro.negative_inflow)
+    withdrawn = outcome.values(hydro.withdrawal_above) - outcome.values(hydro.withdrawal_below)
+    net = natural - (withdrawn + scope.at(scope.tables.hydro.withdrawal_m3s))
+    passing = zeros(*net.shape)
+    for above in np.flatnonzero(~scope.is_present).tolist():
+        receiver = int(scope.receiver[above])
+        if receiver != ABSENT:
+            passing[:, receiver] += net[:, above]
+    return passing
+
+
 def _rivers(view: StageView) -> Rivers:
     return Rivers(view.problem.carried.transit, view.scope)
 
 
 def _canals(view: StageView) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """``[hydro, 1]``: who sends water through a canal, and who receives it."""
+    """``[hydro, 1]``: who sends water through a canal, be it out of the system, and who receives it."""
     targets = view.scope.diversion_target
-    sends = targets != ABSENT
+    sends = np.array([plant.diversion is not None for plant in view.scope.system.hydros], dtype=np.bool_)
     receives = np.zeros(len(targets), dtype=np.bool_)
-    receives[targets[sends]] = True
+    receives[targets[targets != ABSENT]] = True
     return sends[:, np.newaxis], receives[:, np.newaxis]
 
 

@@ -68,7 +68,7 @@ def lane_rows(outcome: StageOutcome) -> Values:
     return {
         **keys_of_rows,
         "deposited_decision_mw": np.where(is_new, values, 0.0),
-        "carried_committed_mw": np.where(is_new, 0.0, values),
+        "carried_committed_mw": values,
     }
 
 
