@@ -66,7 +66,7 @@ def report_shape(
 
 def _counts_only_sound_entries(finding: Mapping[str, Any]) -> bool:
     """Whether a list is long enough: entries that have findings of their own are not counted by Pydantic."""
-    return finding["type"] == "too_short" and len(finding["input"]) >= finding["ctx"]["min_length"]
+    return finding["type"] == "too_short" and bool(len(finding["input"]) >= finding["ctx"]["min_length"])
 
 
 def _locate_finding(finding: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[str, str, Any]:
