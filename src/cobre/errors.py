@@ -389,8 +389,15 @@ class IOError(CobreError):  # the name in the upstream specification; `cobre.IOE
         self.path = path
 
 
+SHOWN_WARNINGS = 8
+"""Of a wrong case, in the text of its error; all of them are in ``warnings``."""
+
+
 class ValidationError(CobreError):
-    """The case is wrong; ``errors`` holds every problem found, as dicts, when there is more than one."""
+    """The case is wrong; ``errors`` holds every problem found, as dicts, and ``warnings`` those about the same files.
+
+    A warning is often the cause: records in other units give a model that is not stationary.
+    """
 
     kind = "SchemaViolation"
     exit_status = 1
@@ -403,11 +410,27 @@ class ValidationError(CobreError):
         context: Mapping[str, Any] | None = None,
         suggestion: str = "",
         errors: Sequence[Mapping[str, Any]] = (),
+        warnings: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         if kind not in VALIDATION_KINDS:
             raise ValueError(f"{kind!r} is no validation kind; those are {', '.join(VALIDATION_KINDS)}")
         super().__init__(message, kind=kind, context=context, suggestion=suggestion)
         self.errors = [dict(error) for error in errors]
+        self.warnings = [dict(warning) for warning in warnings]
+
+    def __str__(self) -> str:
+        lines = [super().__str__()]
+        for each in self.warnings[:SHOWN_WARNINGS]:
+            place = ": ".join(str(each[key]) for key in ("file", "entity") if each.get(key))
+            lines.append(f"warning: {place}: {each['message']}\n  fix: {each['remedy']}")
+        more = len(self.warnings) - SHOWN_WARNINGS
+        if more > 0:
+            lines.append(f"warning: {more} more about the same files; cobre validate shows them")
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        return {**super().to_dict(), "errors": [_plain(error) for error in self.errors]}
+        return {
+            **super().to_dict(),
+            "errors": [_plain(error) for error in self.errors],
+            "warnings": [_plain(warning) for warning in self.warnings],
+        }

@@ -59,6 +59,7 @@ def place(tmp_path_factory):
         "absolute_policy": {"mode": "warm_start", "path": str(folder / "outside")},
         "boundary": {"boundary": {"path": "../../outside/policy"}},
         "absolute_boundary": {"boundary": {"path": "/etc"}},
+        "nul_policy": {"mode": "warm_start", "path": "a\0b"},
     }.items():
         write_small_case(root / name, iterations=1, **policy)
     unix = socket.socket(socket.AF_UNIX)
@@ -233,7 +234,7 @@ def test_results_are_written_nowhere_else(place, server, target):
     assert everything(place) == before
 
 
-@pytest.mark.parametrize("case", ["warm", "absolute_policy", "boundary", "absolute_boundary"])
+@pytest.mark.parametrize("case", ["warm", "absolute_policy", "boundary", "absolute_boundary", "nul_policy"])
 def test_settings_of_a_case_that_point_outside_are_refused(place, server, case):
     with nothing_opened_outside(place):
         refused = error(call(server, "cobre_run", {"case_dir": case, "wait_s": 0}))
@@ -324,6 +325,10 @@ WRONG = [
             "aggregate": {"column": "spot_price", "by": ["bus"], "quantiles": [7.0]},
         },
     ),
+    (
+        "cobre_query_results",
+        {"output_dir": "done", "entity_type": "hydros", "filters": {"stage_range": [0, 10**30]}},
+    ),
     ("cobre_inspect_policy", {"policy_dir": "done", "stage": 10**6}),
     ("cobre_evaluate_policy", {"policy_dir": "done", "stage": 0, "states": []}),
     ("cobre_evaluate_policy", {"policy_dir": "done", "stage": 0, "states": [{}] * 1000}),
@@ -357,6 +362,7 @@ def test_wrong_arguments_and_unknown_things_are_refused_with_an_error_that_progr
                 arguments["policy_dirs"] = [names[each] for each in arguments["policy_dirs"]]
             found = error(await client.call_tool(name, arguments))
             assert found["message"], (name, arguments)
+            assert "could not use what it found" not in found["message"], (name, arguments)
         unknown = await client.call_tool("cobre_shell", {"command": "ls"})
         assert unknown.is_error
         assert content(await client.call_tool("cobre_list_runs", {}))["runs"] == []

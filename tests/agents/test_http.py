@@ -143,6 +143,9 @@ def test_unknown_host_and_origin_headers_are_refused(serving):
         f"evil.example:{serving.port}",
         "127.0.0.1.evil.example:80",
         "localhost.evil.example",
+        "localhost:evil.example",
+        "localhost:80@evil.example",
+        f"127.0.0.1:{serving.port},evil.example",
     ):
         assert serving.post(Host=host) == 421
     for origin in (
@@ -151,6 +154,8 @@ def test_unknown_host_and_origin_headers_are_refused(serving):
         "http://127.0.0.1.evil.example",
         "file://",
         "https://localhost.evil",
+        "http://localhost:80@evil.example",
+        "http://localhost:evil.example",
     ):
         assert serving.post(Origin=origin) == 403
     assert serving.post(Origin=f"http://127.0.0.1:{serving.port}") == 200

@@ -53,6 +53,22 @@ def test_roots_are_folders_and_never_everything(tmp_path):
             Roots(folders)
 
 
+def test_paths_that_cannot_be_resolved_are_refused(tmp_path, monkeypatch):
+    roots = Roots([tmp_path])
+    with pytest.raises(CobreError) as refused:
+        roots.check_inside(tmp_path / "a\0b", "policy.path")
+    assert refused.value.kind == "NotAllowed"
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    (tmp_path / "link").symlink_to(tmp_path)
+    monkeypatch.setattr(os, "readlink", refuse)  # as for /proc/1/root
+    with pytest.raises(CobreError) as refused:
+        roots.path("link")
+    assert refused.value.kind == "NotAllowed"
+
+
 def test_several_roots_have_labels(tmp_path):
     for name in ("one/cases", "two/cases"):
         (tmp_path / name / "x").mkdir(parents=True)

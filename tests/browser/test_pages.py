@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import cobre
@@ -19,6 +21,8 @@ SETTINGS = {
     }
 }
 HOSTILE = ("<script>document.title = 'owned'</script>", '"><img src=x onerror="document.title=1">', "سد 🌊")
+OF_BUSES = ("W" * 10_000, "水电站" * 50, "a\x1b[31m\u202eb\n\x00c")
+OF_LINES = ("=cmd|' /C calc'!A0", "javascript:alert(1)", "-2+3")
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +32,9 @@ def pages(tmp_path_factory):
     folder = full_case(root / "case")
     for hydro, name in zip(folder.documents["system/hydros.json"]["hydros"], HOSTILE, strict=True):
         hydro["name"] = name
+    for kind, names in (("buses", OF_BUSES), ("lines", OF_LINES)):
+        for entity, name in zip(folder.documents[f"system/{kind}.json"][kind], names, strict=False):
+            entity["name"] = name
     folder.write()
     case = cobre.load_case(root / "case", SETTINGS)
     trained = cobre.train(case, output=root / "one")
@@ -131,6 +138,50 @@ def test_no_text_of_a_drawing_is_cut_off(browser, pages):
     assert cut == []
 
 
+@pytest.mark.parametrize("name", ["report", "both", "notebook"])
+def test_long_names_break_and_cover_nothing(browser, pages, name):
+    browser.emulate()
+    browser.open(pages / f"{name}.html")
+    wide = browser.run("""return [...document.querySelectorAll(
+        'figcaption h3, figcaption p, summary, .legend li, .cards dd')].filter(each => {
+        const box = (each.closest('figure') ?? document.body).getBoundingClientRect();
+        const range = document.createRange();
+        range.selectNodeContents(each);
+        return range.getBoundingClientRect().right > box.right + 1;
+    }).map(each => each.textContent.slice(0, 60))""")
+    assert wide == []
+    assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_name_that_a_spreadsheet_would_compute_is_copied_as_text(browser, pages):
+    browser.open(pages / "report.html")
+    copied = browser.run("""return csvOf([...document.querySelectorAll('table')].find(
+        table => table.caption.textContent === 'Use of lines'))""")
+    head, *rows = copied.split("\n")
+    assert head == f"stage,'{OF_LINES[0]},{OF_LINES[1]}"
+    assert not any("'" in row for row in rows)
+    assert browser.run("return ['-2+3', '@a', '-1.5', '-1e-05', '\u2013', '12', '+1'].map(harmless)") == [
+        "'-2+3", "'@a", "-1.5", "-1e-05", "\u2013", "12", "'+1",
+    ]  # fmt: skip
+
+
+def test_the_other_run_is_drawn_otherwise(browser, pages):
+    browser.open(pages / "both.html")
+    entries = browser.run("""return [...document.querySelectorAll('figure')].find(
+        figure => figure.querySelector('h3').textContent === 'Duration of marginal costs')
+        .querySelectorAll('.legend li')""")
+    looks = [
+        browser.run(
+            "const style = getComputedStyle(arguments[0].querySelector('path')); "
+            "return [style.stroke, style.strokeDasharray, style.strokeWidth].join()",
+            entry,
+        )
+        for entry in entries
+    ]
+    assert len(looks) == 6
+    assert len(set(looks)) == 6
+
+
 def test_a_narrow_screen_does_not_scroll_sideways(browser, pages):
     browser.emulate()
     browser.resize(390)
@@ -185,6 +236,30 @@ def test_a_plant_is_found_by_search_and_by_link(browser, pages):
     browser.wait("document.querySelectorAll('#plant-view figure').length === 2")
     assert browser.complaints() == []
     assert browser.run("return document.title") not in ("owned", "1")
+
+
+def test_a_page_of_a_plant_draws_what_its_table_says(browser, pages):
+    """The storage of the largest reservoir is drawn twice: beforehand, and by the script."""
+    browser.open(pages / "report.html", "#plant=hydro-0")
+    browser.wait("document.querySelectorAll('#plant-view figure').length === 6")
+    drawn = {
+        place: browser.run(
+            """const figure = [...document.querySelectorAll(`${arguments[0]} figure`)].find(
+                each => each.querySelector('h3').textContent.startsWith('Storage of <script>'));
+            return [...figure.querySelectorAll('.plot .band, .plot .line')].map(
+                path => [path.className.baseVal, path.getAttribute('d')])""",
+            place,
+        )
+        for place in ("#water", "#plant-view")
+    }
+    assert len(drawn["#water"]) >= 4
+    for (kind, before), (same, late) in zip(drawn["#water"], drawn["#plant-view"], strict=True):
+        assert kind == same
+        numbers = [[float(each) for each in re.findall(r"-?[\d.]+", path)] for path in (before, late)]
+        assert len(numbers[0]) > 20 or "s6" in kind
+        assert numbers[0] == pytest.approx(numbers[1], abs=0.11)
+    empty = browser.run("return [...document.querySelectorAll('#plant-view .plot path:not([d])')].length")
+    assert empty == 0
 
 
 def test_without_scripts_all_sections_but_plants_can_be_read(browser, pages):

@@ -82,3 +82,16 @@ def test_no_such_folder_ends_with_status_2(cobre, tmp_path):
 
 def test_help_explains_what_is_written(cobre):
     assert "fitting_report.json" in cobre("fit", "--help", check=0).stdout
+
+
+def test_an_error_comes_with_the_warning_about_its_cause(cobre, tmp_path):
+    """Years in litres per second leave no stationary model; the units are the cause."""
+    values = river(60)
+    values[:, 45 * 12 :] *= 1000.0
+    folder = history_case(tmp_path / "case", values).write()
+    done = cobre("fit", folder, "--series", 0, check=1)
+    assert "the autoregressive model is not stationary" in done.stderr
+    assert "flows of 2006, 2007" in done.stderr
+    assert "are the units right?" in done.stderr
+    done = cobre("fit", folder, "--series", 0, "--output-format", "json", check=1)
+    assert any("units" in warning["message"] for warning in json.loads(done.stdout)["warnings"])

@@ -177,6 +177,27 @@ def test_a_simulation_has_a_rate_and_time_left():
     assert pace.left_s(simulation(0)) is None
 
 
+def test_a_line_of_80_columns_has_the_time_left_and_the_rate(monkeypatch):
+    """Under Open MPI a rank writes to a terminal of 80 columns."""
+    monkeypatch.setattr("cobre.cli.progress.screen_width", lambda _: 80)
+    stream = io.StringIO()
+    lines = LineProgress(stream)
+    lines.advance(training(1, 250.0, limit=200))
+    lines.advance(simulation(25))
+    shown = stream.getvalue().splitlines()
+    assert shown[1].endswith(", up to 50 s left, 4.0/s")
+    assert shown[2].endswith(", about 3 s left, 25.0/s")
+    assert all(len(line) <= 80 for line in shown)
+
+
+def test_nothing_is_left_at_the_end(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    live = LiveProgress(io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
+    for event in (training(10, 100.0, limit=10), simulation(100)):
+        live.advance(event)
+        assert "left" not in live.__rich__().plain
+
+
 def test_a_log_has_a_line_now_and_then_and_always_the_last(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("cobre.cli.progress.time.monotonic", lambda: now[0])

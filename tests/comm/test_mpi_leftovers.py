@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import mmap
 import os
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
 import mpi_ranks
-from cobre.comm.backends.mpi.leftovers import find_leftovers, own_segments, remove_own_segments
+from cobre.comm.backends.mpi.leftovers import (
+    find_leftovers,
+    find_session_folders,
+    own_segments,
+    remove_own_segments,
+)
 from cobre.comm.doctor import find_leftovers as find_all
 
 pytestmark = pytest.mark.timeout(60)
@@ -59,6 +65,22 @@ def test_what_nobody_has_mapped_seconds_after_it_was_made_is_of_no_running_job(s
     segment("mpich_shm_1_0", age_s=5.0)
     [found] = find_leftovers(tmp_path)
     assert (found.is_in_use, found.owner) == (False, "of an MPI job that was killed or aborted")
+
+
+def test_a_folder_of_a_killed_mpiexec_is_a_leftover_unless_a_process_names_it(tmp_path):
+    folder = tmp_path / "cobre-mpiexec-0123456789abcdef"
+    (folder / "ompi.1").mkdir(parents=True)
+    (folder / "ompi.1/contact").write_text("tcp")
+    assert [found.is_in_use for found in find_session_folders(tmp_path)] == [True]  # made just now
+    os.utime(folder, (time.time() - 5.0,) * 2)
+    with subprocess.Popen(["sleep", "60"], env={"PRTE_MCA_prte_tmpdir_base": str(folder)}) as process:
+        [found] = find_session_folders(tmp_path)
+        process.kill()
+    assert (found.is_in_use, found.owner) == (True, "of an mpiexec that runs")
+    [found] = find_session_folders(tmp_path)
+    assert (found.bytes, found.is_in_use, found.owner) == (3, False, "of an mpiexec that was killed")
+    assert found.remove()
+    assert find_session_folders(tmp_path) == []
 
 
 def test_only_what_this_process_has_mapped_is_its_own(segment, tmp_path):
@@ -114,6 +136,42 @@ def test_a_rank_that_raises_under_a_bare_mpiexec_leaves_nothing_either(tmp_path)
     done = mpi_ranks.run(Path(python).parent / "mpiexec", "-n", 2, python, program)
     assert "aborting the job" in done.stdout
     assert left_of_segments(done.stdout) == []
+
+
+@pytest.mark.parametrize("library", mpi_ranks.LIBRARIES)
+def test_a_job_whose_launcher_is_killed_leaves_nothing_in_shared_memory(tmp_path, library):
+    go = tmp_path / "go"
+    program = mpi_ranks.write_program(
+        tmp_path,
+        f"""
+        from cobre.comm.backends.mpi.leftovers import own_segments
+        comm = create_communicator()
+        say("segments", *own_segments())
+        while not os.path.exists({str(go)!r}):
+            time.sleep(0.005)
+        say("ready")
+        time.sleep(60)
+        """,
+    )
+    options = ["-n", "2", "--backend", "mpi", "--no-prefix"]
+    command = [mpi_ranks.python_of(library), "-m", "cobre", "launch", *options, str(program)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as launcher:
+        said = said_by_both(launcher, "segments")
+        go.touch()  # what is said from now on, the launcher reads after what the ranks have reported
+        said_by_both(launcher, "ready")
+        launcher.kill()
+    deadline = time.monotonic() + 30
+    while (left := left_of_segments(said)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert left == []
+
+
+def said_by_both(launcher, word):
+    lines = []
+    while sum(line.startswith(word) for line in lines) < 2:
+        lines.append(launcher.stdout.readline())
+        assert lines[-1], lines
+    return "".join(lines)
 
 
 def left_of_segments(output):

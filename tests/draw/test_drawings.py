@@ -28,6 +28,22 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.parametrize(
+    "name", ["W" * 40, "RESERVOIR_OF_THE_UPPER_RIVER", "水" * 40, "reservoir of the upper river"]
+)
+def test_labels_of_rows_fit_beside_a_heat_map(name):
+    """With 8 px for a capital letter, 11 for the widest and for ideographs, and 7 for a small one."""
+    width = {"W": 11, "水": 11}
+    (label, *_) = re.findall(r'text-anchor="end">([^<]*)</text>', heat_of(name))
+    assert sum(width.get(each, 8 if each.isupper() else 7) for each in label) <= 124 + 8
+    assert len(label) >= 9
+
+
+def heat_of(name):
+    places = draw.Places.columns(["a", "b"], "stage")
+    return draw.heat_map(places, [name], [[1.0, 2.0]], title="t", description="d", unit="MW")
+
+
 def svg_of(text):
     return ElementTree.fromstring(text[text.index("<svg") : text.rindex("</svg>") + 6])
 

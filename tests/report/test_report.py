@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
 
 import numpy as np
@@ -14,7 +15,7 @@ import cobre
 from case_folders import example_case, full_case
 from cobre.errors import CobreError
 from cobre.report import html_report, write_report
-from report.pages import Page, plant_page, six_digits
+from report.pages import Page, plant_page, six_digits, value_of
 
 N = 7
 SETTINGS = {
@@ -305,6 +306,59 @@ def test_two_runs_stand_side_by_side_with_their_differences(output, other, label
     ]
     shown = page.column(caption, "difference of means")[labels[4]]
     assert shown == pytest.approx(means[0] - means[1], rel=1e-4)
+
+
+def test_every_pair_of_columns_of_two_runs_has_its_difference(output, other):
+    page = Page(html_report(cobre.load_results(output), cobre.load_results(other)))
+    n = 0
+    for caption, (head, *rows) in page.tables.items():
+        pairs = [(each, each.removeprefix("other run: ")) for each in head if each.startswith("other run: ")]
+        for heading, name in pairs:
+            if name not in head or name == "50 %":
+                continue
+            named = f"{name}: difference" if f"{name}: difference" in head else "difference of means"
+            assert named in head, (caption, heading)
+            for row in rows:
+                cells = [row[head.index(each)] for each in (name, heading, named)]
+                if "–" not in cells:
+                    mine, theirs, difference = map(value_of, cells)
+                    room = 2e-5 * max(abs(mine), abs(theirs)) + 1e-12
+                    assert difference == pytest.approx(mine - theirs, abs=room), (caption, row)
+                    n += 1
+    assert n > 500
+    for caption in ("Cuts by iteration", "Generation by stage", "Cost by stage and kind"):
+        assert any(each.endswith(": difference") for each in page.tables[caption][0]), caption
+
+
+def test_maps_of_two_runs_are_followed_by_one_of_their_differences(output, other, labels):
+    page = Page(html_report(cobre.load_results(output), cobre.load_results(other)))
+    for caption, heads in (
+        ("Mean value of water: difference", 3),
+        ("Mean marginal cost by bus: difference", 3),
+        ("Use of lines: difference", 1),
+    ):
+        assert len(page.tables[caption][0]) > heads, caption
+    tables = [rows_of(each, "hydros") for each in (output, other)]
+    plant = next(iter(tables[0]["hydro_id"]))
+    means = []
+    for rows in tables:
+        where = (rows["hydro_id"] == plant) & (rows["stage_id"] == 4) & (rows["block_id"] == 0)
+        means.append(rows["water_value_per_hm3"][where].mean())
+    name = {hydro.id: hydro.name for hydro in cobre.load_case(output.parent).system.hydros}[plant]
+    shown = page.column("Mean value of water: difference", name)[labels[4]]
+    assert shown == pytest.approx(means[0] - means[1], rel=1e-4)
+
+
+def test_provenance_has_the_settings_and_the_machine(output, page):
+    metadata = json.loads((output / "training" / "metadata.json").read_text())
+    settings = dict(page.tables["training: settings"][1:])
+    assert settings["training.stopping_rules.0.type"] == "iteration_limit"
+    assert settings["training.stopping_rules.0.limit"] == "3"
+    assert settings["training.forward_passes"] == str(metadata["settings"]["training"]["forward_passes"])
+    assert settings["policy.boundary"] == "null"
+    facts = {row[0]: row[1] for row in page.tables["training"][1:]}
+    assert facts["platform"].split()[0] == platform.system()
+    assert facts["python_version"] == platform.python_version()
 
 
 def test_runs_of_different_stages_are_refused(output, tmp_path):

@@ -63,13 +63,13 @@ class Steered:
 def test_a_steered_run_has_the_bits_of_one_that_was_not(tmp_path, ranks):
     with Steered(WITHOUT_END, num_workers=ranks, output=tmp_path / "steered") as run:
         paused_at = run.control.pause()["iteration"]
-        run.control.snapshot(tmp_path / "snapshot")
+        run.control.snapshot(tmp_path / "snapshot_{iteration}")
         run.control.set_rule("iteration_limit", limit=paused_at + 3)
         run.control.resume()
     plain = cobre.train(case_of(paused_at + 3), output=tmp_path / "plain")
     assert digest(run.result) == digest(plain)
     early = cobre.train(case_of(paused_at))
-    assert Policy.load(tmp_path / "snapshot").to_bytes() == early.policy.to_bytes()
+    assert Policy.load(tmp_path / f"snapshot_{paused_at:06d}").to_bytes() == early.policy.to_bytes()
 
     actions = ["pause", "snapshot", "set_rule", "resume"]
     metadata = json.loads((tmp_path / "steered" / "training" / "metadata.json").read_text())

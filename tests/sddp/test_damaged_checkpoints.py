@@ -161,6 +161,15 @@ DAMAGE = {
     "a bound that is a text": header_changed(
         lambda facts, arrays: facts["records"][2].update(lower_bound="1")
     ),
+    "a count that is a truth value": header_changed(
+        lambda facts, arrays: facts["records"][2].update(cuts_added=True)
+    ),
+    "a count that fits no column": header_changed(
+        lambda facts, arrays: facts["records"][2].update(cuts_active=2**64)
+    ),
+    "a basis with other bytes": header_changed(
+        lambda facts, arrays: arrays.update({"1/forward_bases": arrays["1/forward_bases"] + np.uint8(32)})
+    ),
     "an iteration too few": header_changed(lambda facts, arrays: facts["records"].pop(0)),
     "single precision": header_changed(
         lambda facts, arrays: arrays.update({"1/rows": arrays["1/rows"].astype(np.float32)})
@@ -210,6 +219,14 @@ def test_a_checkpoint_with_bases_of_fewer_solves_than_the_study_has_is_refused(s
     folder, (newest, _) = copy_of(saved, tmp_path)
     fewer_rows(name)(newest)
     with pytest.raises(cobre.ValidationError, match="does not fit the study: it has 4 stages"):
+        cobre.train(case_of(5), output=folder, resume=True)
+
+
+@pytest.mark.parametrize("name", ["1/forward_bases", "bound_bases"])
+def test_a_checkpoint_with_bases_of_another_program_is_refused(saved, tmp_path, name):
+    folder, (newest, _) = copy_of(saved, tmp_path)
+    header_changed(lambda facts, arrays: arrays.update({name: arrays[name][:, :3]}))(newest)
+    with pytest.raises(cobre.ValidationError, match=r"start bases of stage \d have 3 entries, its program"):
         cobre.train(case_of(5), output=folder, resume=True)
 
 

@@ -10,9 +10,8 @@ import pytest
 from cobre.comm import LocalCommunicator, run
 from cobre.core.config import Gap, IterationLimit, UpperBoundEvaluation
 from cobre.core.horizon import RiskMeasure
-from cobre.errors import ValidationError
 from cobre.sddp.checkpointing import CheckpointPlan, newest_checkpoint
-from cobre.sddp.slopes import incoming_slopes
+from cobre.sddp.slopes import Slopes, incoming_slopes
 from cobre.sddp.training import train
 from cobre.sddp.workspace import open_workspace
 from sddp.cases import UNIT_HOURS, BusSpec, HydroSpec, StageSpec, ThermalSpec, make_case
@@ -97,21 +96,23 @@ def test_a_run_that_is_continued_has_the_same_inner_bounds(tmp_path):
 
 def test_a_missing_cubic_hectometre_costs_what_the_inflow_penalty_says():
     """One reservoir: 40 $ for 1 m3/s during an hour are 40 / 0.0036 $/hm3, more than the deficit it may cause."""
+    prices = {"negative_inflow": 40.0, "spillage": 3.0}
     case = make_case(
         3,
         hours=UNIT_HOURS,
         buses=[BusSpec(load=5.0, deficit=[(None, 30.0)])],
         thermals=[ThermalSpec(max_mw=2.0, cost=10.0)],
-        hydros=[HydroSpec(initial=5.0, inflow=2.0, inflow_std=1.0, costs={"negative_inflow": 40.0})],
+        hydros=[HydroSpec(initial=5.0, inflow=2.0, inflow_std=1.0, costs=prices)],
         non_negativity="penalty",
     )
     with LocalCommunicator() as comm:
         problem = open_workspace(comm, case).problems[2]
-    assert incoming_slopes(problem, np.zeros(1)).tolist() == pytest.approx([40.0 / 0.0036])
+    slopes = incoming_slopes(problem, Slopes(np.zeros(1), np.zeros(1)))
+    assert slopes.less.tolist() == pytest.approx([40.0 / 0.0036])
+    assert slopes.more.tolist() == pytest.approx([3.0 / 0.0036])  # one more only has to be spilled
 
 
-def test_without_recourse_the_slope_of_lags_is_asked_for():
-    case = evaluated(study(hydro={"lags": [0.5], "past": [9.0]}))
-    with pytest.raises(ValidationError, match="has no limit") as caught:
-        trained(case)
-    assert "fallback_value" in caught.value.suggestion
+def test_without_recourse_lags_stay_between_the_least_and_greatest_of_the_tree():
+    case = evaluated(study(hydro={"lags": [0.5], "residual_ratio": 0.8, "past": [12.0]}))
+    expected, result = optimum(case), trained(case)
+    assert expected * (1 - 1e-9) <= result.inner_bound <= expected * 1.02

@@ -126,6 +126,44 @@ def test_an_incomplete_policy_of_the_public_cobre_is_refused_by_name(tmp_path):
         Policy.load(tmp_path / "cuts" / "stage_000.bin")
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"calendar": ((0, "2030-02-01"),)}, "1 entries of calendar for 2 stages"),
+        ({"calendar": ((0, "February"), (1, "2030-03-01"))}, "isoformat string: 'February'"),
+        ({"calendar": ((0, "2030-02-01"), (2**31, "2030-03-01"))}, "2147483648"),
+        ({"state_names": ("storage:1", "storage")}, "'storage' names no component"),
+        ({"node_ids": (1,)}, "1 entries of node_ids for 2 stages"),
+        ({"slots": ({"in_transit0:1": ("soon", "later")}, {})}, "isoformat string: 'soon'"),
+        ({"plants": {1.5: "UPPER"}}, "float"),
+    ],
+)
+def test_a_whole_file_with_other_things_in_it_is_refused(policy, tmp_path, change, words):
+    replace(policy, **change).save(tmp_path)
+    with pytest.raises(ValidationError, match=f"is not a policy that this program understands: .*{words}"):
+        Policy.load(tmp_path)
+
+
+@pytest.mark.parametrize(("basis", "is_read"), [(b"\0\4\1", True), (b"\xff\xff", True), (b"\0\5", False)])
+def test_a_start_basis_holds_only_bytes_that_the_solver_writes(policy, tmp_path, basis, is_read):
+    first = replace(policy.stages[0], basis=np.frombuffer(basis, dtype=np.uint8))
+    kept = replace(policy, stages=(first, policy.stages[1]))
+    kept.save(tmp_path)
+    if is_read:
+        assert Policy.load(tmp_path) == kept
+        return
+    with pytest.raises(ValidationError, match="0/basis holds bytes that no start basis has"):
+        Policy.load(tmp_path)
+
+
+def test_a_stage_without_a_date_is_read_and_shown(policy, tmp_path):
+    """As the public Cobre has it where nothing follows a stage."""
+    dated = replace(policy, calendar=((0, "2030-02-01"), (1, "")))
+    dated.save(tmp_path)
+    assert Policy.load(tmp_path) == dated
+    assert "2030-01" in dated._repr_html_()
+
+
 def test_a_newer_version_is_refused(policy, tmp_path):
     data = bytearray(policy.to_bytes())
     data[8] = 9

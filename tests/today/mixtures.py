@@ -8,20 +8,26 @@ from random import Random
 from today.small import START, TodayCase
 
 HOURS = (36.0, 100.0, 400.0, 900.0)
+OTHERWISE = ("losses", "sources", "contracts")
+"""Elements that the public Cobre 0.18 leaves out of the problem, or that may make the future earn money."""
 
 
-def with_time(case: TodayCase, seed: int) -> TodayCase:
-    """Chronological blocks, water that takes time, thermals that are decided a stage ahead."""
+def with_time(case: TodayCase, seed: int, *, is_public: bool = False) -> TodayCase:
+    """Chronological blocks, water that takes time, thermals that are decided a stage ahead.
+
+    ``is_public``: without rivers that the public Cobre 0.18 computes otherwise (those of `today.plans.Optimum`).
+    """
     draw = Random(f"{seed} time")
     for stage in case.documents["stages.json"]["stages"]:
         if len(stage["blocks"]) > 1 and draw.random() < 0.6:
             stage["block_mode"] = "chronological"
-    _delay_rivers(draw, case)
+    _delay_rivers(draw, case, is_public)
     _order_fuel(draw, case)
     return case
 
 
-def _delay_rivers(draw: Random, case: TodayCase) -> None:
+def _delay_rivers(draw: Random, case: TodayCase, is_public: bool) -> None:
+    before_last = sum(sum(blocks) for blocks in case.hours[:-1])
     plants = {each["id"]: each for each in case.documents["system/hydros.json"]["hydros"]}
     released = case.documents["initial_conditions.json"].setdefault("past_defluences", [])
     hours: dict[int, float] = {}
@@ -29,10 +35,14 @@ def _delay_rivers(draw: Random, case: TodayCase) -> None:
         below = plants.get(plant["downstream_id"])
         if below is None or below.get("entry_stage_id") or draw.random() < 0.3:
             continue
-        plant["travel_time_hours"] = hours.setdefault(below["id"], draw.choice(HOURS))
-        start = START - dt.timedelta(hours=plant["travel_time_hours"] + 24.0)
+        lasting = hours.setdefault(below["id"], draw.choice(HOURS))
+        start = START - dt.timedelta(hours=lasting + 24.0)
         window = {"hydro_id": plant["id"], "start_date": str(start), "end_date": str(START)}
-        released.append({**window, "value_m3s": round(draw.uniform(0.0, 20.0), 1)})
+        value = round(draw.uniform(0.0, 20.0), 1)
+        if is_public and (below.get("exit_stage_id") or lasting > before_last):
+            continue
+        plant["travel_time_hours"] = lasting
+        released.append({**window, "value_m3s": value})
 
 
 def _order_fuel(draw: Random, case: TodayCase) -> None:

@@ -164,6 +164,12 @@ class Plan:
             )
             if not fuel.is_ahead:
                 continue
+            if (
+                not fuel.seeds
+            ):  # the public program wants a window for every such plant; this one says nothing
+                before = {"start_date": str(START - dt.timedelta(days=7)), "end_date": str(START)}
+                window = {"thermal_id": number, **before, "value_mw": 0.0}
+                initial["past_anticipated_commitments"].append(window)
             for t, value in enumerate(fuel.seeds):
                 first = START + dt.timedelta(days=sum(self.days[:t]))
                 last = first + dt.timedelta(days=self.days[t])
@@ -206,12 +212,13 @@ class Plan:
                 }
             ),
             folder / "scenarios/inflow_seasonal_stats.parquet",
+            compression="zstd",
         )
         openings = pq.read_table(folder / "scenarios/noise_openings.parquet")
         for name in ("opening_index", "entity_index"):
             place = openings.schema.get_field_index(name)
             openings = openings.set_column(place, name, openings[name].cast(pa.uint32()))
-        pq.write_table(openings, folder / "scenarios/noise_openings.parquet")
+        pq.write_table(openings, folder / "scenarios/noise_openings.parquet", compression="zstd")
 
 
 @dataclass
@@ -232,10 +239,14 @@ class Node:
 
 
 class Optimum:
-    """The least cost of a plan."""
+    """The least cost of a plan; ``is_public``: of the program that the public Cobre 0.18 makes of it.
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.program = plan, Program()
+    That one loses water that was released before the study and arrives in its last stage, and lets water that is
+    released above a plant that has left reach the next one below at once.
+    """
+
+    def __init__(self, plan: Plan, *, is_public: bool = False) -> None:
+        self.plan, self.program, self.is_public = plan, Program(), is_public
 
     def value(self) -> float:
         roots = [self._node(None, 0, opening) for opening in range(len(self.plan.noise[0]))]
@@ -367,7 +378,9 @@ class Optimum:
             released = node.at(s)
             for q, (first, last) in enumerate(plan.periods(s)):
                 window = first + river.hours, last + river.hours
-                if s == t:
+                if s == t and self.is_public and to != river.below:
+                    part = float(p == q)
+                elif s == t:
                     part = overlap(window, periods[p]) / (last - first)
                 else:
                     part = share * overlap(window, (stage_begin, stage_end)) / (last - first)
@@ -376,6 +389,8 @@ class Optimum:
                     volume = HM3 * plan.hours[s][k] * part
                     water[to] += [(column, -volume) for column, _ in released.outflow[h][k]]
         end = 0.0
+        if self.is_public and t == plan.n - 1:
+            return
         for days, value in reversed(river.past):
             window = (end - 24.0 * days + river.hours, end + river.hours)
             fixed[to] += share * HM3 * value * overlap(window, (stage_begin, stage_end))

@@ -261,16 +261,14 @@ def _negative_record(case: TodayCase) -> None:
     case.documents["initial_conditions.json"]["recent_observations"][0]["value_m3s"] = -3.0
 
 
+def limit_a_block(case: TodayCase) -> None:
+    limits = {"thermal_id": 0, "stage_id": 1, "block_id": 0, "max_generation_mw": 9.0}
+    add_row(case, "constraints/thermal_bounds.parquet", **limits)
+
+
 def _twice(case: TodayCase) -> None:
     for _ in range(2):
-        add_row(
-            case,
-            "constraints/thermal_bounds.parquet",
-            thermal_id=0,
-            stage_id=1,
-            block_id=0,
-            max_generation_mw=9.0,
-        )
+        limit_a_block(case)
 
 
 def _groups_with_one_id(case: TodayCase) -> None:

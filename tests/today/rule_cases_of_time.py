@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from today.rule_cases import add_row, hydro, stages, use_external
+from today.rule_cases import hydro, limit_a_block, stages, use_external
 from today.small import TodayCase
 
 Break = Callable[[TodayCase], Any]
@@ -52,14 +52,7 @@ def decision_of_an_ordinary_plant(case: TodayCase) -> None:
 
 def block_of_a_plant_ahead(case: TodayCase) -> None:
     one_stage_ahead(case)
-    add_row(
-        case,
-        "constraints/thermal_bounds.parquet",
-        thermal_id=0,
-        stage_id=1,
-        block_id=0,
-        max_generation_mw=9.0,
-    )
+    limit_a_block(case)
 
 
 def calendar_after_a_gap(case: TodayCase) -> None:

@@ -5,21 +5,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-
-import pyarrow.parquet as pq
 import pytest
 
 import cobre
+from today.public import needs_public, public_bound
 from today.random_cases import ELEMENTS, elements_of, random_case
 from today.stored_bounds import stored_bounds
 from today.whole_tree import optimum
 
-PROGRAM = os.environ.get("COBRE_TEST_PUBLIC")
 BOUNDS = stored_bounds()
 RELATIVE = 1e-6
-DEADLINE_S = 300
 
 
 @pytest.mark.parametrize("seed", BOUNDS)
@@ -38,15 +33,13 @@ def test_every_element_is_in_several_of_the_stored_cases():
         assert sum(name in elements_of(seed) for seed in BOUNDS) >= 3, name
 
 
-@pytest.mark.skipif(PROGRAM is None, reason="COBRE_TEST_PUBLIC does not name the program")
+@needs_public
 @pytest.mark.parametrize("seed", range(200))
 def test_the_public_program_has_the_same_bound(seed, tmp_path):
     """Without line losses, which it leaves out of the problem; its future cost is never below 0."""
     case = random_case(seed, leaves_out=("losses",))
-    folder, output = case.write(tmp_path / "case"), tmp_path / "output"
-    command = [PROGRAM, "run", str(folder), "--quiet", "--output", str(output)]
-    subprocess.run(command, timeout=DEADLINE_S, check=True)
-    theirs = pq.read_table(output / "training/convergence.parquet")["lower_bound"].to_pylist()[-1]
+    folder = case.write(tmp_path / "case")
+    theirs = public_bound(folder, tmp_path / "output")
     ours = cobre.train(folder).final_lower_bound
     if theirs == pytest.approx(ours, rel=RELATIVE):
         return

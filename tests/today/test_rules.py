@@ -60,3 +60,34 @@ def test_a_doubtful_choice_is_a_warning_with_its_number(name, change, tmp_path):
     errors, warnings = findings(case, tmp_path)
     assert name.split()[0] in warnings
     assert not errors
+
+
+def _a_season_that_is_missing(case):
+    rule_cases.with_lags(case)
+    case.documents["stages.json"]["stages"][1]["season_id"] = 77
+
+
+def _a_lag_out_of_reach(case):
+    rule_cases.with_lags(case)
+    case.tables["scenarios/inflow_ar_coefficients.parquet"][0]["lag"] = 99_999
+
+
+def _limits_of_a_thermal_that_is_missing(case):
+    rule_cases_of_time.one_stage_ahead(case)
+    row = {"thermal_id": 77, "stage_id": 0, "block_id": None, "max_generation_mw": 5.0, "cost_per_mwh": None}
+    case.tables["constraints/thermal_bounds.parquet"] = [row]
+
+
+@pytest.mark.parametrize(
+    ("change", "file", "field"),
+    [
+        (_a_season_that_is_missing, "stages.json", "season_id"),
+        (_a_lag_out_of_reach, "scenarios/inflow_ar_coefficients.parquet", "lag"),
+        (_limits_of_a_thermal_that_is_missing, "constraints/thermal_bounds.parquet", "thermal_id"),
+    ],
+)
+def test_what_later_checks_cannot_use_is_reported_alone(tmp_path, change, file, field):
+    case = sound_case()
+    change(case)
+    errors = cobre.validate(case.write(tmp_path / "case")).errors
+    assert {(error.file, error.field) for error in errors} == {(file, field)}

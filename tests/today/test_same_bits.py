@@ -46,6 +46,13 @@ def test_any_backend_ranks_and_threads(folder, alone, backend, n_ranks, threads)
     assert digest(result) == alone
 
 
+def test_a_run_that_is_continued_by_other_ranks(folder, alone, tmp_path):
+    begun = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 2}]}}
+    cobre.train(folder, config_overrides=begun, output=tmp_path / "out")
+    options = {"backend": "shm", "output": tmp_path / "out", "resume": tmp_path / "out"}
+    assert digest(cobre.train(folder, 2, config_overrides=SHORT, **options)) == alone
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_any_order_of_entities_and_rows(tmp_path, alone, seed):
     chance = random.Random(seed)

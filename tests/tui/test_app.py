@@ -7,6 +7,8 @@ import os
 import threading
 
 import pytest
+from rich.segment import Segment
+from rich.style import Style
 
 import cobre
 from cobre import study
@@ -168,8 +170,12 @@ def test_without_colour_every_curve_has_a_marker(finished, monkeypatch, is_ascii
         text = "\n".join(rows[2:20])
         assert "#" in text
         assert "*" in text
-        styles = pilot.app.export_screenshot()
-        assert "#008000" not in styles
+        coloured = [Segment("x", Style(color="red", bgcolor="#101010", bold=True))]
+        for each in pilot.app.get_line_filters():
+            coloured = each.apply(coloured, pilot.app.screen.background_colors[1])
+        assert coloured[0].style.bold
+        assert coloured[0].style.color.is_default
+        assert coloured[0].style.bgcolor.is_default
 
     # Braille dots of two curves look alike: without colour they give way to markers, in a terminal that has them, too.
     drive(RunApp(FolderSource(study.attach(finished)), is_ascii=is_ascii), steps)
@@ -252,6 +258,66 @@ def test_a_killed_run_is_reported_as_ended(finished, tmp_path):
         await wait("nothing is left to steer")
 
     drive(RunApp(FolderSource(study.attach(tmp_path))), steps)
+
+
+def test_a_run_that_ends_before_it_begins_says_why(tmp_path):
+    run = study.start_run(tmp_path / "none", output=tmp_path / "output")
+
+    async def steps(pilot, wait):
+        await wait("FAILED")
+        await wait("give the path of a case folder")
+        await pilot.press("p")
+        await wait("the run has not started yet")
+
+    drive(RunApp(FolderSource(run)), steps)
+    assert run.process.wait(60) != 0
+
+
+def test_a_run_that_failed_says_why_in_every_view(finished, tmp_path):
+    def change(events):
+        events[-1].update(status="failed", error={"kind": "SolverFailure", "message": "stage 3 \x1b[31mfell"})
+        return lines(events)
+
+    async def steps(pilot, wait):
+        await wait("REPLAY COMPLETE")
+        assert "stage 3 ?[31mfell" in rows_of(pilot.app)[23]
+        await pilot.press("0")
+        assert "error       stage 3 ?[31mfell" in "\n".join(await wait("[0]dashboard"))
+
+    drive(RunApp(recorded(finished, tmp_path, change)), steps)
+
+
+def test_a_folder_without_facts_shows_its_events(finished, tmp_path):
+    (tmp_path / "training").mkdir()
+    (tmp_path / EVENTS).write_bytes((finished / EVENTS).read_bytes())
+
+    async def steps(pilot, wait):
+        await wait("COMPLETE")
+
+    drive(RunApp(FolderSource(study.attach(tmp_path))), steps)
+
+
+def test_a_run_of_another_machine_is_followed_to_its_end(finished, tmp_path, monkeypatch):
+    (tmp_path / "training").mkdir()
+    facts = json.loads((finished / RUN).read_text())
+    (tmp_path / RUN).write_text(json.dumps({**facts, "hostname": "another.example"}))
+    events = (finished / EVENTS).read_bytes().splitlines(keepends=True)
+    (tmp_path / EVENTS).write_bytes(b"".join(events[:-1]))
+    run, reads = study.attach(tmp_path), []
+    read = study.EventFile.read
+    monkeypatch.setattr(study.EventFile, "read", lambda file: reads.append(0) or read(file))
+
+    async def steps(pilot, wait):
+        await wait("iteration 12")
+        while len(reads) < 3 and pilot.app.word == "running":
+            await pilot.pause(0.02)
+        assert pilot.app.word == "running"
+        with (tmp_path / EVENTS).open("ab") as file:
+            file.write(events[-1])
+        await wait("COMPLETE")
+
+    drive(RunApp(FolderSource(run)), steps)
+    assert [each["type"] for each in run.events(follow=True)][-1] == "finished"
 
 
 class Live:

@@ -62,6 +62,12 @@ def test_a_band_is_shaded_between_its_ends():
     assert all(set(row[11:]) == {"."} for row in rows[1:7])
 
 
+def test_the_axis_of_counts_does_not_reach_below_their_floor():
+    assert "-" in drawn(curve(0.0, 100.0))[-3].partition("|")[0]
+    assert drawn(curve(0.0, 100.0), floor=0.0)[-3].partition("|")[0].strip() == "0"
+    assert "-" in drawn(curve(-5.0, 100.0), floor=0.0)[-3].partition("|")[0]
+
+
 @pytest.mark.parametrize("size", [(5, 3), (18, 10), (40, 4)])
 def test_too_small_says_so(size):
     assert drawn(curve(1.0, 2.0), width=size[0], height=size[1]) == ["too small to draw"]

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
     given = options.allowed_dirs or [
         each for each in os.environ.get(DIRECTORIES, "").split(os.pathsep) if each
     ]
-    main_module = _open_server()
+    main_module = _open_server(over_http=options.transport == "http")
     settings = import_or_end("cobre.mcp.settings").Settings(
         folders=tuple(Path(each).expanduser() for each in given or ["."]),
         allow_write=options.allow_write,
@@ -141,10 +141,10 @@ def script() -> int:
     return run_command(["mcp", *sys.argv[1:]])
 
 
-def _open_server() -> Any:
+def _open_server(*, over_http: bool) -> Any:
     """The module that serves; an error that says how to install it where the SDK is missing."""
     try:
-        with import_or_end("cobre.mcp.quick_start").building_models_later():
+        with import_or_end("cobre.mcp.quick_start").quick_imports(over_http=over_http):
             return import_or_end("cobre.mcp.main")
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("mcp", "mcp_types"):

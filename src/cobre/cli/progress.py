@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "SilentProgress", "open_progress"]
 
-FULL_WIDTH = 78
-"""Columns of a plain line; on a narrower terminal the mean cost is left out."""
+FULL_WIDTH = 102
+"""Columns of a plain line with time left and rate; on a narrower terminal the mean cost is left out."""
 LINE_INTERVAL_S = 5.0
 """Plain lines come no more often than this, beside the first: a log of a long run stays readable."""
 BAR_WIDTHS = (10, 24)
@@ -193,7 +193,7 @@ class LiveProgress:
         """What there is to say and its style, the most important first."""
         left = self._pace.left_s(event)
         times = [(f"  {duration(event.wall_time_ms / 1000 + since_s)}", "")]
-        if left is not None:
+        if left is not None and left > 0.0:
             times.append((f", {_left(event, max(0.0, left - since_s))}", ""))
         times.append((f"  {self._pace.rate(event)}", "dim"))
         if event.iteration is None or event.lower_bound is None or event.upper_bound is None:

@@ -12,7 +12,7 @@ from typing import Any
 import cobre
 from cobre.cli.event_stream import EventStream
 from cobre.comm.report import report_error
-from cobre.errors import CobreError
+from cobre.errors import CobreError, ValidationError
 
 __all__ = ["Response", "add_output_format", "answer"]
 
@@ -63,7 +63,12 @@ def answer(
         response = work()
     except CobreError as error:
         report_error(error)
-        response = Response(summary=error.message, exit_code=error.exit_status, errors=[error.to_dict()])
+        response = Response(
+            summary=error.message,
+            exit_code=error.exit_status,
+            errors=[error.to_dict()],
+            warnings=error.warnings if isinstance(error, ValidationError) else (),
+        )
     document = {
         "$schema": SCHEMA,
         "command": command,

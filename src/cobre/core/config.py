@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, Protocol
 
 from cobre.core.representation import changed_fields
@@ -57,6 +58,18 @@ class Gap:
 
 
 StoppingRule = IterationLimit | TimeLimit | BoundStalling | SimulationStopping | Gap
+RULE_NAMES: dict[type[Any], str] = {
+    IterationLimit: "iteration_limit",
+    TimeLimit: "time_limit",
+    BoundStalling: "bound_stalling",
+    SimulationStopping: "simulation",
+    Gap: "gap",
+}
+
+
+def rule_name(rule: StoppingRule) -> str:
+    """The name of a rule, as ``config.json`` and the reason of an end spell it."""
+    return RULE_NAMES[type(rule)]
 
 
 CutSelectionMethod = Literal["level1", "lml1", "domination", "value_level1", "value_lml1"]
@@ -241,3 +254,16 @@ class Config:
         return self.simulation.scenario_source or self.training.scenario_source
 
     __repr__ = changed_fields
+
+
+def plain_settings(settings: Any) -> Any:
+    """``settings`` as JSON has them: objects, lists, numbers, text; code of the user's own by its name."""
+    if is_dataclass(settings) and not isinstance(settings, type):
+        found = {each.name: plain_settings(getattr(settings, each.name)) for each in fields(settings)}
+        name = RULE_NAMES.get(type(settings))
+        return found if name is None else {"type": name, **found}
+    if settings is None or isinstance(settings, bool | int | float | str):
+        return settings
+    if isinstance(settings, Sequence):
+        return [plain_settings(each) for each in settings]
+    return f"{type(settings).__module__}.{type(settings).__qualname__}"

@@ -6,7 +6,7 @@ Nothing here depends on a random number, a clock or another package: equal numbe
 from __future__ import annotations
 
 from cobre.draw.bars import Layer, bar_chart
-from cobre.draw.figure import Legend, card_row, figure, plain_table
+from cobre.draw.figure import Legend, card_row, figure, folded_table, plain_table
 from cobre.draw.figures import number, short_number
 from cobre.draw.heat import heat_map
 from cobre.draw.lines import Band, Line, line_chart
@@ -30,6 +30,7 @@ __all__ = [
     "cut",
     "escape",
     "figure",
+    "folded_table",
     "fragment",
     "heat_map",
     "line_chart",

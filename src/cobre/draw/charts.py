@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -50,12 +51,25 @@ def fan_figure(
     includes_zero: bool = True,
     shares: Sequence[float] = SHARES,
     limits: Sequence[Line] = (),
+    is_late: bool = False,
 ) -> str:
-    """Mean, median and bands by stage; of a second run the median and the outer quantiles as lines."""
-    lines = [Line("median", fan.at(0.5).tolist(), 0), Line("mean", fan.mean.tolist(), 2)]
+    """Mean, median and bands by stage; of a second run the median and the outer quantiles as lines.
+
+    With ``is_late`` a script draws those of the first run from the table.
+    """
+    lines = [
+        Line("median", fan.at(0.5).tolist(), 0, column=percent(0.5) if is_late else None),
+        Line("mean", fan.mean.tolist(), 2, column="mean" if is_late else None),
+    ]
     bands = [
-        Band("5 % to 95 %", fan.at(0.05).tolist(), fan.at(0.95).tolist()),
-        Band("25 % to 75 %", fan.at(0.25).tolist(), fan.at(0.75).tolist(), is_strong=True),
+        Band(
+            f"{percent(low)} to {percent(high)}",
+            fan.at(low).tolist(),
+            fan.at(high).tolist(),
+            is_strong=low > 0.05,
+            columns=(percent(low), percent(high)) if is_late else None,
+        )
+        for low, high in ((0.05, 0.95), (0.25, 0.75))
     ]
     legend = [
         Legend("median", 0),
@@ -123,15 +137,17 @@ def bars_figure(
     *,
     x_label: str = "stage",
     lines: Sequence[Line] = (),
+    listed: Sequence[Line] = (),
 ) -> str:
-    """Stacked bars with lines over them; its table has a column for each."""
+    """Stacked bars with lines over them; its table has a column for each, and for ``listed``, which are not drawn."""
     picture = bar_chart(
         Places.columns(labels, x_label), layers, lines, title=title, description=sentence, y_label=y_label
     )
     legend = [Legend(layer.name, layer.style, "bar") for layer in layers]
     legend += [Legend(line.name, line.style) for line in lines]
-    series: list[Layer | Line] = [*layers, *lines]
-    table = Table([x_label, *(each.name for each in series)], [labels, *(each.values for each in series)])
+    series: list[Layer | Line] = [*layers, *lines, *listed]
+    headings, columns = [each.name for each in series], [each.values for each in series]
+    table = with_differences([x_label, *headings], [labels, *columns])
     return figure(title, sentence, picture, legend, table)
 
 
@@ -150,7 +166,11 @@ def lines_figure(
     picture = line_chart(
         places, lines, bands, title=title, description=sentence, y_label=y_label, includes_zero=includes_zero
     )
-    legend = [Legend(line.name, line.style) for line in lines if line.in_legend]
+    legend = [
+        Legend(line.name, line.style, "line beside" if line.is_beside else "line")
+        for line in lines
+        if line.in_legend
+    ]
     legend += [Legend(band.name, band.style, "band") for band in bands]
     headings, columns = [places.label], [labels]
     for line in lines:
@@ -159,7 +179,30 @@ def lines_figure(
     for band in bands:
         headings += [f"{band.name}: low", f"{band.name}: high"]
         columns += [band.low, band.high]
-    return figure(title, sentence, picture, legend, Table(headings, columns))
+    return figure(title, sentence, picture, legend, with_differences(headings, columns))
+
+
+def with_differences(headings: Sequence[str], columns: Sequence[Sequence[Cell]]) -> Table:
+    """A table in which each pair of columns of both runs is followed by its difference."""
+    places = {heading: place for place, heading in enumerate(headings)}
+    names = [heading.removeprefix(f"{OTHER}: ") for heading in headings]
+    shown: list[str] = []
+    values: list[Sequence[Cell]] = []
+    for heading, name, column in zip(headings, names, columns, strict=True):
+        shown.append(heading)
+        values.append(column)
+        if heading != name and name in places:
+            shown.append(f"{name}: difference")
+            values.append(differences(columns[places[name]], column))
+    return Table(shown, values)
+
+
+def differences(mine: Sequence[Cell], theirs: Sequence[Cell]) -> list[float]:
+    """Of numbers; NaN where one of both is missing."""
+    return [
+        a - b if isinstance(a, int | float) and isinstance(b, int | float) else math.nan
+        for a, b in zip(mine, theirs, strict=True)
+    ]
 
 
 def heat_figure(
@@ -171,9 +214,25 @@ def heat_figure(
     unit: str,
     *,
     x_label: str = "stage",
+    other: Sequence[Sequence[float]] | None = None,
 ) -> str:
-    """A heat map; its table has a row per column of the map, so that it reads like the others."""
+    """A heat map; its table has a row per column of the map, so that it reads like the others.
+
+    With the values of another run, a map of the differences follows.
+    """
     picture = heat_map(
         Places.columns(labels, x_label), row_labels, values, title=title, description=sentence, unit=unit
     )
-    return figure(title, sentence, picture, [], Table([x_label, *row_labels], [labels, *values]))
+    found = figure(title, sentence, picture, [], Table([x_label, *row_labels], [labels, *values]))
+    if other is None:
+        return found
+    rows = [differences(mine, theirs) for mine, theirs in zip(values, other, strict=True)]
+    return found + heat_figure(
+        f"{title}: difference",
+        f"{THIS.capitalize()} minus {OTHER}.",
+        labels,
+        row_labels,
+        rows,
+        unit,
+        x_label=x_label,
+    )

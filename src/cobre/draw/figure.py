@@ -12,7 +12,7 @@ from cobre.draw.text import escape, name, visible
 
 @dataclass(frozen=True)
 class Legend:
-    """One entry: ``kind`` is line, band, band strong or bar."""
+    """One entry: ``kind`` is line, line beside, band, band strong or bar."""
 
     name: str
     style: int
@@ -33,10 +33,13 @@ def figure(title: str, sentence: str, drawing: str, legend: Sequence[Legend], ta
 
 
 def _details(title: str, table: Table) -> str:
-    return (
-        f"<details><summary>Table: {name(title, 120)}</summary>"
-        f'<div class="scroll" tabindex="0" role="group" aria-label="Table">{table.to_html(title)}</div></details>'
-    )
+    return f"<details><summary>Table: {name(title, 120)}</summary>{plain_table(title, table)}</details>"
+
+
+def folded_table(title: str, table: Table, *, is_prose: bool = False) -> str:
+    """A table that opens on demand."""
+    content = plain_table(title, table, is_prose=is_prose)
+    return f"<details><summary>{name(title, 120)}</summary>{content}</details>"
 
 
 def plain_table(title: str, table: Table, *, is_prose: bool = False) -> str:
@@ -53,11 +56,12 @@ def card_row(cards: Sequence[tuple[str, str]]) -> str:
 
 def _shape(entry: Legend) -> str:
     """Classes of what the entry stands for."""
-    return f"{entry.kind} {'s' if entry.kind == 'line' else 'f'}{entry.style}"
+    return f"{entry.kind} {'s' if entry.kind.startswith('line') else 'f'}{entry.style}"
 
 
 SWATCHES = {
     "line": "M1 7H27",
+    "line beside": "M2 7H27",
     "band": "M1 2H27V12H1Z",
     "band strong": "M1 2H27V12H1Z",
     "bar": "M7 1H21V13H7Z",

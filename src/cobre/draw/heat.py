@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from cobre.draw.figures import pixels, short_number
 from cobre.draw.places import Places
 from cobre.draw.svg import Area, document, empty_document, reading, text
-from cobre.draw.text import visible
+from cobre.draw.text import fitted
 
 N_SHADES = 10
 """Colours from the lowest value to the highest; `cobre.draw.style` has them as ``h0``, ``h1``, …."""
-ROW_LABEL = 16
 LEFT = 130.0
-"""Enough for the labels of rows in capital letters."""
+ROW_LABEL = 18.0
+"""Width of the labels of rows in small letters: what fits on the left."""
 MAX_ROW_LABELS = 14
 
 
@@ -64,7 +64,7 @@ def _labels(area: Area, places: Places, row_labels: Sequence[str]) -> list[str]:
     n = len(row_labels)
     step = max(1, -(-n // MAX_ROW_LABELS))
     parts = [
-        text(area.left - 6, area.y(1.0 - (r + 0.5) / n) + 4, visible(row_labels[r], ROW_LABEL), "end")
+        text(area.left - 6, area.y(1.0 - (r + 0.5) / n) + 4, fitted(row_labels[r], ROW_LABEL), "end")
         for r in range(0, n, step)
     ]
     parts += [text(area.x(share), area.y(0.0) + 16, label, "middle") for share, label in places.ticks]

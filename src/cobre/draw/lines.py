@@ -10,6 +10,7 @@ from cobre.draw.figures import pixels
 from cobre.draw.places import Places
 from cobre.draw.scale import Scale
 from cobre.draw.svg import Area, axes, document, empty_document, reading
+from cobre.draw.text import escape
 
 MAX_POINTS = 640
 """More than one value per pixel cannot be seen."""
@@ -24,6 +25,10 @@ class Line:
     style: int = 0
     is_thin: bool = False
     in_legend: bool = True
+    is_beside: bool = False
+    """Drawn as dots, whatever its style: it belongs to another run than the line of the same colour."""
+    column: str | None = None
+    """Heading in the table behind the chart: a script draws the line from there, and it takes no room in the page."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,8 @@ class Band:
     high: Sequence[float]
     style: int = 0
     is_strong: bool = False
+    columns: tuple[str, str] | None = None
+    """Like ``column`` of a line: those of ``low`` and ``high``."""
 
 
 def line_chart(
@@ -56,20 +63,35 @@ def line_chart(
     parts = axes(area, places, scale, y_label)
     for band in bands:
         strength = " strong" if band.is_strong else ""
-        path = "".join(_band(area, places, scale, band))
-        parts.append(f'<path class="band f{band.style}{strength}" d="{path}"/>')
+        path = "" if band.columns else "".join(_band(area, places, scale, band))
+        parts.append(f'<path class="band f{band.style}{strength}" {_source(path, band.columns)}/>')
     for line in lines:
         parts.append(_line(area, places, scale, line))
-    return document(area, title, description, parts, reading(area, places))
+    is_late = any(line.column for line in lines) or any(band.columns for band in bands)
+    return document(
+        area, title, description, parts, reading(area, places) + (_heights(area, scale) if is_late else "")
+    )
+
+
+def _source(path: str, columns: Sequence[str] | None) -> str:
+    """The attribute that says how a path runs, or which columns of the table do."""
+    return f'data-of="{escape("|".join(columns))}"' if columns else f'd="{path}"'
+
+
+def _heights(area: Area, scale: Scale) -> str:
+    """Attributes by which a script finds how high a value lies."""
+    ends = f' data-bottom="{pixels(area.y(0.0))}" data-top="{pixels(area.y(1.0))}"'
+    return f'{ends} data-low="{scale.low:.9g}" data-high="{scale.high:.9g}"'
 
 
 def _line(area: Area, places: Places, scale: Scale, line: Line) -> str:
     path = ""
-    for run in _runs(line.values):
+    for run in _runs(line.values) if line.column is None else ():
         points = [_point(area, places, scale, k, line.values[k]) for k in _thinned(run)]
         path += f"M{'L'.join(points)}" if len(points) > 1 else f"M{points[0]}m-3 0l3 -3l3 3l-3 3Z"
-    width = " thin" if line.is_thin else ""
-    return f'<path class="line s{line.style}{width}" d="{path}"/>'
+    width = f"{' thin' if line.is_thin else ''}{' beside' if line.is_beside else ''}"
+    source = _source(path, None if line.column is None else [line.column])
+    return f'<path class="line s{line.style}{width}" {source}/>'
 
 
 def _band(area: Area, places: Places, scale: Scale, band: Band) -> Iterator[str]:

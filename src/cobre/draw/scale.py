@@ -10,8 +10,8 @@ from typing import Self
 from cobre.draw.figures import short_number
 
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-OVERHANG = 0.02
-"""Of a step, less than a pixel: values may lie so far beyond the last tick, rather than open a whole step for them."""
+OVERHANG = 0.05
+"""Of a step, less than two pixels: values may lie so far beyond the last tick, and no whole step is opened for them."""
 
 
 @dataclass(frozen=True)

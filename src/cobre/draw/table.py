@@ -9,6 +9,7 @@ from cobre.draw.figures import number
 from cobre.draw.text import escape, visible
 
 Cell = float | int | str | None
+LONGEST_HEADING = 80
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Table:
     def to_html(self, caption: str) -> str:
         """A table element; numbers have six digits, text is escaped."""
         head = "".join(
-            f'<th scope="col"{_kind(column)}>{escape(visible(heading))}</th>'
+            f'<th scope="col"{_kind(column)}>{escape(visible(heading, LONGEST_HEADING))}</th>'
             for heading, column in zip(self.headings, self.columns, strict=True)
         )
         rows = "".join(_row(cells) for cells in zip(*self.columns, strict=True))

@@ -27,6 +27,31 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
+def fitted(text: str, width: float) -> str:
+    """``text`` made visible and cut so that it needs about ``width`` times the width of a small letter at most.
+
+    >>> fitted("LOWER_RESERVOIR_2", 12.0), fitted("reservoir", 12.0), fitted("上游水库上游水库", 12.0)
+    ('LOWER_RES…', 'reservoir', '上游水库上…')
+    """
+    shown = visible(text)
+    widths = [_width(each) for each in shown]
+    if sum(widths) <= width:
+        return shown
+    used, n = _width("…"), 0
+    while used + widths[n] <= width:
+        used, n = used + widths[n], n + 1
+    return f"{shown[:n]}…"
+
+
+def _width(character: str) -> float:
+    """About how wide a character is in a font without serifs: a small letter is 1."""
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.8
+    if character in "mwMW@%…—\ufffd":
+        return 1.6
+    return 1.2 if character.isupper() or not character.isascii() else 1.0
+
+
 def escape(text: str) -> str:
     """For the text of an element and for an attribute in quotes.
 

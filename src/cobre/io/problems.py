@@ -156,10 +156,12 @@ def rule_id(kind: str, file: str, field: str) -> str:
 
 
 def raise_if_invalid(report: ValidationReport, case: str) -> None:
-    """Raise one `ValidationError` that carries every error of the report, if there is any."""
+    """Raise one `ValidationError` that carries every error of the report, and the warnings about the same files."""
     if report.valid:
         return
     first = report.errors[0]
+    files = {each.file for each in report.errors}
+    warnings = [each.to_dict() for each in report.warnings if each.file in files]
     if len(report.errors) == 1:
         place = ": ".join(part for part in (first.file, first.entity) if part)
         raise ValidationError(
@@ -168,6 +170,7 @@ def raise_if_invalid(report: ValidationReport, case: str) -> None:
             context={key: value for key, value in first.to_dict().items() if key not in ("kind", "message")},
             suggestion=first.remedy,
             errors=[first.to_dict()],
+            warnings=warnings,
         )
     listing = "\n".join(f"{number}. {problem}" for number, problem in enumerate(report.errors, 1))
     raise ValidationError(
@@ -176,6 +179,7 @@ def raise_if_invalid(report: ValidationReport, case: str) -> None:
         context={"case": case, "problems": len(report.errors)},
         suggestion="correct all of them; cobre validate shows them again",
         errors=[problem.to_dict() for problem in report.errors],
+        warnings=warnings,
     )
 
 

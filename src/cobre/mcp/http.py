@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import os
+import re
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,11 +17,13 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from cobre.errors import CobreError
 
-__all__ = ["OneToken", "auth_settings", "check_address", "read_token", "transport_security"]
+__all__ = ["OneToken", "WholeAddresses", "auth_settings", "check_address", "read_token", "transport_security"]
 
 SHORTEST_TOKEN = 16
 LONGEST_TOKEN = 4096
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+ADDRESS = re.compile(rb"([A-Za-z][A-Za-z0-9+.-]*://)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
+MISDIRECTED, FORBIDDEN = 421, 403
 
 
 class OneToken:
@@ -97,6 +100,25 @@ def transport_security(host: str, others: Sequence[str]) -> TransportSecuritySet
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True, allowed_hosts=hosts, allowed_origins=origins
     )
+
+
+class WholeAddresses:
+    """Refuses Host and Origin headers that go on after the port: the SDK compares only how they begin."""
+
+    REFUSALS = ((b"host", MISDIRECTED), (b"origin", FORBIDDEN))
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """An ASGI application."""
+        for name, status in self.REFUSALS if scope["type"] == "http" else ():
+            values = [value for key, value in scope["headers"] if key == name]
+            if not all(ADDRESS.fullmatch(value) for value in values):
+                await send({"type": "http.response.start", "status": status, "headers": []})
+                await send({"type": "http.response.body", "body": b""})
+                return
+        await self._app(scope, receive, send)
 
 
 def auth_settings() -> AuthSettings:

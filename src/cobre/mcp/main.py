@@ -125,7 +125,7 @@ def _serve_http(server: CobreServer, address: Address) -> int:
     import uvicorn
 
     from cobre.mcp.connections import TimedConnection
-    from cobre.mcp.http import transport_security
+    from cobre.mcp.http import WholeAddresses, transport_security
 
     def end(number: int, frame: FrameType | None) -> None:
         raise SystemExit(SIGNAL_BASE + number)
@@ -139,7 +139,7 @@ def _serve_http(server: CobreServer, address: Address) -> int:
         session_idle_timeout=SESSION_S,
     )
     config = uvicorn.Config(
-        app,
+        WholeAddresses(app),
         http=TimedConnection,
         host=address.host,
         port=address.port,

@@ -52,8 +52,8 @@ class Roots:
         given = Path(text)
         if not given.is_absolute():
             given = self._joined(given)
-        resolved = Path(os.path.realpath(given))
-        if not any(resolved.is_relative_to(folder) for folder in self.folders):
+        resolved = _resolved(given)
+        if resolved is None or not any(resolved.is_relative_to(folder) for folder in self.folders):
             raise not_allowed(f"{_quoted(text)} is not below a folder of this server", path=_quoted(text))
         if not self.shown(resolved).isprintable():
             raise not_allowed("the path leads to a name with control characters", path=_quoted(text))
@@ -87,8 +87,8 @@ class Roots:
 
     def check_inside(self, path: Path, what: str) -> None:
         """Raise unless ``path``, which a case names, is below a root; ``what`` is the field that names it."""
-        resolved = Path(os.path.realpath(path))
-        if not any(resolved.is_relative_to(folder) for folder in self.folders):
+        resolved = _resolved(path)
+        if resolved is None or not any(resolved.is_relative_to(folder) for folder in self.folders):
             raise not_allowed(
                 f"{what} points outside the folders of this server",
                 "name a folder below that of the case",
@@ -122,8 +122,8 @@ class Roots:
             raise not_allowed(
                 f"{self.shown(Path(entry.path))} is neither a file nor a folder", "remove it from the folder"
             )
-        target = Path(os.path.realpath(entry.path))
-        if not any(target.is_relative_to(folder) for folder in self.folders):
+        target = _resolved(Path(entry.path))
+        if target is None or not any(target.is_relative_to(folder) for folder in self.folders):
             raise not_allowed(
                 f"the link {self.shown(Path(entry.path))} leads outside the folders of this server",
                 "put a copy of the file in its place",
@@ -159,6 +159,14 @@ class Roots:
                 f"begin the path with one of {labels}",
             )
         return by_label[first].joinpath(*given.parts[1:])
+
+
+def _resolved(path: Path) -> Path | None:
+    """The path without links; None for one that no file can have, or with a link that may not be read."""
+    try:
+        return Path(os.path.realpath(path))
+    except (OSError, ValueError):
+        return None
 
 
 def _labels(folders: Sequence[Path]) -> dict[Path, str]:

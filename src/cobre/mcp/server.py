@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import anyio.to_thread
+from mcp.server.mcpserver.prompts import Prompt
+from mcp.server.mcpserver.prompts.manager import PromptManager
+from mcp.server.mcpserver.resources import ResourceManager, ResourceTemplate
 from mcp.server.mcpserver.server import MCPServer
 from mcp.server.mcpserver.tools import Tool, ToolManager
 from mcp_types import Resource
 
 from cobre import __version__
 from cobre._lazy import collecting_garbage_later
-from cobre.mcp.prompts import add_prompts
+from cobre.mcp.quick_start import without_rich
 from cobre.mcp.resources import add_templates, listed
 from cobre.mcp.service import Service
 
@@ -31,51 +36,108 @@ INSTRUCTIONS = " ".join(
 )
 
 
+class _Once:
+    """Work that is done when it is first needed: the server answers sooner after its start."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work: Callable[[], None] | None = work
+        self._lock = threading.Lock()
+
+    def __call__(self) -> None:
+        """Do it, unless it was done."""
+        with self._lock:
+            if self._work is not None:
+                with collecting_garbage_later():
+                    self._work()
+                self._work = None
+
+
 class LateTools(ToolManager):
-    """Builds the tools when a client first asks for them: the server answers sooner after its start."""
+    """Builds the tools when a client first asks for them."""
 
     def __init__(self, service: Service) -> None:
         super().__init__()
         self._service = service
-        self._lock = threading.Lock()
+        self._ready = _Once(self._build)
 
     def get_tool(self, name: str) -> Tool | None:
         """The tool of this name."""
-        self._build()
+        self._ready()
         return super().get_tool(name)
 
     def list_tools(self) -> list[Tool]:
         """All of them, always in the same order."""
-        self._build()
+        self._ready()
         return super().list_tools()
 
     def _build(self) -> None:
-        with self._lock, collecting_garbage_later():
-            if not self._tools:
-                from cobre.mcp.tools import DEFINITIONS
+        from cobre.mcp.tools import DEFINITIONS
 
-                self._tools = {each.name: each.tool(self._service) for each in DEFINITIONS}
+        self._tools = {each.name: each.tool(self._service) for each in DEFINITIONS}
+
+
+class LateTemplates(ResourceManager):
+    """Builds the templates of resources when a client first asks for them."""
+
+    def __init__(self, build: Callable[[], None]) -> None:
+        super().__init__()
+        self._ready = _Once(build)
+
+    async def get_resource(self, uri: Any, context: Any) -> Any:
+        """The resource of this address."""
+        self._ready()
+        return await super().get_resource(uri, context)
+
+    def list_templates(self) -> list[ResourceTemplate]:
+        """All of them."""
+        self._ready()
+        return super().list_templates()
+
+
+class LatePrompts(PromptManager):
+    """Builds the prompts when a client first asks for them."""
+
+    def __init__(self, build: Callable[[], None]) -> None:
+        super().__init__()
+        self._ready = _Once(build)
+
+    def get_prompt(self, name: str) -> Prompt | None:
+        """The prompt of this name."""
+        self._ready()
+        return super().get_prompt(name)
+
+    def list_prompts(self) -> list[Prompt]:
+        """All of them."""
+        self._ready()
+        return super().list_prompts()
 
 
 class CobreServer(MCPServer[Any]):
     """The server for one `Service`."""
 
     def __init__(self, service: Service, **options: Any) -> None:
-        super().__init__(
-            "cobre",
-            title="Cobre",
-            description="Hydrothermal planning with SDDP: check, run, explain and compare studies",
-            instructions=INSTRUCTIONS,
-            version=str(__version__),
-            log_level="WARNING",
-            subscriptions=False,
-            **options,
-        )
+        with without_rich():
+            super().__init__(
+                "cobre",
+                title="Cobre",
+                description="Hydrothermal planning with SDDP: check, run, explain and compare studies",
+                instructions=INSTRUCTIONS,
+                version=str(__version__),
+                log_level="WARNING",
+                subscriptions=False,
+                **options,
+            )
         self.service = service
         self._tool_manager = LateTools(service)
-        add_templates(self, service)
-        add_prompts(self)
+        self._resource_manager = LateTemplates(partial(add_templates, self, service))
+        self._prompt_manager = LatePrompts(partial(_add_prompts, self))
 
     async def list_resources(self) -> list[Resource]:
         """What is there now; nothing is registered for good, because folders come and go."""
         return await anyio.to_thread.run_sync(listed, self.service)
+
+
+def _add_prompts(server: CobreServer) -> None:
+    from cobre.mcp.prompts import add_prompts
+
+    add_prompts(server)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cobre.core.files import write_atomically
 from cobre.core.versions import version
 from cobre.errors import IOError
-from cobre.sddp.container import checked, decode, pieces, understanding
+from cobre.sddp.container import checked, checked_bases, decode, pieces, understanding
 from cobre.sddp.journal import SelectionRecord, TrainingLog
 from cobre.sddp.result import IterationRecord
 from cobre.sddp.statistics import CostStatistics
@@ -26,6 +26,10 @@ READABLE_VERSIONS = range(1, VERSION + 1)
 
 Floats = NDArray[np.float64]
 Bases = NDArray[np.uint8]
+Record = TypeVar("Record", IterationRecord, SelectionRecord)
+
+LARGEST_NUMBER = 2**31
+"""Of the whole numbers in a record."""
 
 
 def this_program() -> dict[str, str]:
@@ -148,9 +152,9 @@ class TrainingState:
             elapsed_s=float(facts["elapsed_s"]),
             pools=[_pool(arrays, stage, width) for stage in range(n_stages)],
             forward_bases=[
-                checked(arrays, f"{node}/forward_bases", "uint8", None, None) for node in range(n_nodes)
+                checked_bases(arrays, f"{node}/forward_bases", None, None) for node in range(n_nodes)
             ],
-            bound_bases=checked(arrays, "bound_bases", "uint8", None, None),
+            bound_bases=checked_bases(arrays, "bound_bases", None, None),
             archives=_states(arrays, "visited", facts["archived"], width - 1),
             vertices=_states(arrays, "vertices", facts.get("vertices", ()), width - 1),
             simulated_by_stage=arrays.get("simulated_by_stage"),
@@ -168,18 +172,25 @@ def _check_count(arrays: Mapping[str, NDArray[Any]], name: str, n: int) -> None:
 
 
 def _records(entries: Sequence[Mapping[str, Any]]) -> list[IterationRecord]:
-    records = [IterationRecord(**entry) for entry in entries]
+    records = [_typed(IterationRecord(**entry)) for entry in entries]
     if [record.iteration for record in records] != list(range(1, len(records) + 1)):
         raise ValueError("its iterations are not 1, 2, 3, …")
-    _check_numbers(entries, optional="inner_bound")
     return records
 
 
-def _check_numbers(entries: Sequence[Mapping[str, Any]], optional: str = "") -> None:
-    for entry in entries:
-        for name, value in entry.items():
-            if not isinstance(value, int | float) and not (name == optional and value is None):
-                raise ValueError(f"{name} of iteration {entry['iteration']} is {value!r:.40}, not a number")
+def _typed(record: Record) -> Record:
+    """``record`` if its numbers are of the types that it declares; JSON may hold anything."""
+    for field_ in fields(record):
+        value, kind = getattr(record, field_.name), str(field_.type)
+        if value is None and kind == "float | None":
+            continue
+        is_number = isinstance(value, float) or (isinstance(value, int) and abs(value) <= LARGEST_NUMBER)
+        is_right = type(value) is int if kind == "int" else isinstance(value, bool) == (kind == "bool")
+        if not (is_number and is_right):
+            raise ValueError(
+                f"{field_.name} of iteration {record.iteration} is {value!r:.40}: {kind} is needed"
+            )
+    return record
 
 
 def _states(
@@ -204,7 +215,6 @@ def _log(arrays: Mapping[str, NDArray[Any]], part: int, entry: Mapping[str, Any]
     stage_ids = [int(number) for number in entry["stage_ids"]]
     n, n_phases = arrays[f"log{part}/rows"].shape
     n_ranks = len(arrays[f"log{part}/times"])
-    _check_numbers(entry["selections"])
     shapes: dict[str, tuple[int | None, ...]] = {
         "counters": (n, n_phases, len(stage_ids), None),
         "rows": (n, n_phases),
@@ -214,6 +224,6 @@ def _log(arrays: Mapping[str, NDArray[Any]], part: int, entry: Mapping[str, Any]
     return TrainingLog(
         stage_ids=stage_ids,
         most_rows=int(entry["most_rows"]),
-        selections=[SelectionRecord(**each) for each in entry["selections"]],
+        selections=[_typed(SelectionRecord(**each)) for each in entry["selections"]],
         **{name: checked(arrays, f"log{part}/{name}", "float64", *shape) for name, shape in shapes.items()},
     )

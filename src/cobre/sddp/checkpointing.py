@@ -284,9 +284,10 @@ def restore(
     first, n = (0, 1) if n_passes is None else contiguous_block(n_passes, comm.rank, comm.size)
     for k, (node, bases) in enumerate(zip(nodes, state.forward_bases, strict=True)):
         is_here = n > 0 and len(bases) > 0 and k in owned
-        node.bases = np.ascontiguousarray(bases[first : first + n]) if is_here else None
+        node.bases = np.ascontiguousarray(_fitting(bases, node)[first : first + n]) if is_here else None
     start, count = contiguous_block(nodes[0].n_openings, comm.rank, comm.size)
-    bound.bases = np.ascontiguousarray(state.bound_bases[start : start + count]) if count else None
+    first_bases = _fitting(state.bound_bases, nodes[0])
+    bound.bases = np.ascontiguousarray(first_bases[start : start + count]) if count else None
 
 
 def _check_fit(
@@ -302,9 +303,27 @@ def _check_fit(
         and [len(bases) for bases in known] == rows
     ):
         return
-    raise ValidationError(
-        f"the checkpoint does not fit the study: it has {len(widths)} stages, {widths[0] - 1} components of the state, "
-        f"{len(state.forward_bases)} nodes and start bases of {sorted({len(bases) for bases in known})} solves",
+    raise _does_not_fit(
+        f"it has {len(widths)} stages, {widths[0] - 1} components of the state, "
+        f"{len(state.forward_bases)} nodes and start bases of {sorted({len(bases) for bases in known})} solves"
+    )
+
+
+def _fitting(bases: Bases, node: StageModel) -> Bases:
+    """Raise unless ``bases`` are of the node's program with some of its cuts."""
+    template, width = node.solver.template, bases.shape[1]
+    least = template.n_columns + template.n_rows
+    if not len(bases) or least <= width <= least + node.solver.n_slots:
+        return bases
+    raise _does_not_fit(
+        f"start bases of stage {node.stage.id} have {width} entries, its program with its cuts {least} to "
+        f"{least + node.solver.n_slots}"
+    )
+
+
+def _does_not_fit(reason: str) -> ValidationError:
+    return ValidationError(
+        f"the checkpoint does not fit the study: {reason}",
         kind="ParseError",
         suggestion="start again with --fresh (in Python resume=False)",
     )

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.errors import ValidationError
+from cobre.solver import LAST_BASIS_STATUS, NO_BASIS
 
 PREFIX = struct.Struct("<8sII")
 DIGEST_BYTES = 32
@@ -156,6 +157,15 @@ def checked(arrays: Arrays, name: str, dtype: str, *shape: int | None) -> NDArra
     if array.dtype != dtype or not fits:
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
         raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, not {dtype} of shape ({wanted})")
+    return array
+
+
+def checked_bases(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.uint8]:
+    """The array of that name; `ValueError` unless it holds start bases of solves, one per row."""
+    array = checked(arrays, name, "uint8", *shape)
+    rows = np.atleast_2d(array)
+    if rows.size and (rows[rows[:, 0] != NO_BASIS] > LAST_BASIS_STATUS).any():
+        raise ValueError(f"{name} holds bytes that no start basis has")
     return array
 
 

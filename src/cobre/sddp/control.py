@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from cobre.comm import GroupMember
-from cobre.core.config import BoundStalling, IterationLimit, StoppingRule, TimeLimit
+from cobre.core.config import BoundStalling, IterationLimit, StoppingRule, TimeLimit, rule_name
 from cobre.errors import CobreError
 from cobre.sddp.agreement import agree
 from cobre.sddp.events import ControlTaken, OnDetail
 from cobre.sddp.interruption import StopRequest
 from cobre.sddp.sharing import share
-from cobre.sddp.stopping import rule_name
 
 __all__ = ["ACTIONS", "ControlDesk", "ControlPoint", "Request", "changed_rules", "check_request"]
 

@@ -9,7 +9,7 @@ the first stage is a true upper bound of the optimum, with risk measures too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from cobre.sddp.backward import joint_probabilities
 from cobre.sddp.forward import Trajectories
 from cobre.sddp.risk import opening_weights, risk_of, weighted_sum
 from cobre.sddp.selection import StateArchive
-from cobre.sddp.slopes import incoming_slopes
+from cobre.sddp.slopes import Slopes, incoming_slopes
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_counted, gather_rows
 from cobre.sddp.workspace import Workspace
@@ -48,7 +48,8 @@ class InnerBound:
         self._archives = {
             k: StateArchive(work.state_dimension) for k, node in enumerate(work.nodes) if node.node.children
         }
-        self._slopes = _slopes(work, settings)
+        self._boxes = _boxes(work)
+        self._slopes = _slopes(work, self._boxes, settings)
         self._wants_corners = settings.fallback_value is None
 
     @property
@@ -94,19 +95,25 @@ class InnerBound:
         return self._root(solvers[0], iteration)
 
     def _vertices(self, position: int) -> Floats:
-        """Visited states, and states round them, so that what leaves the stage lies between vertices.
+        """Visited states, and states round them, so that what leaves the stage lies between vertices or beside them.
 
         Where a slope is only the user's word, a state out of reach may have no solution: then visited ones have to do.
         """
         visited = _distinct_rows(self._archives[position].states, self._settings.max_vertices)
         if not self._wants_corners or not len(visited):
             return visited
+        node = self._work.nodes[position]
+        box, slopes = self._boxes[node.index], self._slopes[node.index]
         low, high = visited.min(axis=0), visited.max(axis=0)
         margin = 0.5 * (high - low)
-        node = self._work.nodes[position]
         low, high = low - margin, high + margin
-        low[node.layout.storage], high[node.layout.storage] = node.storage_limits
-        return np.concatenate([visited, _round(low, high)])
+        needs_low, needs_high = ~np.isfinite(slopes.less), ~np.isfinite(slopes.more)
+        low[needs_low], high[needs_high] = box.low[needs_low], box.high[needs_high]
+        storage, carried = node.layout.storage, slice(node.layout.lags.stop, None)
+        low[storage], high[storage] = box.low[storage], box.high[storage]
+        low[carried] = np.maximum(low[carried], box.low[carried])
+        high[carried] = np.minimum(high[carried], box.high[carried])
+        return np.concatenate([visited, _round(low, high, needs_low, needs_high)])
 
     def _values_at(
         self, node: StageModel, points: Floats, solvers: Mapping[int, LpSolver], iteration: int
@@ -148,23 +155,24 @@ class InnerBound:
 
 def _unreachable(node: StageModel) -> ValidationError:
     return ValidationError(
-        f"stage {node.stage.id} has no solution at one of the corners of the box of storages, where the inner bound "
-        "needs one",
+        f"stage {node.stage.id} has no solution at one of the corners of the box of states that the stage before may "
+        "leave, where the inner bound needs one",
         kind="IncompatibleSettings",
         context={"stage": node.stage.id},
         suggestion=REMEDY,
     )
 
 
-def with_vertices(template: LpTemplate, points: Floats, values: Floats, slopes: Floats) -> LpTemplate:
+def with_vertices(template: LpTemplate, points: Floats, values: Floats, slopes: Slopes) -> LpTemplate:
     """``template`` with the function above the future cost in place of cuts.
 
-    ``x = sum_i w_i points_i + up - down``, ``sum_i w_i = 1`` and ``future cost = sum_i w_i values_i + slopes . (up +
-    down)``, where ``x`` is the outgoing state and everything else is not negative. A component whose slope is infinite
-    has to lie between the vertices.
+    ``x = sum_i w_i points_i + up - down``, ``sum_i w_i = 1`` and ``future cost = sum_i w_i values_i + more . up +
+    less . down``, where ``x`` is the outgoing state and everything else is not negative. A component does not leave
+    the vertices on a side where its slope is infinite.
     """
-    is_limited = np.isfinite(slopes)
-    slopes = np.where(is_limited, slopes, 0.0)
+    slope = np.concatenate([slopes.more, slopes.less])
+    reach = np.where(np.isfinite(slope), np.inf, 0.0)
+    slope = np.where(np.isfinite(slope), slope, 0.0)
     n, v, dimension = template.n_columns, len(points), points.shape[1]
     weights = np.arange(n, n + v)
     up, down = np.arange(n + v, n + v + dimension), np.arange(n + v + dimension, n + v + 2 * dimension)
@@ -180,7 +188,7 @@ def with_vertices(template: LpTemplate, points: Floats, values: Floats, slopes: 
     rows.append(
         (
             np.concatenate([[template.future_cost_column], weights, up, down]),
-            np.concatenate([[1.0], -values, -slopes, -slopes]),
+            np.concatenate([[1.0], -values, -slope]),
         )
     )
     sides = np.concatenate([np.zeros(dimension), [1.0, 0.0]])
@@ -188,14 +196,13 @@ def with_vertices(template: LpTemplate, points: Floats, values: Floats, slopes: 
     parts = [indices[order] for (indices, _), order in zip(rows, orders, strict=True)]
     entries = [terms[order] for (_, terms), order in zip(rows, orders, strict=True)]
     more = v + 2 * dimension
-    reach = np.where(is_limited, np.inf, 0.0)
     lower = template.column_lower.copy()
     lower[template.future_cost_column] = -np.inf  # its row says what it is
     return replace(
         template,
         column_cost=np.concatenate([template.column_cost, np.zeros(more)]),
         column_lower=np.concatenate([lower, np.zeros(more)]),
-        column_upper=np.concatenate([template.column_upper, np.full(v, np.inf), reach, reach]),
+        column_upper=np.concatenate([template.column_upper, np.full(v, np.inf), reach]),
         row_lower=np.concatenate([template.row_lower, sides]),
         row_upper=np.concatenate([template.row_upper, sides]),
         row_starts=np.concatenate(
@@ -208,16 +215,31 @@ def with_vertices(template: LpTemplate, points: Floats, values: Floats, slopes: 
     )
 
 
-def _round(low: Floats, high: Floats) -> Floats:
-    """Corners of the box from ``low`` to ``high``, or the middles of its sides where it has too many."""
+def _round(low: Floats, high: Floats, needs_low: NDArray[np.bool_], needs_high: NDArray[np.bool_]) -> Floats:
+    """Corners of the box from ``low`` to ``high``; where it has too many, the middles of its sides.
+
+    Those come with the corners of the components that may not leave the vertices downward or upward.
+    """
     dimension = len(low)
     if 2**dimension <= MOST_CORNERS:
-        choices = (np.arange(2**dimension)[:, np.newaxis] >> np.arange(dimension)) & 1
-        return np.where(choices == 1, high, low)
+        return _corners(low, high, np.ones(dimension, dtype=bool))
     middle = 0.5 * (low + high)
     found = np.repeat(middle[np.newaxis, :], 2 * dimension, axis=0)
     for j in range(dimension):
         found[2 * j, j], found[2 * j + 1, j] = low[j], high[j]
+    below, above = (
+        np.where(needs_low, low, np.where(needs_high, high, middle)),
+        np.where(needs_high, high, low),
+    )
+    return np.concatenate([found, _corners(below, above, needs_low & needs_high)])
+
+
+def _corners(low: Floats, high: Floats, is_free: NDArray[np.bool_]) -> Floats:
+    """All of the box whose other components stay at ``low``."""
+    places = np.flatnonzero(is_free)
+    choices = (np.arange(2 ** len(places))[:, np.newaxis] >> np.arange(len(places))) & 1
+    found = np.repeat(low[np.newaxis, :], len(choices), axis=0)
+    found[:, places] = np.where(choices == 1, high[places], low[places])
     return found
 
 
@@ -235,28 +257,56 @@ def _distinct_rows(states: Floats, most: int) -> Floats:
     return np.ascontiguousarray(states[found[::-1]])
 
 
-def _slopes(work: Workspace, settings: UpperBoundEvaluation) -> list[Floats]:
-    """``[component]`` by stage; what duality does not limit is what the settings say.
+@dataclass(frozen=True)
+class _Box:
+    """What the outgoing state of a stage can be; infinite where it has no limit."""
 
-    Without a word there, storages stay infinite: the corners of their box, which no decision leaves, are vertices then.
+    low: Floats
+    high: Floats
+
+
+def _boxes(work: Workspace) -> list[_Box]:
+    """By stage. A plant that is not there hands on the storage that it has."""
+    layout, lags = work.nodes[0].layout, work.lag_ranges()
+    storage = layout.storage
+    found: list[_Box] = []
+    last = _Box(work.initial_state, work.initial_state)
+    for problem, (lowest, highest) in zip(work.problems, lags[1:], strict=True):
+        low, high = problem.state_limits()
+        low[layout.lags], high[layout.lags] = lowest.ravel(), highest.ravel()
+        stays = np.zeros(len(low), dtype=bool)
+        stays[storage] = ~np.isfinite(high[storage])
+        last = _Box(np.where(stays, last.low, low), np.where(stays, last.high, high))
+        found.append(last)
+    return found
+
+
+def _slopes(work: Workspace, boxes: list[_Box], settings: UpperBoundEvaluation) -> list[Slopes]:
+    """``[stage]``; what duality does not limit is what the settings say.
+
+    Without a word there it stays infinite where the state has a limit: the corners of its box are vertices then.
     """
     leaf = work.models[-1]
-    active = leaf.pool.coefficients[leaf.pool.active]
-    found = [np.abs(active).max(axis=0) if len(active) else np.zeros(work.state_dimension)]
+    found = [Slopes.of(leaf.pool.coefficients[leaf.pool.active])]
     for problem in reversed(work.problems[1:]):
         slopes = incoming_slopes(problem, found[-1])
         if settings.fallback_value is not None:
-            slopes = np.where(np.isfinite(slopes), slopes, settings.fallback_value)
+            slopes = slopes.filled(settings.fallback_value)
         found.append(slopes)
-    _check_slopes(work, found)
-    return [settings.scale_factor * slopes for slopes in reversed(found)]
+    found.reverse()
+    _check_slopes(work, found, boxes)
+    return [slopes.scaled(settings.scale_factor) for slopes in found]
 
 
-def _check_slopes(work: Workspace, found: list[Floats]) -> None:
-    is_unknown = np.any(~np.isfinite(np.stack(found)), axis=0)
-    storage = work.nodes[0].layout.storage
-    n_storages = storage.stop - storage.start
-    if not is_unknown.any() or (2**n_storages <= MOST_CORNERS and not is_unknown[storage.stop :].any()):
+def _check_slopes(work: Workspace, found: list[Slopes], boxes: list[_Box]) -> None:
+    is_unknown = np.zeros(work.state_dimension, dtype=bool)
+    for slopes, box in zip(found, boxes, strict=True):
+        needs_low, needs_high = ~np.isfinite(slopes.less), ~np.isfinite(slopes.more)
+        is_unknown |= (needs_low & ~np.isfinite(box.low)) | (needs_high & ~np.isfinite(box.high))
+        both = needs_low & needs_high
+        if 2 ** int(np.count_nonzero(both)) > MOST_CORNERS:
+            is_unknown |= both
+    if not is_unknown.any():
         return
     names = [work.state_names[j] for j in np.flatnonzero(is_unknown).tolist()]
     raise ValidationError(

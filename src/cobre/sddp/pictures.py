@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from cobre.sddp.policy import Policy
     from cobre.sddp.result import TrainingResult
 
+History = dict[str, list[Any]]
+"""Columns by name, one value for each iteration."""
 MOST_ROWS = 400
 """Iterations in a table; of more, that many are shown, evenly apart."""
 
@@ -34,7 +36,8 @@ def training_html(result: TrainingResult) -> str:
 
 def policy_html(policy: Policy) -> str:
     """How many cuts each stage has, for a notebook."""
-    labels = [_last_month(end) for _, end in policy.calendar] or [str(k) for k in range(policy.n_stages)]
+    labels = [_last_month(end) if end else str(k) for k, (_, end) in enumerate(policy.calendar)]
+    labels = labels or [str(k) for k in range(policy.n_stages)]
     return draw.fragment(cuts_figure(policy, labels))
 
 
@@ -50,11 +53,11 @@ def picked(n: int) -> list[int]:
     return [round(k * (n - 1) / (MOST_ROWS - 1)) for k in range(MOST_ROWS)]
 
 
-def convergence_figure(rows: dict[str, list[Any]], other: dict[str, list[Any]] | None = None) -> str:
+def convergence_figure(rows: History, other: History | None = None) -> str:
     """Bounds by iteration, with the 95 % band of the mean cost of each iteration's trajectories."""
     known, last = rows, len(rows["iteration"]) - 1
     if other is not None:
-        rows = _with_iterations_of(rows, other)
+        rows = with_iterations_of(rows, other, ("lower_bound", "upper_bound", "ci_95"))
     upper, half = np.array(rows["upper_bound"], float), np.array(rows["ci_95"], float)
     lower = rows["lower_bound"]
     lines = [
@@ -63,9 +66,7 @@ def convergence_figure(rows: dict[str, list[Any]], other: dict[str, list[Any]] |
     ]
     bands = [draw.Band("95 % interval of the mean cost", (upper - half).tolist(), (upper + half).tolist(), 1)]
     if other is not None:
-        by_iteration = dict(zip(other["iteration"], other["lower_bound"], strict=True))
-        values = [by_iteration.get(iteration, float("nan")) for iteration in rows["iteration"]]
-        lines.append(draw.Line(f"{OTHER}: lower bound", values, 3))
+        lines.append(draw.Line(f"{OTHER}: lower bound", at_iterations_of(rows, other, "lower_bound"), 3))
     n = known["iteration"][last]
     sentence = (
         f"The lower bound is {draw.number(known['lower_bound'][last])} $ after {n} iteration{'' if n == 1 else 's'}; "
@@ -76,25 +77,35 @@ def convergence_figure(rows: dict[str, list[Any]], other: dict[str, list[Any]] |
     return lines_figure("Bounds by iteration", sentence, places, rows["iteration"], lines, "$", bands=bands)
 
 
-def _with_iterations_of(rows: dict[str, list[Any]], other: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """``rows``, followed by empty ones for later iterations that only the other run has."""
+def with_iterations_of(rows: History, other: History, columns: Sequence[str]) -> History:
+    """``columns`` of ``rows``, followed by empty ones for later iterations that only the other run has."""
     more = [each for each in other["iteration"] if each > rows["iteration"][-1]]
     later = [more[k] for k in picked(len(more))]
     empty = [float("nan")] * len(later)
-    columns = ("lower_bound", "upper_bound", "ci_95")
     return {"iteration": [*rows["iteration"], *later], **{name: [*rows[name], *empty] for name in columns}}
 
 
-def iterations(rows: dict[str, list[Any]]) -> draw.Places:
+def at_iterations_of(rows: History, other: History, column: str) -> list[Any]:
+    """A column of the other run at the iterations of ``rows``; NaN where it has none."""
+    known = dict(zip(other["iteration"], other[column], strict=True))
+    return [known.get(iteration, float("nan")) for iteration in rows["iteration"]]
+
+
+def iterations(rows: History) -> draw.Places:
     """Their places along the axis."""
     return draw.Places.points([str(iteration) for iteration in rows["iteration"]], "iteration")
 
 
-def cuts_figure(policy: Policy, labels: Sequence[str]) -> str:
-    """Active and other cuts of each stage."""
-    active = [int(np.count_nonzero(stage.active)) for stage in policy.stages]
+def cuts_figure(policy: Policy, labels: Sequence[str], other: Policy | None = None) -> str:
+    """Active and other cuts of each stage; of another policy the active ones."""
+    active = _active(policy)
     idle = [len(stage.active) - n for stage, n in zip(policy.stages, active, strict=True)]
     layers = [draw.Layer("active", active, 0), draw.Layer("not active", idle, 6)]
     total = sum(active) + sum(idle)
     sentence = f"The policy has {draw.number(total)} cuts, {draw.number(sum(active))} of them active."
-    return bars_figure("Cuts by stage", sentence, labels, layers, "cuts")
+    lines = [] if other is None else [draw.Line(f"{OTHER}: active", _active(other), 3)]
+    return bars_figure("Cuts by stage", sentence, labels, layers, "cuts", lines=lines)
+
+
+def _active(policy: Policy) -> list[int]:
+    return [int(np.count_nonzero(stage.active)) for stage in policy.stages]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import operator
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.errors import IOError, ValidationError
-from cobre.sddp.container import checked, decode, encode, understanding
+from cobre.sddp.container import checked, checked_bases, decode, encode, understanding
 from cobre.sddp.public_policy import MANIFEST, METADATA
 from cobre.sddp.stage_cuts import StageCuts
 
@@ -20,6 +23,8 @@ VERSION = 5
 READABLE_VERSIONS = range(1, VERSION + 1)
 """Version 1 had no start bases, 2 no calendar, identity and units, 3 no names of plants, 4 no nodes of a graph and no
 intervals of water under way and of commitments."""
+COMPONENT = re.compile(r"[a-z][a-z_]*\d*:-?\d+")
+"""Name of a component of the state: a quantity and the id of its plant."""
 UNITS = {"cost": "$", "inflow": "m3/s", "storage": "hm3"}
 
 
@@ -64,19 +69,42 @@ def read_policy(path: Path) -> PolicyContent:
 def _content(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> PolicyContent:
     if (units := facts.get("units", UNITS)) != UNITS:
         raise ValueError(f"its units are {units}, those of this program {UNITS}")
+    n_stages = facts["stages"]
     return PolicyContent(
-        tuple(_stage(arrays, stage, facts["state_dimension"]) for stage in range(facts["stages"])),
+        tuple(_stage(arrays, stage, facts["state_dimension"]) for stage in range(n_stages)),
         facts["state_dimension"],
         _names(facts),
-        tuple((int(number), str(date)) for number, date in facts.get("calendar", ())),
+        tuple((_id(number), _date(date)) for number, date in _by_stage(facts, "calendar", n_stages)),
         {str(part): str(value) for part, value in facts.get("identity", {}).items()},
-        {int(number): str(name) for number, name in facts.get("plants", ())},
-        tuple(int(number) for number in facts.get("node_ids", ())),
+        {_id(number): str(name) for number, name in facts.get("plants", ())},
+        tuple(map(_id, _by_stage(facts, "node_ids", n_stages))),
         tuple(
-            {str(name): (str(first), str(last)) for name, (first, last) in of_stage.items()}
-            for of_stage in facts.get("slots", ())
+            {str(name): (_moment(first), _moment(last)) for name, (first, last) in of_stage.items()}
+            for of_stage in _by_stage(facts, "slots", n_stages)
         ),
     )
+
+
+def _by_stage(facts: Mapping[str, Any], name: str, n_stages: int) -> Sequence[Any]:
+    """One entry per stage; none in a file without it."""
+    found: Sequence[Any] = facts.get(name, ())
+    if len(found) not in (0, n_stages):
+        raise ValueError(f"it has {len(found)} entries of {name} for {n_stages} stages")
+    return found
+
+
+def _id(number: Any) -> int:
+    return int(np.int32(operator.index(number)))
+
+
+def _date(text: str) -> str:
+    """Of a day; empty where the public Cobre had none."""
+    return dt.date.fromisoformat(text).isoformat() if text else ""
+
+
+def _moment(text: str) -> str:
+    dt.datetime.fromisoformat(text)
+    return text
 
 
 def _names(facts: Mapping[str, Any]) -> tuple[str, ...]:
@@ -84,6 +112,8 @@ def _names(facts: Mapping[str, Any]) -> tuple[str, ...]:
     names = tuple(str(name) for name in facts["state_names"])
     if names and len(names) != facts["state_dimension"]:
         raise ValueError(f"it names {len(names)} of {facts['state_dimension']} components of the state")
+    if unknown := [name for name in names if not COMPONENT.fullmatch(name)]:
+        raise ValueError(f"{unknown[0]!r:.40} names no component of the state")
     return names
 
 
@@ -96,7 +126,7 @@ def _stage(arrays: Mapping[str, NDArray[Any]], stage: int, dimension: int) -> St
         checked(arrays, f"{stage}/coefficients", "float64", n, dimension),
         checked(arrays, f"{stage}/active", "uint8", n).astype(np.bool_),
         float(checked(arrays, "floors", "float64", None)[stage]),
-        checked(arrays, basis, "uint8", None) if basis in arrays else np.empty(0, dtype=np.uint8),
+        checked_bases(arrays, basis, None) if basis in arrays else np.empty(0, dtype=np.uint8),
     )
 
 

@@ -2,11 +2,15 @@
 
 The slope of a stage's cost by its incoming state is the dual of the rows that fix that state. Whatever the openings
 and the state are, an optimal dual solution meets the conditions of the columns without a limit on one side; a column
-with both limits sets none. The greatest value of that dual under these conditions is a linear program of its own.
-Where it has no limit, nothing in the stage can make up for a missing unit, and the slope has to come from elsewhere.
+with both limits sets none. The greatest and the least value of that dual under these conditions are linear programs of
+their own. Water that is missing may cost as much as a deficit, water that is too much only its spillage: so the two
+sides have slopes of their own. Where one has no limit, nothing in the stage can make up for a unit, and the slope has
+to come from elsewhere.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +21,41 @@ from cobre.solver import BatchOutput, LpSolver, LpTemplate, Patches, Target
 Floats = NDArray[np.float64]
 
 
-def incoming_slopes(problem: StageProblem, following: Floats) -> Floats:
-    """``[component]``: of the cost of a stage and all after it, whose slopes are ``following`` at most.
+@dataclass(frozen=True)
+class Slopes:
+    """By component of the state, none below 0: what a unit ``more`` and a unit ``less`` of it cost at most."""
+
+    more: Floats
+    less: Floats
+
+    @classmethod
+    def of(cls, coefficients: Floats) -> Slopes:
+        """Of the highest of linear functions, ``[function, component]``; 0 where there are none."""
+        most, least = coefficients.max(axis=0, initial=0.0), coefficients.min(axis=0, initial=0.0)
+        return cls(most, -least)
+
+    def filled(self, value: float) -> Slopes:
+        """With ``value`` for what has no limit."""
+        more, less = (np.where(np.isfinite(each), each, value) for each in (self.more, self.less))
+        return Slopes(more, less)
+
+    def scaled(self, factor: float) -> Slopes:
+        """All of them times ``factor``."""
+        return Slopes(factor * self.more, factor * self.less)
+
+
+def incoming_slopes(problem: StageProblem, following: Slopes) -> Slopes:
+    """Of the cost of a stage and all after it, whose slopes are ``following`` at most.
 
     Infinite where no limit is known.
     """
     dimension = problem.parameters.state_dimension
     if not dimension:
-        return np.empty(0)
+        return Slopes(np.empty(0), np.empty(0))
     dual = _dual_conditions(problem.template, following)
     rows = problem.template.observed_rows[:dimension].tolist()
-    return np.array([max(_greatest(dual, row, sign) for sign in (1.0, -1.0)) for row in rows])
+    more, less = (np.array([_greatest(dual, row, sign) for row in rows]) for sign in (1.0, -1.0))
+    return Slopes(more, less)
 
 
 def _greatest(dual: LpTemplate, row: int, sign: float) -> float:
@@ -55,9 +83,9 @@ def _with_cost(dual: LpTemplate, cost: Floats, patches: Patches) -> LpTemplate:
     )
 
 
-def _dual_conditions(template: LpTemplate, following: Floats) -> LpTemplate:
+def _dual_conditions(template: LpTemplate, following: Slopes) -> LpTemplate:
     """Columns: the duals of all rows, then the slopes of the future. Rows: the conditions of columns."""
-    n, m, dimension = template.n_columns, template.n_rows, len(following)
+    n, m, dimension = template.n_columns, template.n_rows, len(following.more)
     lower, upper = _dual_signs(template)
     entries: list[list[tuple[int, float]]] = [[] for _ in range(n)]
     starts = template.row_starts.tolist()
@@ -72,8 +100,8 @@ def _dual_conditions(template: LpTemplate, following: Floats) -> LpTemplate:
     cost = template.column_cost
     return LpTemplate(
         column_cost=np.zeros(m + dimension),
-        column_lower=np.concatenate([lower, -following]),
-        column_upper=np.concatenate([upper, following]),
+        column_lower=np.concatenate([lower, -following.less]),
+        column_upper=np.concatenate([upper, following.more]),
         row_lower=np.array([-np.inf if has_lower[k] else cost[k] for k in rows]),
         row_upper=np.array([np.inf if has_upper[k] else cost[k] for k in rows]),
         row_starts=np.concatenate([[0], np.cumsum([len(entries[k]) for k in rows])]).astype(np.int32),

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cobre.core.config import BoundStalling, Gap, IterationLimit, SimulationStopping, StoppingRule, TimeLimit
+from cobre.core.config import (
+    BoundStalling,
+    Gap,
+    IterationLimit,
+    SimulationStopping,
+    StoppingRule,
+    TimeLimit,
+    rule_name,
+)
 
 TerminationReason = Literal[
     "iteration_limit", "time_limit", "bound_stalling", "simulation", "gap", "shutdown"
@@ -158,21 +166,6 @@ def _nearness_of_gap(rule: Gap, lower: float, upper: float | None) -> tuple[floa
     shares += [rule.relative_tolerance / percent] if rule.relative_tolerance is not None and gap else []
     text = f"the gap is {gap:.6g} $ ({percent:.2g} %); ends at {' or '.join(ends)}"
     return min(1.0, max(shares, default=1.0)), text
-
-
-def rule_name(rule: StoppingRule) -> str:
-    """The name of a rule, as ``config.json`` and the reason of an end spell it."""
-    match rule:
-        case IterationLimit():
-            return "iteration_limit"
-        case TimeLimit():
-            return "time_limit"
-        case BoundStalling():
-            return "bound_stalling"
-        case SimulationStopping():
-            return "simulation"
-        case Gap():
-            return "gap"
 
 
 def time_limit(rules: Sequence[StoppingRule]) -> float | None:

@@ -351,6 +351,7 @@ class _Training:
 
     def _snapshot(self, path: Path) -> dict[str, Any]:
         """Collective: the policy so far as a folder that simulations can use; rank 0 writes it."""
+        path = path.with_name(path.name.replace("{iteration}", f"{self.records[-1].iteration:06d}"))
         policy = self._policy()
         failure: CobreError | None = None
         if self.comm.rank == 0:

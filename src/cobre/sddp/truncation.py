@@ -86,14 +86,42 @@ def truncations(
 
     ``advance(stage, lags, inflow)`` gives the lags of the next stage. It must not fall where they or the inflow grow.
     """
-    low, high = first_lags.copy(), first_lags.copy()
+    ranges = lag_ranges(lag_coefficients, is_random, noise_m3s, first_lags, advance)
     found = []
-    for stage, (psi, random, noise) in enumerate(zip(lag_coefficients, is_random, noise_m3s, strict=True)):
-        upward, downward = np.maximum(psi, 0.0), np.minimum(psi, 0.0)
-        lowest = lag_terms(upward, low) + lag_terms(downward, high)
-        highest = lag_terms(upward, high) + lag_terms(downward, low)
+    for psi, random, noise, (low, high) in zip(
+        lag_coefficients, is_random, noise_m3s, ranges[:-1], strict=True
+    ):
+        lowest, highest = _past_range(psi, low, high)
         found.append(Truncation(psi, random, noise, lowest, highest))
-        least, most = noise.min(axis=0) + lowest, noise.max(axis=0) + highest
-        least, most = (np.where(random, np.maximum(end, 0.0), end) for end in (least, most))
-        low, high = advance(stage, low, least), advance(stage, high, most)
     return found
+
+
+def lag_ranges(
+    lag_coefficients: Sequence[Floats],
+    is_clamped: Sequence[NDArray[np.bool_]],
+    noise_m3s: Sequence[Floats],
+    first_lags: Floats,
+    advance: Callable[[int, Floats, Floats], Floats],
+) -> list[tuple[Floats, Floats]]:
+    """The least and greatest lags, each ``[lag, hydro]``, that a stage can begin with over all histories of the tree.
+
+    One entry more than there are stages: the last one is about what the last stage leaves. Inflows of the hydros
+    ``is_clamped`` are never below 0.
+    """
+    low, high = first_lags.copy(), first_lags.copy()
+    found = [(low, high)]
+    for stage, (psi, clamped, noise) in enumerate(zip(lag_coefficients, is_clamped, noise_m3s, strict=True)):
+        lowest, highest = _past_range(psi, low, high)
+        least, most = noise.min(axis=0) + lowest, noise.max(axis=0) + highest
+        least, most = (np.where(clamped, np.maximum(end, 0.0), end) for end in (least, most))
+        low, high = advance(stage, low, least), advance(stage, high, most)
+        found.append((low, high))
+    return found
+
+
+def _past_range(psi: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    upward, downward = np.maximum(psi, 0.0), np.minimum(psi, 0.0)
+    return (
+        lag_terms(upward, low) + lag_terms(downward, high),
+        lag_terms(upward, high) + lag_terms(downward, low),
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ from cobre.sddp.nature import Nature
 from cobre.sddp.realisations import realisations
 from cobre.sddp.stage import StageModel
 from cobre.sddp.subproblem import StageProblem, build_stage_problems
-from cobre.sddp.truncation import Truncation, truncations
+from cobre.sddp.truncation import Truncation, lag_ranges, truncations
 from cobre.solver import ThreadPool
 
 Floats = NDArray[np.float64]
@@ -44,6 +46,8 @@ class Workspace:
     initial_state: Floats
     state_names: list[str]
     n_inflow_lags: int
+    lag_ranges: Callable[[], list[tuple[Floats, Floats]]]
+    """The least and greatest lags, each ``[lag, hydro]``, that stages begin with, and that the last one leaves."""
 
     @property
     def state_dimension(self) -> int:
@@ -105,6 +109,7 @@ def open_workspace(
         ),
         state_names=[*_state_names(nature), *problems[0].carried.names],
         n_inflow_lags=nature.inflow.n_lags,
+        lag_ranges=partial(_lag_ranges, case, nature, graph, [rows for rows, _ in given]),
     )
 
 
@@ -125,21 +130,41 @@ def _truncations(
     case: Case, nature: Nature, graph: PolicyGraph, problems: list[StageProblem], given: list[Floats]
 ) -> list[Truncation] | list[None]:
     """By node; what inflows can be in a stage depends on all its nodes."""
-    if not case.config.inflow_non_negativity.startswith("truncation"):
+    if not _is_truncated(case):
         return [None] * len(graph)
+    of_stages = truncations(*_histories(case, nature, graph, given))
     n_hydros = len(case.system.hydros)
-    inflows = [rows[:, :n_hydros] for rows in given]
-    of_stages = truncations(
-        [nature.lag_coefficients(stage) for stage in range(len(problems))],
-        [nature.inflow.sigma[stage] > 0.0 for stage in range(len(problems))],
-        [np.concatenate([inflows[k] for k in nodes]) for nodes in graph.of_stage],
+    return [
+        replace(of_stages[node.stage], noise_m3s=rows[:, :n_hydros])
+        for node, rows in zip(graph.nodes, given, strict=True)
+    ]
+
+
+def _is_truncated(case: Case) -> bool:
+    return case.config.inflow_non_negativity.startswith("truncation")
+
+
+def _lag_ranges(
+    case: Case, nature: Nature, graph: PolicyGraph, given: list[Floats]
+) -> list[tuple[Floats, Floats]]:
+    return lag_ranges(*_histories(case, nature, graph, given))
+
+
+def _histories(
+    case: Case, nature: Nature, graph: PolicyGraph, given: list[Floats]
+) -> tuple[
+    list[Floats], list[NDArray[np.bool_]], list[Floats], Floats, Callable[[int, Floats, Floats], Floats]
+]:
+    """What inflows can be, by stage: coefficients, which hydros are clamped, noise; the first lags, and the next."""
+    n_hydros, stages = len(case.system.hydros), range(len(graph.of_stage))
+    is_truncated = _is_truncated(case)
+    return (
+        [nature.lag_coefficients(stage) for stage in stages],
+        [(nature.inflow.sigma[stage] > 0.0) & is_truncated for stage in stages],
+        [np.concatenate([given[k][:, :n_hydros] for k in nodes]) for nodes in graph.of_stage],
         nature.initial_lags,
         nature.transition.advance,
     )
-    return [
-        replace(of_stages[node.stage], noise_m3s=rows)
-        for node, rows in zip(graph.nodes, inflows, strict=True)
-    ]
 
 
 def _check(case: Case) -> None:

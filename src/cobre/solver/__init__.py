@@ -2,7 +2,7 @@
 
 from cobre._lazy import TYPE_CHECKING, lazy_names
 from cobre._native.lp import ThreadPool
-from cobre.solver.batch import NO_BASIS, BatchOutcome, BatchOutput, Status
+from cobre.solver.batch import LAST_BASIS_STATUS, NO_BASIS, BatchOutcome, BatchOutput, Status
 from cobre.solver.solver import LpSolver
 from cobre.solver.template import LpTemplate, Patches, Target
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from cobre.solver.infeasibility import Violation
 
 __all__ = [
+    "LAST_BASIS_STATUS",
     "NO_BASIS",
     "BatchOutcome",
     "BatchOutput",

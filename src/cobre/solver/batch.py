@@ -8,12 +8,14 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NO_BASIS", "BatchOutcome", "BatchOutput", "Status"]
+__all__ = ["LAST_BASIS_STATUS", "NO_BASIS", "BatchOutcome", "BatchOutput", "Status"]
 
 Floats = NDArray[np.float64]
 
 NO_BASIS = 255
 """A start basis whose first byte is this says: begin from the slack basis."""
+LAST_BASIS_STATUS = 4
+"""The greatest byte of any other basis."""
 
 
 class Status(StrEnum):

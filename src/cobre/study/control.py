@@ -79,7 +79,10 @@ class Control:
         return self.request("stop", wait=wait)
 
     def snapshot(self, path: str | PathLike[str], *, wait: bool = True) -> dict[str, Any]:
-        """Write the policy so far into the new folder ``path``, on the machine of the first rank."""
+        """Write the policy so far into the new folder ``path``, on the machine of the first rank.
+
+        ``{iteration}`` in its last part becomes the number of the iteration after which it is written.
+        """
         return self.request("snapshot", {"path": str(Path(path).absolute())}, wait=wait)
 
     def set_rule(self, rule: str, *, wait: bool = True, **values: float) -> dict[str, Any]:

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from numbers import Integral
 from typing import Any, TypeVar
 
-from cobre.comm import GroupMember
+from cobre.comm import GroupMember, LocalCommunicator
 from cobre.comm.backend import Backend, LaunchedGroup
 from cobre.comm.selection import BackendKind, chosen_in, get_backend, launched_group, require_joinable
 from cobre.errors import CobreError, CollectiveFailed, WorkerError
 from cobre.sddp.events import OnProgress
 from cobre.sddp.sharing import share
+from cobre.study.parcel import Parcel
 
 COLLECTIVE_TIMEOUT_S = 3600
 """How long a rank waits for others: a slow linear program is no failure, and a dead rank is noticed anyway."""
@@ -90,6 +91,22 @@ def run_workers(
             raise error.inner from None  # it ran in this process: no other rank failed
         raise
     return results[0]
+
+
+def run_here_or_apart(
+    function: Callable[..., T],
+    worker: Callable[..., T | None],
+    order: object,
+    num_workers: int,
+    backend: str,
+    receive: Callable[[Any], None],
+) -> T:
+    """What ``function(comm, order, receive, receive)`` gives in this process, or ``worker`` on rank 0 of new ones."""
+    if is_here(num_workers, backend):
+        with LocalCommunicator() as alone:
+            return function(alone, order, receive, receive)
+    result: T = run_workers(worker, (Parcel(order),), num_workers, backend, receive)
+    return result
 
 
 def check_workers(num_workers: int, backend: str) -> None:

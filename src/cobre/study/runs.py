@@ -106,6 +106,16 @@ class AttachedRun:
         began = process_start(facts["pid"])
         return began is not None and began == facts.get("process_start") and not self._is_finished()
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the events in its folder are its own, and not those of an earlier run."""
+        return True
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether more events may come: it is at work, or on another machine, of which nothing else is known."""
+        return self.is_live or not self.is_here
+
     def _is_finished(self) -> bool:
         """Whether its last event says that it has ended."""
         try:
@@ -151,12 +161,15 @@ class AttachedRun:
         return found
 
     def events(self, *, follow: bool = False, timeout_s: float | None = None) -> Iterator[dict[str, Any]]:
-        """All its events so far; with ``follow`` further ones until it ends, is found dead, or ``timeout_s`` passes."""
+        """All its events so far; with ``follow`` further ones until it ends, is found dead, or ``timeout_s`` passes.
+
+        Whether a run of another machine is dead cannot be found: it is followed until its events say that it has ended.
+        """
         file = EventFile(self.folder / EVENTS)
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         is_over = False
         while True:
-            was_live = not follow or self.is_live
+            could_go_on = not follow or self.may_go_on
             for event in file.read():
                 if isinstance(event, dict):
                     is_over = event.get("type") == "finished"
@@ -164,7 +177,7 @@ class AttachedRun:
             if (
                 not follow
                 or is_over
-                or not was_live
+                or not could_go_on
                 or (deadline is not None and time.monotonic() >= deadline)
             ):
                 return
@@ -195,20 +208,35 @@ class StartedRun(AttachedRun):
         found = super().facts
         return found if found.get("pid") == self.process.pid else {}
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has written its facts: before that, the folder may hold events of an earlier run."""
+        return bool(self.facts)
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether more events may come."""
+        return self.is_live
+
     def state(self) -> RunState:
         """Where it stands now: waiting before it has started."""
-        return super().state() if self.facts else RunState()
+        return super().state() if self.has_begun else RunState()
 
     def events(self, *, follow: bool = False, timeout_s: float | None = None) -> Iterator[dict[str, Any]]:
         """Like those of an attached run, from its start on."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        while not self.facts:
+        while not self.has_begun:
             is_late = deadline is not None and time.monotonic() >= deadline
             if not self.is_live or not follow or is_late:
                 return
             time.sleep(POLL_S)
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         yield from super().events(follow=follow, timeout_s=left)
+
+    @property
+    def failure(self) -> str:
+        """Why it ended before it could tell any event."""
+        return self.console.strip() or f"the run ended with exit status {self.process.poll()} before it began"
 
     @property
     def console(self) -> str:

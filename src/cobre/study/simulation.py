@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from cobre.comm import GroupMember, LocalCommunicator, emit
+from cobre.comm import GroupMember, emit
 from cobre.core.case import Case
 from cobre.core.files import sync_files
 from cobre.core.training_tables import RETRY_HISTOGRAM, SOLVER_ITERATIONS
@@ -43,10 +43,9 @@ from cobre.study.parcel import Parcel
 from cobre.study.ranks import (
     backend_name,
     check_workers,
-    is_here,
     on_first_rank,
     refuse_workers_beside,
-    run_workers,
+    run_here_or_apart,
 )
 from cobre.study.results import SimulationResult
 from cobre.study.run_events import OnEvent, RunEvents
@@ -158,7 +157,9 @@ def simulate_with(
                 outcome = simulate_rank(comm, order, events.receive, events.receive)
             else:
                 order = prepare()
-                outcome = _simulate_here_or_apart(order, num_workers, backend, events)
+                outcome = run_here_or_apart(
+                    simulate_rank, _worker, order, num_workers, backend, events.receive
+                )
             events.simulation_ended(outcome, order.n_scenarios)
     except BaseException:
         if is_temporary and target is not None:
@@ -166,16 +167,6 @@ def simulate_with(
         raise
     source = asdict(order.case.config.simulated_source)
     return SimulationResult.of(outcome, target, source, is_temporary=is_temporary)
-
-
-def _simulate_here_or_apart(
-    order: _Order, num_workers: int, backend: str, events: RunEvents
-) -> SimulationOutcome:
-    if is_here(num_workers, backend):
-        with LocalCommunicator() as alone:
-            return simulate_rank(alone, order, events.receive, events.receive)
-    outcome: SimulationOutcome = run_workers(_worker, (Parcel(order),), num_workers, backend, events.receive)
-    return outcome
 
 
 def _worker(comm: GroupMember, parcel: Parcel[_Order]) -> SimulationOutcome | None:

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from cobre.comm import GroupMember, LocalCommunicator
+from cobre.comm import GroupMember
 from cobre.comm.launch.restarts import Restarts
 from cobre.core.case import Case
 from cobre.sddp.events import OnProgress
@@ -16,14 +16,12 @@ from cobre.sddp.result import TrainingResult
 from cobre.study.cases import configured
 from cobre.study.control import Control
 from cobre.study.output import RunOutput
-from cobre.study.parcel import Parcel
 from cobre.study.ranks import (
     backend_name,
     check_workers,
-    is_here,
     on_first_rank,
     refuse_workers_beside,
-    run_workers,
+    run_here_or_apart,
 )
 from cobre.study.restarting import with_restarts
 from cobre.study.run_events import OnEvent, RunEvents
@@ -119,7 +117,8 @@ def train_with(
         else:
 
             def attempt(workers: int, restarts: Restarts) -> TrainingResult:
-                return _train_here_or_apart(preparation.order(restarts), workers, backend, events)
+                order = preparation.order(restarts)
+                return run_here_or_apart(train_on, train_rank, order, workers, backend, events.receive)
 
             result = with_restarts(attempt, num_workers, max_restarts, events.note)
         results.write(result)
@@ -168,13 +167,3 @@ class _Preparation:
         if restarts is None or not restarts.used:
             return self.results.begin(study, self.wanted)
         return self.results.begin_again(study, self.wanted.again(restarts.since))
-
-
-def _train_here_or_apart(
-    order: TrainingOrder, num_workers: int, backend: str, events: RunEvents
-) -> TrainingResult:
-    if is_here(num_workers, backend):
-        with LocalCommunicator() as alone:
-            return train_on(alone, order, events.receive, events.receive)
-    result: TrainingResult = run_workers(train_rank, (Parcel(order),), num_workers, backend, events.receive)
-    return result

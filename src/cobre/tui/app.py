@@ -46,6 +46,7 @@ class RunApp(App[None]):
     .page VerticalScroll { height: auto; max-height: 18; }
     ModalScreen { align: center middle; }
     Input { border: none; height: 1; padding: 0; background: $boost; }
+    Input:focus { text-style: reverse; }
     .ascii .page { border: ascii $primary; }
     """
     ENABLE_COMMAND_PALETTE = False
@@ -81,7 +82,9 @@ class RunApp(App[None]):
         against: RunState | None = None,
         view: int = 1,
     ) -> None:
-        super().__init__()
+        has_colour = "NO_COLOR" not in os.environ
+        # With the colours of the terminal Textual filters all of them, and does not turn them into greys.
+        super().__init__(ansi_color=None if has_colour else True)
         self.state = RunState()
         self.note = ""
         self._noted_at = 0.0
@@ -89,7 +92,6 @@ class RunApp(App[None]):
         self._source = source
         self._reader: Reader | None = None
         self._against = against
-        has_colour = "NO_COLOR" not in os.environ
         self._look = Look(80, 22, is_ascii=is_ascii, has_colour=has_colour, against=against)
         self.is_interrupted = False
         """Whether the run was told to stop."""
@@ -126,6 +128,8 @@ class RunApp(App[None]):
         reader = self._reader
         if reader is None or not reader.is_ended:
             return self.state.status
+        if reader.failure is not None and not self.state.is_over:
+            return "failed"
         if self._source.is_replay:
             return "replay complete"
         return self.state.status if self.state.is_over else "died"
@@ -137,8 +141,6 @@ class RunApp(App[None]):
         events = self._reader.take()
         self.state.fold(events)
         self._tell_controls()
-        if self._reader.failure is not None:
-            self._note(self._reader.failure)
         if self.note and time.monotonic() - self._noted_at > NOTE_S:
             self.note = ""
         size = self.size
@@ -162,9 +164,21 @@ class RunApp(App[None]):
             return
         look = replace(self._look, width=width, height=height - 2)
         status.update(_text([status_row(self.state, self.word, width)]))
-        body.update(_text(VIEWS[self.view](self.state, look)[: look.height]))
-        shown = (f" {self.note}", "cyan") if self.note else (self._footer(width), "dim")
-        footer.update(Text(*shown, no_wrap=True))
+        failure = self._reader.failure if self._reader is not None else None
+        if failure is not None and not self.state.iterations:
+            body.update(Text("\n".join(safe(each, 20 * width) for each in failure.splitlines()), "red"))
+        else:
+            body.update(_text(VIEWS[self.view](self.state, look)[: look.height]))
+        footer.update(Text(*self._last_line(width), no_wrap=True))
+
+    def _last_line(self, width: int) -> tuple[str, str]:
+        """A note while there is one; then why the run failed, where it did; otherwise the keys of the views."""
+        error = self.state.error if self.state.status == "failed" else None
+        if self.note:
+            return f" {self.note}", "cyan"
+        if error is not None and self.view != 0:
+            return f" {safe(error.get('message'), width - 2)}", "red"
+        return self._footer(width), "dim"
 
     def _footer(self, width: int) -> str:
         views = " ".join(
@@ -236,11 +250,13 @@ class RunApp(App[None]):
 
     def action_snapshot(self) -> None:
         """Write the policy so far into the output folder."""
-        folder, last = self._source.folder(), self.state.last
-        if folder is None or last is None:
+        folder = self._source.folder()
+        if folder is None or self.state.last is None:
             self._say("a snapshot needs a live run and its folder: cobre tui DIR")
             return
-        path = folder / "snapshots" / f"iteration_{last.iteration:06d}"
+        path = (
+            folder / "snapshots" / "iteration_{iteration}"
+        )  # the run is further on when it takes up the request
         self._send("snapshot", {"path": str(path.absolute())})
 
     def action_rules(self) -> None:

@@ -136,7 +136,25 @@ class RulesOverlay(_Overlay):
             self._apply(rule, values)
 
 
-class CutsOverlay(_Overlay):
+class _AnswerOverlay(_Overlay):
+    """What the run answers to a question."""
+
+    def body(self) -> ComposeResult:
+        """What will be replaced by the answer."""
+        yield Static("asking the run ...", id="answer")
+
+    def _show(self, answer: Mapping[str, Any]) -> None:
+        if self.is_mounted:
+            problem = answer.get("problem")
+            text = self._text(answer) if problem is None else Text(safe(problem, 300))
+            self.query_one("#answer", Static).update(text)
+
+    def _text(self, answer: Mapping[str, Any]) -> Text:
+        """What the page shows of an answer without a problem."""
+        return Text(str(answer))
+
+
+class CutsOverlay(_AnswerOverlay):
     """The newest cuts of a stage; j and k change the stage."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -153,10 +171,6 @@ class CutsOverlay(_Overlay):
         self._n_stages = n_stages
         self._stage = 0
 
-    def body(self) -> ComposeResult:
-        """A table."""
-        yield Static("asking the run ...", id="answer")
-
     def on_mount(self) -> None:
         """Ask for the first stage."""
         self.action_move(0)
@@ -166,12 +180,7 @@ class CutsOverlay(_Overlay):
         self._stage = min(max(0, self._stage + by), max(0, self._n_stages - 1))
         self._fetch(self._stage, self._show)
 
-    def _show(self, answer: Mapping[str, Any]) -> None:
-        if not self.is_mounted:
-            return
-        if "problem" in answer:
-            self.query_one("#answer", Static).update(Text(safe(answer["problem"], 300)))
-            return
+    def _text(self, answer: Mapping[str, Any]) -> Text:
         names = answer["state_names"]
         lines = [
             f"stage {answer['stage']}: {answer['active']} active of {answer['total']} cuts, newest first"
@@ -185,10 +194,10 @@ class CutsOverlay(_Overlay):
             lines.append(f"{cut['iteration']:>5} {active:>3} {short(cut['intercept']):>10}{values}")
         if len(names) > COMPONENTS:
             lines.append(f"... and {len(names) - COMPONENTS} more components of the state")
-        self.query_one("#answer", Static).update(Text("\n".join(lines), no_wrap=True))
+        return Text("\n".join(lines), no_wrap=True)
 
 
-class PathsOverlay(_Overlay):
+class PathsOverlay(_AnswerOverlay):
     """Stored volume by stage of trajectories of the last iteration, with their costs."""
 
     heading = "forward paths of the last iteration: stored volume by stage"
@@ -200,20 +209,11 @@ class PathsOverlay(_Overlay):
         self._fetch = fetch
         self._is_ascii = is_ascii
 
-    def body(self) -> ComposeResult:
-        """A drawing and a table."""
-        yield Static("asking the run ...", id="answer")
-
     def on_mount(self) -> None:
         """Ask."""
         self._fetch(self._show)
 
-    def _show(self, answer: Mapping[str, Any]) -> None:
-        if not self.is_mounted:
-            return
-        if "problem" in answer:
-            self.query_one("#answer", Static).update(Text(safe(answer["problem"], 300)))
-            return
+    def _text(self, answer: Mapping[str, Any]) -> Text:
         styles, markers = ("green", "yellow", "cyan", "magenta", "blue"), "#*ox+"
         paths = answer["paths"][: len(markers)]
         series = [
@@ -229,4 +229,4 @@ class PathsOverlay(_Overlay):
             text.append(
                 f"{marker} trajectory {path['scenario']:>4}  cost {short(path['cost'])}\n", style=style
             )
-        self.query_one("#answer", Static).update(text)
+        return text

@@ -71,11 +71,12 @@ def draw_plot(
     is_log: bool = False,
     is_ascii: bool = False,
     x_label: str = "",
+    floor: float = -math.inf,
 ) -> list[Row]:
     """``height`` rows of at most ``width`` cells: the curves with a y axis on the left and an x axis below.
 
-    The y axis fits the finite values with a margin. On a logarithmic one values of 0 and less are left out. Points are
-    in order of x.
+    The y axis fits the finite values with a margin that does not reach below ``floor``. On a logarithmic axis values of
+    0 and less are left out. Points are in order of x.
     """
     plot_width, plot_height = width - LABEL_WIDTH - 1, height - 2
     if plot_width < 8 or plot_height < 3:
@@ -85,7 +86,7 @@ def draw_plot(
     if not shown:
         words = "nothing above 0 to draw on a log axis (press l)" if is_log and values else "no iteration yet"
         return [[Cell(words)]]
-    y_axis = _fitted(shown, is_log)
+    y_axis = _fitted(shown, is_log, floor)
     places = [x for each in series for x, _ in each.points if math.isfinite(x)]
     x_axis = _Axis(min(places), max(places))
     canvas = (_AsciiCanvas if is_ascii else _BrailleCanvas)(plot_width, plot_height)
@@ -94,11 +95,11 @@ def draw_plot(
     return _framed(canvas.rows(), x_axis, y_axis, plot_width, x_label)
 
 
-def _fitted(values: Sequence[float], is_log: bool) -> _Axis:
+def _fitted(values: Sequence[float], is_log: bool, floor: float) -> _Axis:
     scaled = [math.log10(value) for value in values] if is_log else list(values)
     low, high = min(scaled), max(scaled)
     room = MARGIN * (high - low) if high > low else max(0.5, MARGIN * abs(high)) if not is_log else 0.5
-    return _Axis(low - room, high + room, is_log)
+    return _Axis(max(low - room, min(low, floor)), high + room, is_log)
 
 
 def _draw(canvas: _Canvas, each: Series, x_axis: _Axis, y_axis: _Axis) -> None:

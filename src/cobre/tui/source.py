@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cobre.errors import CobreError, IOError
-from cobre.study import AttachedRun, Control, EventFile
+from cobre.study import AttachedRun, Control, EventFile, StartedRun
 
 __all__ = ["FolderSource", "PipeSource", "Reader", "ReplaySource", "Source"]
 
@@ -50,18 +50,21 @@ class FolderSource:
         self.title = str(run.folder)
 
     def batches(self) -> Iterator[list[Any]]:
-        """Events of the file until the run has ended or died."""
+        """Events of the file until the run has ended or died; raises if it ended before it began."""
         from cobre.study.run_log import EVENTS
 
         file, is_over = EventFile(self.run.folder / EVENTS), False
         while True:
-            was_live = self.run.is_live or not self.run.facts
-            events = file.read() if self.run.facts else []
+            could_go_on = self.run.may_go_on
+            has_begun = self.run.has_begun
+            events = file.read() if has_begun else []
             for start in range(0, len(events), BATCH):
                 yield events[start : start + BATCH]
             if events:
                 is_over = isinstance(events[-1], Mapping) and events[-1].get("type") == "finished"
-            if is_over or (not was_live and not events):
+            if isinstance(self.run, StartedRun) and not has_begun and not could_go_on:
+                raise CobreError(self.run.failure)
+            if is_over or (not could_go_on and not events):
                 return
             if not events:
                 yield []
@@ -69,9 +72,9 @@ class FolderSource:
 
     def control(self) -> Control:
         """That of the run, while it is live."""
-        if not self.run.facts:
+        if not self.run.has_begun:
             raise CobreError("the run has not started yet")
-        if not self.run.is_live and self.run.is_here:
+        if not self.run.may_go_on:
             raise CobreError("the run has ended: nothing is left to steer")
         return self.run.control
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.cells import cell_len, set_cell_size
 
+from cobre.core import wording
 from cobre.tui.plot import Cell, Row, short_number
 
 __all__ = ["bar", "duration", "line", "percent", "safe", "short"]
@@ -53,12 +54,4 @@ def duration(seconds: float) -> str:
     >>> duration(0.36), duration(5), duration(75), duration(7322)
     ('360 ms', '5.0 s', '1 min 15 s', '2 h 02 min')
     """
-    if seconds < 1:
-        return f"{1000 * seconds:.0f} ms"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min"
+    return f"{1000 * seconds:.0f} ms" if seconds < 1 else wording.duration(seconds)

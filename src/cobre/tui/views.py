@@ -336,7 +336,7 @@ def communication(state: RunState, look: Look) -> list[Row]:
     ]
     series = [Series("overhead", "#", "cyan", thin(points, look.width))]
     return rows + draw_plot(
-        series, look.width, look.height - len(rows), is_ascii=look.is_ascii, x_label="iteration"
+        series, look.width, look.height - len(rows), is_ascii=look.is_ascii, x_label="iteration", floor=0.0
     )
 
 
@@ -353,7 +353,7 @@ def _history(state: RunState, key: str, look: Look, height: int) -> list[Row]:
         value = None if each.facts is None else each.facts.get(key)
         points.append((float(each.iteration), float(value) if isinstance(value, int | float) else None))
     series = [Series(key, "#", "cyan", thin(points, look.width))]
-    return draw_plot(series, look.width, height, is_ascii=look.is_ascii, x_label="iteration")
+    return draw_plot(series, look.width, height, is_ascii=look.is_ascii, x_label="iteration", floor=0.0)
 
 
 def _with_facts(state: RunState) -> IterationState | None:

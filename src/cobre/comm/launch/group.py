@@ -200,6 +200,7 @@ class Group:
             if not inbox.read():
                 self._selector.unregister(inbox)
                 rank.note_end()
+            self._guard.remove_at_end(inbox.leaves)
             if self.connected is not None:
                 self.connected.note_report(rank)
 
@@ -227,6 +228,7 @@ class Group:
     def _read_report(self, rank: RankProcess) -> None:
         if not rank.inbox.read():
             self._selector.unregister(rank.inbox)
+        self._guard.remove_at_end(rank.inbox.leaves)
         self.on_report(rank)
 
     def _finish(self, rank: RankProcess) -> None:

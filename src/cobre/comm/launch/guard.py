@@ -11,16 +11,22 @@ from weakref import WeakSet
 
 __all__ = ["Guard"]
 
-# Each line it reads is the list of process groups that live. If the pipe ends without an "end", the launcher
-# is dead: kill those groups, then whatever else carries the mark of this launch in its environment (a rank that was
-# being started at that moment, or one that mpiexec put into a session of its own), then remove what they may leave.
+# Each line it reads is the list of process groups that live, or a file that a rank leaves if it is killed. If the pipe
+# ends without an "end", the launcher is dead: kill those groups, then whatever else carries the mark of this launch in
+# its environment (a rank that was being started at that moment, or one that mpiexec put into a session of its own),
+# then remove what they may leave.
 # A shell, because it must outlive the launcher and be there at once, whatever the ranks run.
 SCRIPT = """
 mark=$1
 shift
-while read -r line; do
-    [ "$line" != end ] || exit 0
-    groups=$line
+files=
+while IFS= read -r line; do
+    case $line in
+    end) exit 0 ;;
+    /*) files="$files$line
+" ;;
+    *) groups=$line ;;
+    esac
 done
 [ -z "$groups" ] || kill -s KILL -- $groups
 for turn in 1 2 3 4 5; do
@@ -31,6 +37,9 @@ for turn in 1 2 3 4 5; do
     sleep 0.1
 done
 [ $# -eq 0 ] || rm -rf -- "$@"
+printf %s "$files" | while IFS= read -r file; do
+    rm -f -- "$file"
+done
 """
 
 
@@ -53,6 +62,7 @@ class Guard:
         _guards.add(self)
         self._arguments = (mark, *leaves)
         self._last = b"\n"
+        self._files: dict[str, None] = {}
         self._process = self._start()
 
     def fileno(self) -> int:
@@ -64,11 +74,18 @@ class Guard:
         self._last = (" ".join(f"-{group}" for group in groups) + "\n").encode()
         self._tell(self._last)
 
+    def remove_at_end(self, files: Iterable[str]) -> None:
+        """Files by their full path that ranks, or a library of theirs, leave if they are killed."""
+        for path in files:
+            if path not in self._files and path.startswith("/") and "\n" not in path:
+                self._files[path] = None
+                self._tell(os.fsencode(path) + b"\n")
+
     def restart(self) -> None:
         """Replace a guard that somebody killed."""
         self._discard()
         self._process = self._start()
-        self._tell(self._last)
+        self._tell(b"".join(os.fsencode(path) + b"\n" for path in self._files) + self._last)
 
     def dismiss(self) -> None:
         """There is nothing left to guard."""

@@ -19,7 +19,7 @@ from cobre.stochastic.fitting.calendar import Level, levels_of
 from cobre.stochastic.fitting.closure import Closure, close, effective_coefficients
 from cobre.stochastic.fitting.stationarity import spectral_radius, stationarity_problem
 
-__all__ = ["complete_ratios", "report_stationarity"]
+__all__ = ["complete_ratios", "has_counted_lags", "report_stationarity"]
 
 LAGS, STATS = "scenarios/inflow_ar_coefficients.parquet", "scenarios/inflow_seasonal_stats.parquet"
 NEEDED = (
@@ -51,8 +51,9 @@ def complete_ratios(files: CaseFiles, problems: Problems) -> None:
         blank = np.full(len(table), np.nan)
         table = Table(table.file, {**table.columns, "residual_std_ratio": blank})
         files.tables["inflow_lags"] = table
-    is_counted = bool((table["lag"] >= 1).all())
-    if not is_counted or not set(table["hydro_id"].tolist()) <= set(entity_indices(files)["hydro"]):
+    if not has_counted_lags(table) or not set(table["hydro_id"].tolist()) <= set(
+        entity_indices(files)["hydro"]
+    ):
         return
     calendar = Problems()
     check_calendar(files, calendar)  # reports again, later, in its place
@@ -66,6 +67,11 @@ def complete_ratios(files: CaseFiles, problems: Problems) -> None:
         closure = close(phi)
         report_stationarity(files, closure, spectral_radius(phi), problems)
         fill_ratios(files, horizon, level, closure.ratio)
+
+
+def has_counted_lags(table: Table) -> bool:
+    """Whether no lag is below 1, or above what rows that count 1, 2, 3, ... can reach."""
+    return bool(((table["lag"] >= 1) & (table["lag"] <= len(table))).all())
 
 
 def _levels(horizon: Horizon) -> tuple[Level, ...]:

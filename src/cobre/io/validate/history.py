@@ -38,6 +38,7 @@ from cobre.io.validate.fit_wanted import CORRELATION, HISTORY, LAGS, STATS, want
 from cobre.io.validate.history_dates import report_late, report_merged
 from cobre.io.validate.history_reports import (
     report_certain_seasons,
+    report_copies,
     report_findings,
     report_given_statistics,
     report_unused_annual,
@@ -73,6 +74,7 @@ def complete_from_history(files: CaseFiles, problems: Problems) -> None:
     before = len(problems.errors)
     report_findings(files, fit, problems, has_stats=has_stats)
     report_units(files, fit, problems)
+    report_copies(files, fit, problems)
     report_years(files, fit, stages, problems)
     if has_stats and not has_lags:
         report_given_statistics(files, fit, problems)

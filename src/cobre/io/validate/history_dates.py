@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
+from cobre.core.representation import counted
 from cobre.io.assemble.inflow_fitting.records import has_windows
 from cobre.io.assemble.system import entity_indices
 from cobre.io.problems import Problems
@@ -50,7 +51,7 @@ def report_late(files: CaseFiles, history: InflowHistory, start: dt.date, proble
             problems.warn(
                 "OutOfRange",
                 HISTORY,
-                f"{len(ends)} records are after the start of the study ({start}), the last until {last}; they are used "
+                f"{counted(len(ends), 'record')} after the start of the study ({start}), the last until {last}: used "
                 "like all others",
                 "check the dates, or end the history where the study begins",
                 entity=called("hydro", hydro),

@@ -13,10 +13,12 @@ from cobre.io.validate.fit_wanted import HISTORY
 from cobre.io.validate.history_dates import hydros_by_index
 from cobre.io.validate.naming import called, listed
 from cobre.stochastic.fitting import Finding, InflowFit
+from cobre.stochastic.fitting.plausibility import copies
 
 __all__ = [
     "HISTORY",
     "report_certain_seasons",
+    "report_copies",
     "report_finding",
     "report_findings",
     "report_given_statistics",
@@ -34,6 +36,22 @@ def report_findings(files: CaseFiles, fit: InflowFit, problems: Problems, *, has
     for finding in fit.findings:
         if not (has_stats and finding.field == "hydro_id"):
             report_finding(files, finding, problems)
+
+
+def report_copies(files: CaseFiles, fit: InflowFit, problems: Problems) -> None:
+    """Plants that have the records of another one."""
+    hydros = hydros_by_index(files)
+    for h, other in copies(fit.levels[0].observations):
+        problems.warn(
+            "OutOfRange",
+            HISTORY,
+            f"its records are those of {called('hydro', hydros[other])}, number by number: their inflows are never "
+            "different",
+            "check that they were not copied by mistake; split the inflow of a common gauge between its plants",
+            entity=called("hydro", hydros[h]),
+            field="value_m3s",
+            value=hydros[other].id,
+        )
 
 
 def report_years(files: CaseFiles, fit: InflowFit, stages: Sequence[Stage], problems: Problems) -> None:

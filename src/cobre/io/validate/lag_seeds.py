@@ -8,6 +8,7 @@ from cobre.io.assemble.system import entity_indices
 from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.calendar import check_calendar
+from cobre.io.validate.coefficients import has_counted_lags
 from cobre.io.validate.fit_wanted import HISTORY
 
 UNKNOWN_LAGS = "5a.30"
@@ -34,7 +35,9 @@ def complete_lag_seeds(files: CaseFiles, problems: Problems) -> None:
     } | {each.hydro_id for each in files.initial_conditions.recent_observations}
     calendar = Problems()
     check_calendar(files, calendar)  # reports again, later, in its place
-    if calendar.errors or not files.stages.stages or not named <= known:
+    if calendar.errors or not files.stages.stages or not named <= known or _has_unknown_seasons(files):
+        return
+    if not has_counted_lags(files.tables["inflow_lags"]):
         return
     horizon = build_horizon(files.stages)
     if lag_orders(files, horizon) and horizon.stages[0].season_id is None:
@@ -50,6 +53,15 @@ def complete_lag_seeds(files: CaseFiles, problems: Problems) -> None:
         )
     for gap in seed_past_inflows(files, horizon):
         _report(gap, problems)
+
+
+def _has_unknown_seasons(files: CaseFiles) -> bool:
+    """Whether a stage names a season that the calendar lacks, which is reported elsewhere."""
+    seasons = files.stages.season_definitions
+    if seasons is None:
+        return False
+    known = {None, *(season.id for season in seasons.seasons)}
+    return any(stage.season_id not in known for stage in files.stages.stages)
 
 
 def _report(gap: Gap, problems: Problems) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from cobre.core.clock import BEFORE, Clock, decider
 from cobre.core.entities import LeadTime
+from cobre.core.tables import ThermalTables
 from cobre.io.assemble.bounds import build_thermals
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.problems import Problems
@@ -20,6 +21,7 @@ from cobre.io.validate.lead_time_use import check_constraints, check_reach
 from cobre.io.validate.naming import called, listed
 
 THERMALS, AFTER, LEAD = "system/thermals.json", "post_study_stages.json", "anticipated_config"
+BOUNDS = "constraints/thermal_bounds.parquet"
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ def check_lead_times(files: CaseFiles, problems: Problems) -> None:
     are_windows_right = check_windows(windows, "past_anticipated_commitments", "thermal", problems)
     _check_block_rows(files, {thermal.id for thermal in ahead}, problems)
     check_constraints(files, {thermal.id for thermal in ahead}, problems)
+    tables = _limits(files, clock, problems)
     for thermal in ahead:
         lead = _lead(thermal, problems)
         if lead is None or not is_calendar_right:
@@ -58,7 +61,15 @@ def check_lead_times(files: CaseFiles, problems: Problems) -> None:
         _check_cells(files, plant, clock, problems)
         if are_windows_right:
             mine = [each for each in windows if each.owner == thermal.id]
-            _check_seeds(files, plant, clock, mine, problems)
+            _check_seeds(files, plant, clock, mine, tables, problems)
+
+
+def _limits(files: CaseFiles, clock: Clock, problems: Problems) -> ThermalTables | None:
+    """Of all thermals; None if rows about them are wrong, which was reported."""
+    has_errors = any(error.file == BOUNDS for error in problems.errors)
+    if has_errors or BOUNDS in files.damaged | files.unusable:
+        return None
+    return build_thermals(files, clock.horizon)
 
 
 def _lead(thermal: ThermalRecord, problems: Problems) -> LeadTime | None:
@@ -206,11 +217,15 @@ def _check_cells(files: CaseFiles, plant: _Plant, clock: Clock, problems: Proble
 
 
 def _check_seeds(
-    files: CaseFiles, plant: _Plant, clock: Clock, windows: list[Window], problems: Problems
+    files: CaseFiles,
+    plant: _Plant,
+    clock: Clock,
+    windows: list[Window],
+    tables: ThermalTables | None,
+    problems: Problems,
 ) -> None:
     """Every delivery that was decided before the study must be given, and no other."""
     field, entity = "past_anticipated_commitments", called("thermal", plant.record)
-    tables = build_thermals(files, clock.horizon)
     row = sorted(thermal.id for thermal in files.thermals.thermals).index(plant.record.id)
     start = clock.horizon.stages[0].start_date
     for delivery, stage in enumerate(plant.deciders):
@@ -240,7 +255,7 @@ def _check_seeds(
                 value=found,
                 rule="5a.15",
             )
-        elif was_decided and delivery < clock.n_stages:
+        elif was_decided and delivery < clock.n_stages and tables is not None:
             blocks = clock.horizon.blocks_of(delivery)
             low = float(clock.horizon.over_blocks(tables.min_generation_mw)[row, blocks].max())
             high = float(clock.horizon.over_blocks(tables.max_generation_mw)[row, blocks].min())

@@ -93,7 +93,8 @@ def _check_lags(files: CaseFiles, problems: Problems) -> None:
                 value=numbers,
                 **place,
             )
-        ratios = sorted({float(lags["residual_std_ratio"][row]) for row in rows})
+        given = {float(lags["residual_std_ratio"][row]) for row in rows}
+        ratios = sorted(ratio for ratio in given if ratio == ratio)  # unknown where something else is wrong
         if len(ratios) > 1:
             problems.error(
                 "IncompatibleSettings",

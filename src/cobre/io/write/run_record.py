@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import platform
 import secrets
 import socket
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
 from cobre.core.case import Case
+from cobre.core.config import plain_settings
 from cobre.core.digest import digest
 from cobre.core.versions import version
 
@@ -30,7 +32,11 @@ class RunRecord:
     config_digest: str
     """SHA-256 over all settings, overrides included."""
     cobre_version: str
+    settings: dict[str, Any]
+    """All settings, overrides included."""
     hostname: str
+    platform: str
+    python_version: str
     pid: int
     started_at: str
 
@@ -45,7 +51,10 @@ class RunRecord:
             case_digest=digest(study),
             config_digest=digest(case.config),
             cobre_version=version("pycobre"),
+            settings=plain_settings(case.config),
             hostname=socket.gethostname(),
+            platform=f"{platform.system()} {platform.release()} {platform.machine()}",
+            python_version=platform.python_version(),
             pid=os.getpid(),
             started_at=_text(now),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -38,14 +38,16 @@ EntityType = Literal[
     "pumping_stations", "inflow_lags", "violations/generic", "hydro_bus_generation", "paths",
     "scenario_summary", "stage_summary",
 ]  # fmt: skip
-Range = list[int]
+Number = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+"""An id or a place; tables store them in 32 bits."""
+Range = list[Number]
 RANGE = Field(default=None, min_length=2, max_length=2, description="First and last, both included.")
 
 
 class Filters(Arguments):
     """Which rows and columns."""
 
-    entity_id: int | None = Field(default=None, description="Id of one plant, bus or line.")
+    entity_id: Number | None = Field(default=None, description="Id of one plant, bus or line.")
     stage_range: Range | None = RANGE
     scenario_range: Range | None = RANGE
     columns: list[str] | None = Field(default=None, min_length=1, max_length=100, description="Default: all.")

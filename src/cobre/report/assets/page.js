@@ -51,6 +51,32 @@ function addReader(figure) {
   });
 }
 
+// Curves of packed pages are drawn from the table, as cobre.draw.lines draws all others.
+function addCurves(figure) {
+  const svg = figure.querySelector("svg[data-low]");
+  if (!svg) return;
+  const table = figure.querySelector("table"), heads = texts(table.tHead.rows[0]), rows = [...table.tBodies[0].rows];
+  const [left, right, top, bottom, low, high] = ["left", "right", "top", "bottom", "low", "high"].map((name) => +svg.dataset[name]);
+  const x = (k) => left + (rows.length > 1 ? k / (rows.length - 1) : 0.5) * (right - left);
+  const y = (value) => bottom - ((value - low) / (high - low)) * (bottom - top);
+  const values = (head) => rows.map((row) => Number.parseFloat(row.cells[heads.indexOf(head)].textContent.replaceAll(",", "")));
+  const point = (k, value) => `${x(k).toFixed(1)} ${y(value).toFixed(1)}`;
+  for (const path of svg.querySelectorAll("path[data-of]")) {
+    const ends = path.dataset.of.split("|").map(values);
+    const runs = [];  // places whose values are there
+    rows.forEach((_, k) => {
+      if (ends.some((end) => Number.isNaN(end[k]))) return;
+      if (runs.length && runs.at(-1).at(-1) === k - 1) runs.at(-1).push(k); else runs.push([k]);
+    });
+    path.setAttribute("d", runs.map((run) => {
+      const there = run.map((k) => point(k, ends[0][k]));
+      if (ends.length > 1 && run.length === 1) return `M${(x(run[0]) - 4).toFixed(1)} ${y(ends[1][run[0]]).toFixed(1)}h8V${y(ends[0][run[0]]).toFixed(1)}h-8Z`;
+      if (ends.length > 1) return `M${[...run.map((k) => point(k, ends[1][k])), ...there.reverse()].join("L")}Z`;
+      return run.length > 1 ? `M${there.join("L")}` : `M${there[0]}m-3 0l3 -3l3 3l-3 3Z`;
+    }).join(""));
+  }
+}
+
 // Entries of a legend hide and show what they stand for.
 function addToggles(figure) {
   const entries = figure.querySelectorAll(".legend li");
@@ -60,7 +86,7 @@ function addToggles(figure) {
     button.append(...entry.childNodes);
     entry.append(button);
     const shape = "." + entry.dataset.shape.trim().split(/\s+/).join(".");
-    const exact = shape.startsWith(".band.f") ? `${shape}:not(.strong)` : shape;
+    const exact = shape.startsWith(".band.f") ? `${shape}:not(.strong)` : shape.startsWith(".line.s") ? `${shape}:not(.beside)` : shape;
     button.addEventListener("click", () => {
       const isOn = button.getAttribute("aria-pressed") !== "true";
       button.setAttribute("aria-pressed", String(isOn));
@@ -82,12 +108,14 @@ function addCopy(element, label, content) {
   });
   element.after(button);
 }
+// A spreadsheet takes text that begins so for a formula: an apostrophe keeps it text.
+const harmless = (text) => (/^[=+\-@\t\r]/.test(text) && !/^-?[\d.]+(e[-+]?\d+)?$/.test(text) ? `'${text}` : text);
 const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 const plain = (text) => (/^-?[\d,]+(\.\d+)?$/.test(text) ? text.replaceAll(",", "") : text);
-const csvOf = (table) => [...table.rows].map((row) => texts(row).map((text) => quoted(plain(text))).join(",")).join("\n");
+const csvOf = (table) => [...table.rows].map((row) => texts(row).map((text) => quoted(harmless(plain(text)))).join(",")).join("\n");
 
 function enhance(root) {
-  for (const figure of root.querySelectorAll("figure")) { addReader(figure); addToggles(figure); }
+  for (const figure of root.querySelectorAll("figure")) { addCurves(figure); addReader(figure); addToggles(figure); }
   for (const scroll of root.querySelectorAll(".scroll")) addCopy(scroll, "Copy as CSV", () => csvOf(scroll.querySelector("table")));
 }
 

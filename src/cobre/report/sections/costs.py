@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cobre import draw
-from cobre.draw.charts import OTHER, bars_figure, fan_figure, heat_figure, lines_figure
+from cobre.draw.charts import OTHER, bars_figure, fan_figure, heat_figure, lines_figure, with_differences
 from cobre.study.queries.fans import quantiles_of
 from cobre.study.queries.runs import RunData
 
@@ -24,7 +24,7 @@ def costs(run: RunData, other: RunData | None) -> str:
         return ""
     return "".join(
         [
-            _categories(run),
+            _categories(run, other),
             _by_stage(run, other),
             _immediate(run, other),
             _ordered(run, other),
@@ -33,12 +33,15 @@ def costs(run: RunData, other: RunData | None) -> str:
     )
 
 
-def _categories(run: RunData) -> str:
+def _categories(run: RunData, other: RunData | None) -> str:
     totals = [run.summary[name].sum(axis=1) for name in CATEGORIES]
     rows = [(float(run.mean(each)), *quantiles_of(each, (0.1, 0.9), run.weights).tolist()) for each in totals]
     columns = [list(CATEGORIES.values()), *(list(each) for each in zip(*rows, strict=True))]
-    table = draw.Table(["kind of cost in $, not discounted", "mean", "10 %", "90 %"], columns)
-    return draw.plain_table("Cost of the whole horizon by kind", table)
+    headings = ["kind of cost in $, not discounted", "mean", "10 %", "90 %"]
+    if other is not None and other.simulation is not None:
+        headings.append(f"{OTHER}: mean")
+        columns.append([float(other.mean(other.summary[name].sum(axis=1))) for name in CATEGORIES])
+    return draw.plain_table("Cost of the whole horizon by kind", with_differences(headings, columns))
 
 
 def _by_stage(run: RunData, other: RunData | None) -> str:
@@ -46,13 +49,16 @@ def _by_stage(run: RunData, other: RunData | None) -> str:
         draw.Layer(label, run.mean(run.summary[name]).tolist(), style)
         for style, (name, label) in enumerate(CATEGORIES.items())
     ]
-    lines = []
+    lines, listed = list[draw.Line](), list[draw.Line]()
     if other is not None and other.simulation is not None:
-        values = sum(other.mean(other.summary[name]) for name in CATEGORIES)
-        lines.append(draw.Line(f"{OTHER}: all", np.asarray(values).tolist(), 6))
+        theirs = {label: other.mean(other.summary[name]) for name, label in CATEGORIES.items()}
+        lines.append(draw.Line(f"{OTHER}: all", np.asarray(sum(theirs.values())).tolist(), 6))
+        listed = [draw.Line(f"{OTHER}: {label}", values.tolist()) for label, values in theirs.items()]
     total = sum(sum(layer.values) for layer in layers)
     sentence = f"Means over all scenarios, not discounted; {draw.number(total)} $ over all stages."
-    return bars_figure("Cost by stage and kind", sentence, run.stage_labels, layers, "$", lines=lines)
+    return bars_figure(
+        "Cost by stage and kind", sentence, run.stage_labels, layers, "$", lines=lines, listed=listed
+    )
 
 
 def _immediate(run: RunData, other: RunData | None) -> str:

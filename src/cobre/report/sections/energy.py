@@ -16,6 +16,8 @@ SOURCES = {
     "deficit_mwh": "deficit",
 }
 USES = {"export_mwh": "exports", "pumping_mwh": "pumping", "losses_mwh": "losses", "excess_mwh": "excess"}
+DRAWN = {"hydro_mwh": 7, "thermal_mwh": 4}
+"""Sources of the other run that are drawn as lines, and their styles; the table has all."""
 MOST_LINES = 12
 
 
@@ -23,7 +25,7 @@ def energy(run: RunData, other: RunData | None) -> str:
     """All charts of the section."""
     if run.simulation is None:
         return ""
-    return "".join([_mix(run, other), _curtailment(run, other), _flows(run, other), _line_use(run)])
+    return "".join([_mix(run, other), _curtailment(run, other), _flows(run, other), _line_use(run, other)])
 
 
 def _mix(run: RunData, other: RunData | None) -> str:
@@ -38,11 +40,15 @@ def _mix(run: RunData, other: RunData | None) -> str:
         if means[name].any()
     ]
     layers = [layer for layer in layers if any(layer.values) or layer.name == "hydro"]
-    lines = [draw.Line("demand", means["load_mwh"].tolist(), 6)]
+    lines, listed = [draw.Line("demand", means["load_mwh"].tolist(), 6)], list[draw.Line]()
     if other is not None and other.simulation is not None:
-        for style, name in ((7, "hydro"), (4, "thermal")):
-            theirs = other.mean(other.summary[f"{name}_mwh"]) / 1000.0
-            lines.append(draw.Line(f"{OTHER}: {name}", theirs.tolist(), style))
+        for name, label in {**SOURCES, **USES, "load_mwh": "demand"}.items():
+            theirs = other.mean(other.summary[name]) / 1000.0
+            line = draw.Line(
+                f"{OTHER}: {label}", (-theirs if name in USES else theirs).tolist(), DRAWN.get(name, 0)
+            )
+            (lines if name in DRAWN else listed).append(line)
+        listed = [line for line in listed if any(line.values)]
     load = float(means["load_mwh"].sum())
     parts = [
         f"{label} {100 * float(means[name].sum()) / load:.3g} %"
@@ -50,7 +56,9 @@ def _mix(run: RunData, other: RunData | None) -> str:
         if load and means[name].sum() > 0
     ]
     sentence = f"Means over scenarios. Of a demand of {draw.number(load)} GWh: {', '.join(parts)}."
-    return bars_figure("Generation by stage", sentence, run.stage_labels, layers, "GWh", lines=lines)
+    return bars_figure(
+        "Generation by stage", sentence, run.stage_labels, layers, "GWh", lines=lines, listed=listed
+    )
 
 
 def _curtailment(run: RunData, other: RunData | None) -> str:
@@ -92,12 +100,32 @@ def _flows(run: RunData, other: RunData | None) -> str:
     return "".join(parts)
 
 
-def _line_use(run: RunData) -> str:
+def _line_use(run: RunData, other: RunData | None) -> str:
+    rows = _use_of(run)
+    if not rows:
+        return ""
+    beside = None
+    if other is not None:
+        theirs, nothing = _use_of(other), [float("nan")] * len(run.stage_labels)
+        beside = [theirs[entity][1] if entity in theirs else nothing for entity in rows]
+    return heat_figure(
+        "Use of lines",
+        "Mean net flow in percent of the limit in its direction.",
+        run.stage_labels,
+        [name for name, _ in rows.values()],
+        [use for _, use in rows.values()],
+        "%",
+        other=beside,
+    )
+
+
+def _use_of(run: RunData) -> dict[int, tuple[str, list[float]]]:
+    """Of each line with limits: its name, and its use by stage."""
     lines = run.entities.get("line")
     if lines is None or not run.bounds:
-        return ""
+        return {}
     mean = lines.fans["net_flow_mw"].mean
-    rows = []
+    rows = {}
     for place, entity in enumerate(lines.entities):
         ends = [run.bounds.get(("line", entity, name)) for name in ("flow_max", "flow_min")]
         if ends[0] is None or ends[1] is None:
@@ -105,14 +133,5 @@ def _line_use(run: RunData) -> str:
         flow = mean[:, place]
         limit = np.where(flow >= 0, ends[0], np.abs(ends[1]))
         use = 100.0 * np.divide(np.abs(flow), limit, out=np.full_like(flow, np.nan), where=limit > 0)
-        rows.append((lines.names[place], use.tolist()))
-    if not rows:
-        return ""
-    return heat_figure(
-        "Use of lines",
-        "Mean net flow in percent of the limit in its direction.",
-        run.stage_labels,
-        [name for name, _ in rows],
-        [use for _, use in rows],
-        "%",
-    )
+        rows[entity] = (lines.names[place], use.tolist())
+    return rows

@@ -36,7 +36,7 @@ KINDS = {
     "contract": "Contracts",
     "pumping_station": "Pumping stations",
 }
-MOST_BYTES = 2_000_000
+MOST_BYTES = 2_250_000
 """Of all packed pages; beyond, the smallest plants are left out."""
 
 
@@ -74,15 +74,15 @@ def plants(run: RunData, other: RunData | None) -> str:
 
 
 def _by_importance(run: RunData) -> list[tuple[str, int]]:
-    """Kinds in turn, the plants of each by their mean, the largest first."""
+    """The plants of every kind by their mean, the largest first; all kinds have the same share of the first ones."""
     found = []
-    for kind, entities in run.entities.items():
-        for place in range(len(entities.entities)):
-            found.append((-_size(kind, entities, place), kind, place))
-    order = list(KINDS)
-    return [
-        (kind, place) for _, kind, place in sorted(found, key=lambda each: (order.index(each[1]), each[0]))
-    ]
+    for number, kind in enumerate(KINDS):
+        entities = run.entities.get(kind)
+        n = 0 if entities is None else len(entities.entities)
+        sizes = [0.0 if entities is None else _size(kind, entities, place) for place in range(n)]
+        order = sorted(range(n), key=lambda place: (-sizes[place], place))
+        found += [(rank / n, number, kind, place) for rank, place in enumerate(order)]
+    return [(kind, place) for *_, kind, place in sorted(found)]
 
 
 def _size(kind: str, entities: EntityFans, place: int) -> float:
@@ -99,7 +99,9 @@ def _page(run: RunData, other: RunData | None, kind: str, place: int) -> PlantPa
     for column, fans in entities.fans.items():
         title, unit = TITLES[column]
         if column == "storage_final_hm3":
-            parts.append(hydro_figure(run, other, place, column, "Storage of", unit, shares=FEW_SHARES))
+            parts.append(
+                hydro_figure(run, other, place, column, "Storage of", unit, shares=FEW_SHARES, is_late=True)
+            )
             continue
         fan = fans.of(place)
         if not np.isfinite(fan.mean).any():
@@ -107,10 +109,10 @@ def _page(run: RunData, other: RunData | None, kind: str, place: int) -> PlantPa
         theirs = None
         if beside is not None and entity in beside.entities:
             theirs = beside.fans[column].of(beside.entities.index(entity))
-        parts.append(fan_figure(title, unit, run.stage_labels, fan, theirs, shares=FEW_SHARES))
+        parts.append(fan_figure(title, unit, run.stage_labels, fan, theirs, shares=FEW_SHARES, is_late=True))
     name = entities.names[place]
     heading = f'<h3 class="plant">{draw.name(name, 120)}</h3>'
-    packed = base64.b64encode(zlib.compress(f"{heading}{''.join(parts)}".encode(), 6)).decode()
+    packed = base64.b64encode(zlib.compress(f"{heading}{''.join(parts)}".encode(), 9)).decode()
     return PlantPage(kind, entity, name, packed)
 
 

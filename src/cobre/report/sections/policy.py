@@ -91,10 +91,12 @@ def _slice(
     shown = draw.visible(plant, 60)
     label = run.stage_labels[stage] if stage < len(run.stage_labels) else str(stage)
     lines = [draw.Line("future cost", found.future_cost.tolist(), 0)]
+    values_of_water = [draw.Line("water value", found.water_value.tolist(), 2)]
     theirs = None if other is None else other.policy
     if theirs is not None and theirs.state_names == policy.state_names and stage < theirs.n_stages:
         beside = slice_along(theirs, stage, state, component, low, high)
         lines.append(draw.Line(f"{OTHER}: future cost", beside.future_cost.tolist(), 1))
+        values_of_water.append(draw.Line(f"{OTHER}: water value", beside.water_value.tolist(), 1))
     floor = float(found.future_cost.min()) - 0.25 * float(np.ptp(found.future_cost))
     for number, cut in enumerate(found.cuts):
         shown_part = np.where(cut >= floor, cut, np.nan)
@@ -121,7 +123,7 @@ def _slice(
         "Slope of the future cost: what one more hm3 saves later.",
         places,
         found.points.tolist(),
-        [draw.Line("water value", found.water_value.tolist(), 2)],
+        values_of_water,
         "$/hm3",
         includes_zero=True,
     )

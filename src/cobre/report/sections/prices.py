@@ -11,7 +11,7 @@ from cobre import draw
 from cobre.draw.charts import OTHER, SHARES, fan_figure, heat_figure, lines_figure, percent
 from cobre.study.queries.fans import fan_of, weighted_quantiles
 from cobre.study.queries.risks import years_of
-from cobre.study.queries.runs import RunData
+from cobre.study.queries.runs import RunData, rows_of
 
 Floats = NDArray[np.float64]
 MOST_BUSES = 8
@@ -27,7 +27,7 @@ def prices(run: RunData, other: RunData | None) -> str:
     their_prices = None if theirs is None else theirs.stage_price()
     parts = [
         _duration(run, other),
-        _all_buses(run, of_stages),
+        _all_buses(run, of_stages, other, their_prices),
         _annual(run, of_stages, other, their_prices),
     ]
     for place, name in enumerate(buses.names[:MOST_BUSES]):
@@ -81,19 +81,23 @@ def _duration(run: RunData, other: RunData | None) -> str:
                 values = curve(other, other.buses.entities.index(buses.entities[place]))
                 lines.append(
                     draw.Line(
-                        f"{OTHER}: {name}", values, place % 8, is_thin=True, in_legend=place < MOST_BUSES
+                        f"{OTHER}: {name}", values, place % 8, in_legend=place < MOST_BUSES, is_beside=True
                     )
                 )
     places = draw.Places.numbers((100 * shares).tolist(), "percent of all hours of all scenarios")
     labels = [f"{100 * share:.0f}" for share in shares]
-    sentence = "In how many percent of the hours the marginal cost is at least so high."
+    sentence = "In what share of the hours the marginal cost is at least this high."
     return lines_figure(
         "Duration of marginal costs", sentence, places, labels, lines, "$/MWh", includes_zero=True
     )
 
 
-def _all_buses(run: RunData, of_stages: Floats) -> str:
+def _all_buses(run: RunData, of_stages: Floats, other: RunData | None, their_prices: Floats | None) -> str:
     means = run.mean(of_stages)
+    beside = None
+    if other is not None and their_prices is not None:
+        theirs = other.mean(their_prices)
+        beside = rows_of(theirs, run.buses.entities, other.buses.entities)
     return heat_figure(
         "Mean marginal cost by bus",
         f"Means over scenarios at {draw.number(len(run.buses.names))} buses.",
@@ -101,6 +105,7 @@ def _all_buses(run: RunData, of_stages: Floats) -> str:
         run.buses.names,
         [means[:, place].tolist() for place in range(means.shape[1])],
         "$/MWh",
+        other=beside,
     )
 
 

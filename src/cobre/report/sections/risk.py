@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cobre import draw
-from cobre.draw.charts import OTHER, fan_figure, lines_figure
+from cobre.draw.charts import OTHER, fan_figure, lines_figure, with_differences
 from cobre.study.queries.risks import NEGLIGIBLE, THRESHOLDS, DeficitRisk, deficit_risk, years_of
 from cobre.study.queries.runs import RunData
 
@@ -19,7 +19,7 @@ def risk(run: RunData, other: RunData | None) -> str:
     return "".join(
         [
             _deficit(run, other),
-            _deficit_table(run),
+            _deficit_table(run, other),
             _spill(run, other),
             _spilling_plants(run),
             _violations(run),
@@ -38,16 +38,7 @@ def _deficit(run: RunData, other: RunData | None) -> str:
         lines.append(draw.Line(f"{OTHER}: probability of a deficit", _deficit_probability(other), 3))
     frequency = run.simulation.statistics["deficit_frequency"] if run.simulation else 0.0
     sentence = f"{100 * frequency:.3g} % of the scenarios have a deficit in some stage."
-    places = draw.Places.points(run.stage_labels, "stage")
-    chart = lines_figure(
-        "Probability of a deficit",
-        sentence,
-        places,
-        run.stage_labels,
-        lines,
-        "% of scenarios",
-        includes_zero=True,
-    )
+    chart = _share_figure(run, "Probability of a deficit", sentence, lines)
     if not run.summary["deficit_mwh"].any():
         return chart
     beside = None if other is None or other.simulation is None else other.fan(other.summary["deficit_mwh"])
@@ -68,16 +59,31 @@ def _deficit_probability(run: RunData) -> list[float]:
     return found
 
 
-def _deficit_table(run: RunData) -> str:
+def _deficits(run: RunData) -> dict[tuple[str, int | None], DeficitRisk]:
+    """By year and bus; None stands for all buses."""
     buses = run.buses
-    rows: list[tuple[str, str, DeficitRisk]] = []
+    found: dict[tuple[str, int | None], DeficitRisk] = {}
     for year, stages in years_of(run.start_dates).items():
         deficit, load = buses.deficit_mwh[:, stages].sum(axis=1), buses.load_mwh[:, stages].sum(axis=1)
-        rows.append((year, "all buses", deficit_risk(deficit.sum(axis=1), load.sum(axis=1), run.weights)))
-        for place, name in enumerate(buses.names):
-            found = deficit_risk(deficit[:, place], load[:, place], run.weights)
-            if found.probabilities[0] > 0:
-                rows.append((year, name, found))
+        found[year, None] = deficit_risk(deficit.sum(axis=1), load.sum(axis=1), run.weights)
+        for place, entity in enumerate(buses.entities):
+            found[year, entity] = deficit_risk(deficit[:, place], load[:, place], run.weights)
+    return found
+
+
+def _deficit_table(run: RunData, other: RunData | None) -> str:
+    names = dict(zip(run.buses.entities, run.buses.names, strict=True))
+    theirs = None if other is None or other.simulation is None else _deficits(other)
+    rows: list[tuple[str, str, DeficitRisk]] = []
+    beside: list[float] = []
+    for (year, entity), risk_there in _deficits(run).items():
+        their_risk = None if theirs is None else theirs.get((year, entity))
+        is_any = risk_there.probabilities[0] > 0 or (
+            their_risk is not None and their_risk.probabilities[0] > 0
+        )
+        if entity is None or is_any:
+            rows.append((year, "all buses" if entity is None else names[entity], risk_there))
+            beside.append(float("nan") if their_risk is None else their_risk.mean_mwh)
     headings = ["year", "bus", *(f"above {100 * each:g} % of demand: % of scenarios" for each in THRESHOLDS)]
     headings += [
         "mean deficit in MWh",
@@ -91,27 +97,29 @@ def _deficit_table(run: RunData) -> str:
         [100.0 * each[2].mean_share for each in rows],
         [each[2].cvar_mwh for each in rows],
     ]
+    if theirs is not None:
+        headings.append(f"{OTHER}: mean deficit in MWh")
+        columns.append(list(beside))
     return draw.plain_table(
-        "Deficit by year and bus; buses without any are left out", draw.Table(headings, columns)
+        "Deficit by year and bus; buses without any are left out", with_differences(headings, columns)
     )
 
 
 def _spill(run: RunData, other: RunData | None) -> str:
     lines = [draw.Line("probability of spillage", _probability(run, "spillage_hm3", SPILL_HM3), 0)]
     if other is not None and other.simulation is not None:
-        lines.append(draw.Line(f"{OTHER}: probability", _probability(other, "spillage_hm3", SPILL_HM3), 3))
+        lines.append(
+            draw.Line(f"{OTHER}: probability of spillage", _probability(other, "spillage_hm3", SPILL_HM3), 3)
+        )
     volume = float(run.mean(run.summary["spillage_hm3"].sum(axis=1)))
     sentence = f"Share of scenarios in which some plant spills; {draw.number(volume)} hm3 over the horizon on average."
-    places = draw.Places.points(run.stage_labels, "stage")
-    return lines_figure(
-        "Probability of spillage",
-        sentence,
-        places,
-        run.stage_labels,
-        lines,
-        "% of scenarios",
-        includes_zero=True,
-    )
+    return _share_figure(run, "Probability of spillage", sentence, lines)
+
+
+def _share_figure(run: RunData, title: str, sentence: str, lines: list[draw.Line]) -> str:
+    """Shares of the scenarios by stage."""
+    places, labels = draw.Places.points(run.stage_labels, "stage"), run.stage_labels
+    return lines_figure(title, sentence, places, labels, lines, "% of scenarios", includes_zero=True)
 
 
 def _spilling_plants(run: RunData) -> str:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from cobre import draw
-from cobre.draw.charts import bars_figure, heat_figure, lines_figure
-from cobre.sddp.pictures import convergence_figure, cuts_figure, iterations, picked
+from cobre.draw.charts import OTHER, bars_figure, heat_figure, lines_figure
+from cobre.sddp.pictures import (
+    History,
+    at_iterations_of,
+    convergence_figure,
+    cuts_figure,
+    iterations,
+    picked,
+    with_iterations_of,
+)
 from cobre.study.queries.runs import RunData
 
 PHASES = {
@@ -34,10 +41,10 @@ def training(run: RunData, other: RunData | None) -> str:
     return "".join(
         [
             convergence_figure(rows, beside),
-            _gap(rows) if _has_gap(run.training.metadata) else "",
+            _gap(rows, beside if _has_gap_of(other) else None) if _has_gap_of(run) else "",
             _increase(rows),
-            _cuts(rows),
-            "" if run.policy is None else cuts_figure(run.policy, stage_labels(run, run.policy.n_stages)),
+            _cuts(rows, beside),
+            _cuts_by_stage(run, other),
             _selection(run),
             _time(run, chosen),
             _waiting(run),
@@ -45,21 +52,28 @@ def training(run: RunData, other: RunData | None) -> str:
     )
 
 
-def _has_gap(facts: Mapping[str, Any]) -> bool:
+def _has_gap_of(run: RunData | None) -> bool:
     """Whether bound and mean cost are about the same; results of early versions do not say."""
-    estimate = facts.get("gap_estimate")
+    if run is None or run.training is None:
+        return False
+    estimate = run.training.metadata.get("gap_estimate")
     return estimate is None or estimate["status"] not in NOT_COMPARABLE
 
 
-def _gap(rows: dict[str, list[Any]]) -> str:
-    gaps = [float("nan") if gap is None else 100.0 * gap for gap in rows["gap"]]
+def _gap(rows: History, other: History | None) -> str:
+    rows = rows if other is None else with_iterations_of(rows, other, ("gap",))
+    lines = [draw.Line("gap", _percents(rows["gap"]), 0)]
+    if other is not None:
+        lines.append(draw.Line(f"{OTHER}: gap", _percents(at_iterations_of(rows, other, "gap")), 1))
     sentence = "Mean cost of an iteration's trajectories above the lower bound; it scatters with the sample."
-    return lines_figure(
-        "Gap by iteration", sentence, iterations(rows), rows["iteration"], [draw.Line("gap", gaps, 0)], "%"
-    )
+    return lines_figure("Gap by iteration", sentence, iterations(rows), rows["iteration"], lines, "%")
 
 
-def _increase(rows: dict[str, list[Any]]) -> str:
+def _percents(shares: Sequence[float | None]) -> list[float]:
+    return [float("nan") if share is None else 100.0 * share for share in shares]
+
+
+def _increase(rows: History) -> str:
     steps = [0.0, *np.diff(np.array(rows["lower_bound"], float)).tolist()]
     return lines_figure(
         "Increase of the lower bound",
@@ -71,18 +85,30 @@ def _increase(rows: dict[str, list[Any]]) -> str:
     )
 
 
-def _cuts(rows: dict[str, list[Any]]) -> str:
+def _cuts(rows: History, other: History | None) -> str:
     sentence = (
         f"{draw.number(rows['cuts_active'][-1])} cuts are in the stage problems after the last iteration."
     )
+    if other is not None:
+        rows = with_iterations_of(rows, other, ("cuts_active", "cuts_added", "cuts_removed"))
     lines = [
         draw.Line("active", rows["cuts_active"], 0),
         draw.Line("added in the iteration", rows["cuts_added"], 1),
         draw.Line("removed in the iteration", rows["cuts_removed"], 2),
     ]
+    if other is not None:
+        lines.append(draw.Line(f"{OTHER}: active", at_iterations_of(rows, other, "cuts_active"), 3))
     return lines_figure(
         "Cuts by iteration", sentence, iterations(rows), rows["iteration"], lines, "cuts", includes_zero=True
     )
+
+
+def _cuts_by_stage(run: RunData, other: RunData | None) -> str:
+    policy, theirs = run.policy, None if other is None else other.policy
+    if policy is None:
+        return ""
+    beside = theirs if theirs is not None and theirs.n_stages == policy.n_stages else None
+    return cuts_figure(policy, stage_labels(run, policy.n_stages), beside)
 
 
 def stage_labels(run: RunData, n: int) -> Sequence[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from cobre import draw
 from cobre.draw.charts import SHARES, fan_figure, heat_figure
-from cobre.study.queries.runs import INFLOW_ENERGY, RunData
+from cobre.study.queries.runs import INFLOW_ENERGY, RunData, rows_of
 
 MOST_RESERVOIRS = 6
 MOST_ROWS = 60
@@ -18,7 +18,9 @@ def water(run: RunData, other: RunData | None) -> str:
     """All charts of the section."""
     if run.simulation is None or "hydro" not in run.entities:
         return ""
-    return "".join([_energy(run, other), _reservoirs(run, other), _inflows(run, other), _water_values(run)])
+    return "".join(
+        [_energy(run, other), _reservoirs(run, other), _inflows(run, other), _water_values(run, other)]
+    )
 
 
 def _energy(run: RunData, other: RunData | None) -> str:
@@ -65,6 +67,8 @@ def hydro_figure(
     what: str,
     unit: str,
     shares: Sequence[float] = SHARES,
+    *,
+    is_late: bool = False,
 ) -> str:
     """A fan of one hydro, with the limits of its storage and the other run's beside it."""
     hydros = run.entities["hydro"]
@@ -85,15 +89,22 @@ def hydro_figure(
         ]
     title = f"{what} {draw.visible(hydros.names[place], 60)}"
     fan = hydros.fans[column].of(place)
-    return fan_figure(title, unit, run.stage_labels, fan, theirs, limits=limits, shares=shares)
+    return fan_figure(
+        title, unit, run.stage_labels, fan, theirs, limits=limits, shares=shares, is_late=is_late
+    )
 
 
-def _water_values(run: RunData) -> str:
+def _water_values(run: RunData, other: RunData | None) -> str:
     hydros = run.entities["hydro"]
     value = hydros.fans["water_value_per_hm3"].mean
     places = largest_reservoirs(run, MOST_ROWS)
     if not places:
         return ""
+    beside = None
+    if other is not None and "hydro" in other.entities:
+        theirs = other.entities["hydro"]
+        chosen = [hydros.entities[place] for place in places]
+        beside = rows_of(theirs.fans["water_value_per_hm3"].mean, chosen, theirs.entities)
     return heat_figure(
         "Mean value of water",
         "What one more hm3 that arrives saves, mean over scenarios; the largest reservoirs on top.",
@@ -101,4 +112,5 @@ def _water_values(run: RunData) -> str:
         [hydros.names[place] for place in places],
         [value[:, place].tolist() for place in places],
         "$/hm3",
+        other=beside,
     )

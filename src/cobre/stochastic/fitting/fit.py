@@ -14,8 +14,10 @@ from cobre.stochastic.fitting.coefficients import fitted_coefficients, given_coe
 from cobre.stochastic.fitting.findings import Finding
 from cobre.stochastic.fitting.history import InflowHistory, Observations, observe
 from cobre.stochastic.fitting.model import FitOptions, GivenModel, InflowFit, LevelFit
+from cobre.stochastic.fitting.plausibility import check_repeats, check_shifts
 from cobre.stochastic.fitting.profiles import correlation_profiles
 from cobre.stochastic.fitting.quality import (
+    check_bounds,
     check_counts,
     check_gaps,
     check_kinds,
@@ -52,8 +54,12 @@ def fit_inflows(
     ]
     findings = list(check_values(history))
     for each, _ in observed[:1]:
-        findings += check_lengths(history, each.level)
+        long = list(check_lengths(history, each.level))
+        findings += long
+        findings += check_bounds(history, each.level)
         findings += check_records(history, each.level)
+        findings += check_repeats(each, {finding.hydro for finding in long})
+        findings += check_shifts(each)
     return fit_observations(observed, used_seasons, options, findings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Collection, Iterator
 
 import numpy as np
@@ -13,10 +14,12 @@ from cobre.stochastic.fitting.findings import Finding
 from cobre.stochastic.fitting.history import InflowHistory, Observations
 from cobre.stochastic.fitting.statistics import SeasonKind, SeasonStatistics
 
-__all__ = ["check_counts", "check_gaps", "check_kinds", "check_lengths", "check_values"]
+__all__ = ["check_bounds", "check_counts", "check_gaps", "check_kinds", "check_lengths", "check_values"]
 
 FEWEST = 2
 CODES_OF_MISSING = frozenset({-99.0, -99.9, -99.99, -999.0, -999.9, -999.99, -9999.0, -9999.9, -99999.0})
+MIXED = 0.25
+"""A record with at least this share of its days in either of two seasons lies across their bound."""
 LONGER = 1.5
 """A record that is longer than its season by this factor is reported."""
 
@@ -101,6 +104,35 @@ def check_lengths(history: InflowHistory, level: Level) -> Iterator[Finding]:
                 "give records as short as the seasons, or seasons as long as the records",
                 h,
                 value=longest,
+            )
+
+
+def check_bounds(history: InflowHistory, level: Level) -> Iterator[Finding]:
+    """Records as long as a season that lie across the bounds of seasons, so that neighbours share their flow."""
+    if not len(history.hydro):
+        return
+    first_year = max(1, (EPOCH + dt.timedelta(days=int(history.start_day.min()))).year - 1)
+    last_year = min(dt.MAXYEAR - 1, (EPOCH + dt.timedelta(days=int(history.end_day.max()))).year + 1)
+    starts, ends = level.bounds(first_year, last_year - first_year + 1)
+    shortest, length = int((ends - starts).min()), history.end_day - history.start_day
+    season = np.clip(np.searchsorted(starts, history.start_day, side="right") - 1, 0, len(ends) - 1)
+    share = np.minimum(ends[season], history.end_day) - history.start_day
+    is_across = (share >= MIXED * length) & (share <= (1.0 - MIXED) * length)
+    is_as_long = (length >= (1.0 - MIXED) * shortest) & (length <= LONGER * shortest)
+    for h in range(history.n_hydros):
+        mine = history.hydro == h
+        count, total = int(np.count_nonzero(mine & is_across & is_as_long)), int(np.count_nonzero(mine))
+        if 2 * count > total:
+            begin = EPOCH + dt.timedelta(days=int(history.start_day[mine & is_across & is_as_long][0]))
+            yield Finding(
+                "warning",
+                "CoverageMismatch",
+                f"{count} of {total} records lie in two seasons each, the first from {begin} on: a season mixes two "
+                "records, and its lags explain more than in nature",
+                "begin records and seasons on the same days, or give records much shorter than the seasons",
+                h,
+                "start_date",
+                count,
             )
 
 

@@ -87,14 +87,14 @@ def _alone(observations: Observations, h: int, typical: float, around: Surroundi
     capacity, recent = float(around.capacity_m3s[h]), float(around.recent_m3s[h])
     if capacity > 0.0 and typical > UNIT_FACTOR * capacity:
         return (
-            f"its median of {typical:g} m3/s is {typical / capacity:.0f} times what its turbines can take",
+            f"its median of {typical:g} m3/s is {typical / capacity:.4g} times what its turbines can take",
             typical,
         )
     if recent > 0.0 and typical > 0.0:
         factor = max(typical / recent, recent / typical)
         if factor > UNIT_FACTOR:
             return (
-                f"its median of {typical:g} m3/s is {factor:.0f} times off recent inflows of {recent:g}",
+                f"its median of {typical:g} m3/s is {factor:.4g} times off recent inflows of {recent:g}",
                 typical,
             )
     return "", 0.0

@@ -193,6 +193,13 @@ class RunData:
         }
 
 
+def rows_of(values: Floats, wanted: Sequence[int], entities: Sequence[int]) -> list[list[float]]:
+    """Of each wanted entity its values by stage, from ``[stage, entity]``; NaN for those that are not there."""
+    places = {entity: place for place, entity in enumerate(entities)}
+    missing = [float("nan")] * len(values)
+    return [values[:, places[each]].tolist() if each in places else missing for each in wanted]
+
+
 def check_comparable(run: RunData, other: RunData) -> None:
     """Raise unless both runs have the same stages."""
     if run.stages != other.stages or run.start_dates != other.start_dates:

@@ -122,9 +122,9 @@ def _diagnose() -> list[Finding]:
 
 
 def _leftovers() -> list[Leftover]:
-    from cobre.comm.backends.mpi.leftovers import find_leftovers
+    from cobre.comm.backends.mpi.leftovers import find_leftovers, find_session_folders
 
-    return find_leftovers()
+    return [*find_leftovers(), *find_session_folders()]
 
 
 def __getattr__(name: str) -> object:

@@ -1,9 +1,11 @@
-"""What MPI libraries leave in shared memory when a job of theirs is aborted or killed."""
+"""What MPI libraries leave in shared memory and in the temporary folder when a job of theirs is aborted or killed."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import tempfile
 import time
 from collections.abc import Iterable
 from fnmatch import fnmatch
@@ -12,11 +14,22 @@ from pathlib import Path
 
 from cobre.comm.backend import Leftover
 
-__all__ = ["PATTERNS", "find_leftovers", "mapped_files", "own_segments", "remove_own_segments"]
+__all__ = [
+    "PATTERNS",
+    "SESSION_FOLDER",
+    "find_leftovers",
+    "find_session_folders",
+    "mapped_files",
+    "own_segments",
+    "remove_own_segments",
+]
 
 DIRECTORY = Path("/dev/shm")  # noqa: S108 - where both libraries put them
 PATTERNS = ("mpich_shm_*", "sm_segment.*")
 """MPICH's and Open MPI's names."""
+
+SESSION_FOLDER = "cobre-mpiexec-"
+"""Beginning of the name of a folder that a launch has Open MPI's mpiexec use; the rest is random."""
 
 SETTLED_S = 2.0
 """A segment is made a moment before its first rank has mapped it."""
@@ -39,6 +52,26 @@ def find_leftovers(directory: Path = DIRECTORY) -> list[Leftover]:
             elif is_new:
                 is_in_use, owner = True, "made just now, perhaps by an MPI job that starts"
             leftovers.append(Leftover(str(path), status.st_size, is_in_use, owner, partial(_remove, path)))
+    return leftovers
+
+
+def find_session_folders(directory: Path | None = None) -> list[Leftover]:
+    """This user's folders of mpiexec. In use is what the environment of a process names, and what was made just now."""
+    found = sorted((directory or Path(tempfile.gettempdir())).glob(f"{SESSION_FOLDER}*"))
+    environments = _environments() if found else []
+    leftovers = []
+    for path in found:
+        with contextlib.suppress(OSError):  # gone meanwhile
+            status = path.stat()
+            if status.st_uid != os.getuid():
+                continue
+            is_in_use, owner = False, "of an mpiexec that was killed"
+            if any(os.fsencode(path) in environment for environment in environments):
+                is_in_use, owner = True, "of an mpiexec that runs"
+            elif time.time() - status.st_mtime < SETTLED_S:
+                is_in_use, owner = True, "made just now, perhaps by an mpiexec that starts"
+            n_bytes = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+            leftovers.append(Leftover(str(path), n_bytes, is_in_use, owner, partial(_remove_folder, path)))
     return leftovers
 
 
@@ -67,6 +100,20 @@ def _mapped_in(tables: Iterable[Path], directory: Path) -> set[str]:
             lines += maps.read_text(encoding="utf-8", errors="replace").splitlines()
     fields = (line.split(maxsplit=5) for line in lines)
     return {name for *_, name in fields if name.startswith(f"{directory}/")}
+
+
+def _environments() -> list[bytes]:
+    """Of all processes whose environment may be read."""
+    found = []
+    for variables in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            found.append(variables.read_bytes())
+    return found
+
+
+def _remove_folder(path: Path) -> bool:
+    shutil.rmtree(path, ignore_errors=True)
+    return not path.exists()
 
 
 def _remove(path: Path) -> bool:

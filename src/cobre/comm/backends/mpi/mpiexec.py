@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from cobre._machine import usable_cpus
 from cobre.comm.backend import RankCommand, refuse
+from cobre.comm.backends.mpi.leftovers import SESSION_FOLDER
 from cobre.errors import BackendNotAvailable
 
 __all__ = ["Library", "find_library", "find_mpiexec", "is_of", "mpiexec_command"]
@@ -70,7 +71,7 @@ def mpiexec_command(
         if not any("tmpdir_base" in word for word in (*environ, *options)):
             # Else they are in a directory named after its process id. One that was killed leaves it, and the next
             # mpiexec with that id does not start: "The PMIx server's listener thread failed to start".
-            leaves = (f"{tempfile.gettempdir()}/cobre-mpiexec-{secrets.token_hex(8)}",)
+            leaves = (f"{tempfile.gettempdir()}/{SESSION_FOLDER}{secrets.token_hex(8)}",)
             variables[SESSIONS] = leaves[0]
     return RankCommand((*command, *options, *argv), variables, None, leaves)
 
