@@ -40,7 +40,7 @@ def wait_for(condition, seconds: float = 10.0) -> bool:
     return True
 
 
-def wait_for_end(pids, seconds: float = 10.0) -> None:
+def wait_for_end(pids, seconds: float = 60.0) -> None:
     """Fail unless all these processes end soon."""
     end = time.monotonic() + seconds
     while any(map(is_alive, pids)):

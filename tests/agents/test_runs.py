@@ -95,6 +95,38 @@ def test_a_run_has_the_bits_of_the_command_line_and_tells_progress_that_rises(fo
     assert told
 
 
+def test_no_gap_is_told_where_one_trajectory_says_nothing(folder):
+    write_small_case(folder / "case", iterations=3, scenarios=2)
+    told = []
+
+    async def hear(progress, total, message):
+        told.append(message)
+
+    async def conversation(client):
+        overrides = {"training.forward_passes": 1}
+        arguments = {
+            "case_dir": "case",
+            "phases": "training",
+            "config_overrides": overrides,
+            "wait_s": PATIENT,
+        }
+        facts = content(await client.call_tool("cobre_run", arguments, progress_callback=hear))
+        while facts["status"] == "running":
+            arguments = {"run_id": facts["run_id"], "wait_s": PATIENT}
+            facts = content(await client.call_tool("cobre_run_status", arguments, progress_callback=hear))
+        convergence = content(
+            await client.call_tool("cobre_query_convergence", {"output_dir": "case/output"})
+        )
+        return facts["training"], convergence
+
+    for answer in talk(quiet_stdio("--allow-write", cwd=folder), conversation):
+        assert answer["gap"] is not None
+        assert answer["gap"].startswith(
+            ("not shown: ", "<")
+        )  # the bound lies within the interval, or none is known
+    assert all("gap -" not in message for message in told)
+
+
 def test_overrides_and_phases_are_those_of_the_command_line(folder):
     case = write_small_case(folder / "case", iterations=9, scenarios=2)
     overrides = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 2}]}}

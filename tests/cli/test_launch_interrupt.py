@@ -76,6 +76,13 @@ def test_an_interrupt_while_a_command_is_imported_is_one_line(interrupted, tmp_p
     assert (done.returncode, done.stderr) == (130, "cobre: interrupted\n"), module
 
 
+@pytest.mark.parametrize("options", [[], ["--html", "report.html"]], ids=["json", "html"])
+def test_an_interrupt_while_a_report_loads_what_it_needs_is_one_line(interrupted, tmp_path, options):
+    # NumPy's compiled code imports this module and turns the interrupt into an ImportError.
+    done = interrupted("_datetime", "report", tmp_path, *options)
+    assert (done.returncode, done.stderr) == (130, "cobre: interrupted\n")
+
+
 def workers_of(parent):
     try:
         children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()

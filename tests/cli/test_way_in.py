@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 def closing_words():
     """What `make run` prints last, as make would hand it to the shell."""
     done = subprocess.run(
-        ["make", "--dry-run", "--no-print-directory", "--assume-old=.venv/.package", "run"],
+        ["make", "--dry-run", "--no-print-directory", "--assume-old=.venv/.ready", "run"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -73,6 +73,17 @@ def test_an_unknown_key_is_shown_beside_the_missing_one(case):
     assert error.remedy == "add hydro_id, or rename the key that means it"
 
 
+def test_entries_that_are_wrong_are_not_said_to_be_missing(case):
+    case.documents[STAGES]["stages"][0]["blocks"] = [{"id": 0, "name": "ALL", "horus": 744.0}]
+    errors = validate(case.write()).errors
+    assert [error.field for error in errors if error.file == STAGES] == ["blocks[0].hours"]
+
+
+def test_a_list_without_entries_is_an_error_of_its_own(case):
+    case.documents[STAGES]["stages"][0]["blocks"] = []
+    assert "blocks has 0 entries" in [error.message for error in validate(case.write()).errors]
+
+
 def test_a_misspelt_optional_key_is_a_warning_that_names_the_right_one(case):
     case.documents[STAGES]["stages"][3]["sampling_metod"] = "saa"
     (warning,) = validate(case.write()).warnings
@@ -112,6 +123,7 @@ SECOND = "keep it outside the case, or move its data into {}, which is read"
         ("system/hydros.xlsx", SECOND.format("system/hydros.json")),
         ("constraints/hydro_bounds.csv", SECOND.format("constraints/hydro_bounds.parquet")),
         ("system/hydros.json.bak", SECOND.format("system/hydros.json")),
+        ("system/plants.xlsx", "keep it outside the case"),  # not lines.json for its folder's sake
         ("inflows.xlsx", "keep it outside the case"),
         ("notes.xlsx", "keep it outside the case"),
         ("scenarios/deck.dat", "keep it outside the case"),

@@ -51,3 +51,10 @@ def test_time_that_is_part_of_a_pass_stands_below_it():
 def test_between_training_and_simulation_no_time_is_left_to_tell():
     state = folded(progress(1), {"type": "terminated", "reason": "iteration_limit"})
     assert "training has ended; what follows is not known yet" in text_of(dashboard(state, Look(80, 22)))
+
+
+def test_a_gap_that_is_not_shown_is_explained_in_words():
+    event = {**progress(1), "gap_estimate": {"status": "risk_adjusted", "gap": None, "largest_gap": None}}
+    assert "the lower bound is risk-adjusted, the mean cost is not" in text_of(
+        dashboard(folded(event), Look(80, 22))
+    )

@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 """The module of each command, imported only when it is used, and what the overview says about it."""
 
 USAGE_STATUS = 4
+UNWRITABLE_STATUS = 2
 INTERRUPTED_STATUS = 130
 INTERRUPTED = "cobre: interrupted\n"
 BROKEN_PIPE_STATUS = 141
@@ -49,6 +50,8 @@ BROKEN_PIPE_STATUS = 141
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; the exit status."""
+    if sys.stdout is None:  # closed by the caller, as with `>&-`: what is shown goes nowhere
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
     try:
         return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
@@ -58,8 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _dispatch(given: list[str]) -> int:
     if not given or given[0] in ("-h", "--help", "help"):
-        sys.stdout.write(_overview())
-        return 0 if given else USAGE_STATUS
+        return _run(_show_overview, given)
     name = "version" if given[0] in ("-V", "--version") else given[0]
     if name not in COMMANDS:
         known = ", ".join(COMMANDS)
@@ -105,7 +107,7 @@ def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> i
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # what a rank prints must not fail for lack of a character
     try:
-        return command(arguments)
+        return _run_to_the_last_line(command, arguments)
     except CobreError as error:
         show_error(error)
         return error.exit_status
@@ -113,9 +115,43 @@ def _run(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> i
         _discard_stdout()
         return BROKEN_PIPE_STATUS
     except Exception as error:
+        if isinstance(error, OSError) and _stdout_fails():
+            _discard_stdout()
+            show_error(_unwritable_stdout(error))
+            return UNWRITABLE_STATUS
         # Status 1, the interpreter's own, means an invalid case. The hook also reports to the launcher and MPI.
         sys.excepthook(type(error), error, error.__traceback__)
         return USAGE_STATUS
+
+
+def _run_to_the_last_line(command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:
+    """Run a command; what it printed has left this process, or there is an error while it can still be told."""
+    try:
+        status = command(arguments)
+    except SystemExit:  # of --help
+        sys.stdout.flush()
+        raise
+    sys.stdout.flush()
+    return status
+
+
+def _stdout_fails() -> bool:
+    """Whether stdout takes nothing: an error of a command that shows something may be that, whatever raised it."""
+    try:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
+
+
+def _unwritable_stdout(error: OSError) -> CobreError:
+    from cobre.errors import IOError
+
+    message = f"cannot write to the standard output: {error.strerror or error}"
+    return IOError(
+        "standard output", message, suggestion="free some space where it goes, or send it elsewhere"
+    )
 
 
 def show_error(error: CobreError) -> None:
@@ -138,6 +174,11 @@ def _complain(text: str) -> None:
 def _discard_stdout() -> None:
     """The reader of stdout has closed it; the interpreter must not report an error when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_overview(given: Sequence[str]) -> int:
+    sys.stdout.write(_overview())
+    return 0 if given else USAGE_STATUS
 
 
 def _overview() -> str:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cobre import study
+from cobre.cli import import_or_end
 from cobre.cli.parser import Parser
 
 __all__ = ["main"]
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
         return _write_page(Path(options.folder), options.html, options.compare)
     if options.compare is not None:
         parser.error("--compare needs --html FILE")
-    record = study.read_results(Path(options.folder))
+    record = import_or_end("cobre.study.results").read_results(Path(options.folder))
     document = {
         "output_directory": str(record.folder),
         "complete": record.is_complete,
@@ -58,8 +58,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _write_page(folder: Path, file: Path, other: str | None) -> int:
-    from cobre.report import write_report  # only pages need it
-
-    path = write_report(folder, file, other)
+    path = import_or_end("cobre.report").write_report(folder, file, other)  # only pages need it
     sys.stdout.write(f"{path}: {path.stat().st_size / 1e6:.1f} MB, opens in any browser\n")
     return 0

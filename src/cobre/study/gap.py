@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from cobre.core.wording import percent
 from cobre.sddp.gap import GapEstimate
 
-__all__ = ["gap_column", "gap_sentence"]
+__all__ = ["gap_column", "gap_sentence", "recorded_gap", "why_not_shown"]
 
 NOT_SHOWN = {
     "one_trajectory": "one trajectory says nothing about the mean cost",
@@ -29,9 +32,23 @@ def gap_column(estimate: GapEstimate | None) -> str:
 def gap_sentence(estimate: GapEstimate) -> str:
     """The same for people, with what it means."""
     if estimate.status in NOT_SHOWN:
-        return f"not shown: {NOT_SHOWN[estimate.status]}"
+        return why_not_shown(estimate.status)
     if estimate.half_width == 0.0:  # the cost is exact
         return gap_column(estimate)
     if estimate.status == "within":
         return f"{gap_column(estimate)} with 95 % confidence: the lower bound lies within the interval"
     return f"{gap_column(estimate)}: the lower bound is not yet within the interval"
+
+
+def why_not_shown(status: str) -> str:
+    """For people, of an estimate without a gap.
+
+    >>> why_not_shown("one_trajectory")
+    'not shown: one trajectory says nothing about the mean cost'
+    """
+    return f"not shown: {NOT_SHOWN.get(status, status)}"
+
+
+def recorded_gap(facts: Mapping[str, Any] | None) -> GapEstimate | None:
+    """The estimate that an event or a metadata file holds; None in those of early versions, which have none."""
+    return GapEstimate(**facts) if facts else None

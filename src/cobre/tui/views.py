@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cobre.study import IterationState, RunState
+from cobre.study.gap import why_not_shown
 from cobre.tui.plot import Cell, Row, Series, draw_plot, thin
 from cobre.tui.text import bar, duration, line, percent, safe, short
 
@@ -115,7 +116,7 @@ def _gap_rows(state: RunState) -> list[Row]:
         return []
     gap = found.get("gap") if found.get("gap") is not None else found.get("largest_gap")
     sign = "" if found.get("gap") is not None else "below "
-    shown = f"{sign}{percent(gap)}" if gap is not None else f"not shown ({safe(found.get('status'), 20)})"
+    shown = f"{sign}{percent(gap)}" if gap is not None else why_not_shown(safe(found.get("status"), 20))
     return [line(("gap         ", "dim"), shown)]
 
 

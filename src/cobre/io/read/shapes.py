@@ -53,6 +53,8 @@ def report_shape(
     """Report every finding about ``data``, which is no ``record``; the list entries (key, index) that hold them."""
     wrong: set[tuple[str, int]] = set()
     for finding in error.errors(include_url=False):
+        if _counts_only_sound_entries(finding):
+            continue
         entity, field, value = _locate_finding(finding, data)
         kind, message, remedy = _explain(finding, field, record)
         problems.error(kind, file, message, remedy, entity=entity, field=field, value=_brief(value))
@@ -60,6 +62,11 @@ def report_shape(
         if len(place) > 1 and isinstance(place[0], str) and isinstance(place[1], int):
             wrong.add((place[0], place[1]))
     return wrong
+
+
+def _counts_only_sound_entries(finding: Mapping[str, Any]) -> bool:
+    """Whether a list is long enough: entries that have findings of their own are not counted by Pydantic."""
+    return finding["type"] == "too_short" and bool(len(finding["input"]) >= finding["ctx"]["min_length"])
 
 
 def _locate_finding(finding: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[str, str, Any]:

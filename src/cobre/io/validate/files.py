@@ -41,9 +41,7 @@ def check_files(folder: Path, problems: Problems) -> None:
                 value=path,
             )
     for path in unknown_files(folder):
-        meant = nearest(_stem(path), map(_stem, PATHS))
-        target = next((each for each in PATHS if _stem(each) == meant), "")
-        remedy = _remedy(folder, path, target)
+        remedy = _remedy(folder, path, _meant(path))
         problems.warn(
             "SchemaViolation", path, "is no file of a case; it is not read", remedy, field=path, value=path
         )
@@ -98,8 +96,12 @@ def _is_note(path: Path) -> bool:
     return suffix in NOTE_SUFFIXES or (path.stem.lower() in NOTES and suffix in TEXT_SUFFIXES)
 
 
-def _stem(path: str) -> str:
-    return PurePosixPath(path).with_suffix("").as_posix()
+def _meant(path: str) -> str:
+    """The file of the same folder with almost the same name, if there is one."""
+    unknown = PurePosixPath(path)
+    known = {PurePosixPath(each).stem: each for each in PATHS if PurePosixPath(each).parent == unknown.parent}
+    near = nearest(unknown.name.split(".", 1)[0], known)
+    return known[near] if near else ""
 
 
 def _misspelt(folder: Path, path: str) -> str:

@@ -15,11 +15,24 @@ from cobre.mcp.settings import DEFAULT_LIMIT, MOST_ROWS
 from cobre.mcp.texts import clean, fitting
 from cobre.mcp.tools.base import Answer, Arguments, Definition
 
-__all__ = ["OUTPUT_DIR", "RESULT_TOOLS", "EntityType", "Filters", "convergence_rows", "row_filter"]
+__all__ = [
+    "GAP",
+    "LAST_GAP",
+    "OUTPUT_DIR",
+    "RESULT_TOOLS",
+    "EntityType",
+    "Filters",
+    "convergence_rows",
+    "row_filter",
+]
 
 OUTPUT_DIR = Field(
     description="Folder of the results, or of a case that was run.", min_length=1, max_length=4096
 )
+LAST_GAP = (
+    "(upper - lower) / max(1, |upper|) of the last iteration's own trajectories, as stored; read gap instead."
+)
+GAP = "What the last iterations tell of the gap, in words: a gap, a limit that it is below, or why none is shown."
 EntityType = Literal[
     "hydros", "thermals", "buses", "lines", "costs", "exchanges", "non_controllables", "contracts",
     "pumping_stations", "inflow_lags", "violations/generic", "hydro_bus_generation", "paths",
@@ -216,7 +229,8 @@ class Convergence(Answer):
     complete: bool
     final_lower_bound: float | None
     final_upper_bound: float | None
-    final_gap: float | None
+    final_gap: float | None = Field(description=LAST_GAP)
+    gap: str | None = Field(description=GAP)
     total_cuts: int | None
 
 
@@ -225,12 +239,15 @@ ITERATION_FIELDS = tuple(Iteration.model_fields)
 
 def query_convergence(service: Service, arguments: ConvergenceArguments) -> Convergence:
     """How training went."""
+    from cobre.study.gap import gap_sentence, recorded_gap
+
     record, rows = convergence_rows(service, arguments.output_dir)
     if arguments.iteration_range is not None:
         first, last = arguments.iteration_range
         rows = [row for row in rows if first <= row["iteration"] <= last]
     shown = _spread(rows, min(arguments.limit, service.settings.max_bytes // 400))
     metadata = record.metadata
+    estimate = recorded_gap(metadata.get("gap_estimate"))
     return Convergence(
         iterations=[Iteration(**row) for row in shown],
         total_iterations=int(metadata["iterations"]),
@@ -240,6 +257,7 @@ def query_convergence(service: Service, arguments: ConvergenceArguments) -> Conv
         final_lower_bound=clean(metadata.get("final_lower_bound"), service.roots),
         final_upper_bound=clean(metadata.get("final_upper_bound"), service.roots),
         final_gap=clean(metadata.get("final_gap"), service.roots),
+        gap=None if estimate is None else gap_sentence(estimate),
         total_cuts=metadata.get("total_cuts"),
     )
 

@@ -19,6 +19,7 @@ from cobre.mcp.service import Service
 from cobre.mcp.texts import LONGEST_TEXT, clean, fitting
 from cobre.mcp.tools.base import Answer, Arguments, Definition
 from cobre.mcp.tools.cases import CASE_DIR, OVERRIDES
+from cobre.mcp.tools.results import GAP, LAST_GAP
 
 __all__ = ["RUN_TOOLS"]
 
@@ -90,7 +91,8 @@ class TrainingFacts(Answer):
     iteration_limit: int | None
     final_lower_bound: float | None
     final_upper_bound: float | None
-    final_gap: float | None = Field(description="(upper - lower) / max(1, |upper|) of the last iteration.")
+    final_gap: float | None = Field(description=LAST_GAP)
+    gap: str | None = Field(description=GAP)
     termination_reason: str | None = Field(description="null while it goes on.")
     total_cuts: int | None
     wall_time_ms: float
@@ -227,6 +229,8 @@ async def _wait(managed: ManagedRun, wait_s: float, context: Context) -> None:
 
 def _progress(managed: ManagedRun) -> tuple[float, float | None, str]:
     """Iterations and scenarios that are done, which only rise; how many there will be; and the bounds."""
+    from cobre.study.gap import gap_sentence, recorded_gap
+
     state = managed.state()
     last = state.last
     iterations = 0 if last is None else last.iteration
@@ -236,8 +240,10 @@ def _progress(managed: ManagedRun) -> tuple[float, float | None, str]:
     if last is None:
         return 0.0, None, "the run starts"
     limit = state.iteration_limit
-    gap = "" if last.gap is None else f", gap {100 * last.gap:.2f} %"
-    bounds = f"lower bound {_figure(last.lower_bound)}, upper bound {_figure(last.upper_bound)}{gap}"
+    estimate = recorded_gap(state.gap_estimate)
+    mean = last.upper_bound if estimate is None else estimate.mean_cost
+    gap = "" if estimate is None else f", gap {gap_sentence(estimate)}"
+    bounds = f"lower bound {_figure(last.lower_bound)}, mean cost {_figure(mean)}{gap}"
     of = "" if limit is None else f" of at most {limit}"
     return float(iterations), None, f"iteration {iterations}{of}: {bounds}"
 
@@ -311,15 +317,19 @@ _NEXT = {
 
 
 def _training(state: Any) -> TrainingFacts | None:
+    from cobre.study.gap import gap_sentence, recorded_gap
+
     last, ended = state.last, state.terminated or {}
     if last is None:
         return None
+    estimate = recorded_gap(state.gap_estimate)
     return TrainingFacts(
         iterations=last.iteration,
         iteration_limit=state.iteration_limit,
         final_lower_bound=last.lower_bound,
         final_upper_bound=last.upper_bound,
         final_gap=last.gap,
+        gap=None if estimate is None else gap_sentence(estimate),
         termination_reason=ended.get("reason"),
         total_cuts=ended.get("total_cuts"),
         wall_time_ms=last.wall_time_ms,

@@ -8,9 +8,8 @@ from typing import Any
 from cobre import draw
 from cobre.core.wording import duration
 from cobre.draw.charts import OTHER, THIS
-from cobre.sddp.gap import GapEstimate
 from cobre.sddp.stopping import REASONS
-from cobre.study.gap import gap_sentence
+from cobre.study.gap import gap_sentence, recorded_gap
 from cobre.study.queries.runs import RunData
 
 
@@ -64,8 +63,8 @@ def _verdict(run: RunData) -> list[str]:
 
 def _gap(facts: Mapping[str, Any]) -> str:
     """A sentence about the gap; results of early versions have no estimate."""
-    estimate = facts.get("gap_estimate")
-    return "" if estimate is None else f" The gap is {gap_sentence(GapEstimate(**estimate))}."
+    estimate = recorded_gap(facts.get("gap_estimate"))
+    return "" if estimate is None else f" The gap is {gap_sentence(estimate)}."
 
 
 def _warnings(run: RunData) -> list[str]:
