@@ -31,7 +31,7 @@ def fitted(text: str, width: float) -> str:
     """``text`` made visible and cut so that it needs about ``width`` times the width of a small letter at most.
 
     >>> fitted("LOWER_RESERVOIR_2", 12.0), fitted("reservoir", 12.0), fitted("上游水库上游水库", 12.0)
-    ('LOWER_RES…', 'reservoir', '上游水库上…')
+    ('LOWER_RE…', 'reservoir', '上游水库上…')
     """
     shown = visible(text)
     widths = [_width(each) for each in shown]
