@@ -110,6 +110,13 @@ class Proxy:
     def thaw(self):
         self._flows.set()
 
+    def wait_until_ended(self, seconds):
+        """Until all connections that it passes on have been closed by both sides."""
+        end = time.monotonic() + seconds
+        for thread in self._threads[1:]:
+            thread.join(max(0.0, end - time.monotonic()))
+            assert not thread.is_alive(), "a connection is still open"
+
     def reset(self):
         """Break both connections with a reset; rank 0 knows it before the worker can come again."""
         for client, upstream in self._pairs:

@@ -41,7 +41,10 @@ def is_finding(outcome, raises):
 @pytest.mark.parametrize("cls", [ThreadedCommunicator, HeapCommunicator], ids=lambda cls: cls.__name__)
 def test_correct_communicator_passes_every_check(cls, ranks):
     names = [check.name for check in choose(None, ranks) if ranks == 1 or check.name != FORKING]
-    outcomes = run_threaded(lambda comm: run_checks(comm, names, limits=LIMITS), ranks, cls)
+    # No check waits for a timeout here.
+    outcomes = run_threaded(
+        lambda comm: run_checks(comm, names, limits=LIMITS), ranks, cls, deadline_s=120.0, timeout_s=60.0
+    )
     assert outcomes == [len(names)] * ranks
 
 

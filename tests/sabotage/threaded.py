@@ -256,12 +256,12 @@ def memory_of(buffer):
     return as_flat_array(buffer).view(np.uint8)
 
 
-def run_threaded(fn, size, cls=ThreadedCommunicator, deadline_s=30.0):
+def run_threaded(fn, size, cls=ThreadedCommunicator, deadline_s=30.0, timeout_s=5.0):
     """What ``fn(comm)`` returned or raised in each of ``size`` ranks; one rank runs in the calling thread.
 
-    A rank that is done, or failed, leaves, so that nobody waits for it.
+    A rank that is done, or failed, leaves, so that nobody waits for it. ``timeout_s`` is that of a collective.
     """
-    group, outcomes = Group(size), [None] * size
+    group, outcomes = Group(size, timeout_s), [None] * size
 
     def rank_main(rank):
         comm = cls(group, rank)

@@ -44,9 +44,9 @@ class ConnectedRank:
         self.gone_at = math.inf
         self.exit_code: int | None = None
 
-    def note_end(self) -> None:
+    def note_end(self, now: float) -> None:
         """Its process, or its last connection, is gone: the latter closes first, and mpiexec may be quick."""
-        self.gone_at = min(self.gone_at, time.monotonic())
+        self.gone_at = min(self.gone_at, now)
 
     @property
     def failure(self) -> Failure | None:
@@ -214,7 +214,13 @@ class ConnectedRanks:
         # Where the library noticed the death itself, it may have ended the others before the dead one was torn down.
         lines = [line for v in self.ranks.values() for line in v.tail]
         is_noticed = self._messages is not None and any(map(self._messages.failed_call.search, lines))
-        alike = [v.rank for v in silent[1:] if is_noticed and v.gone_at - first.gone_at < AT_ONCE_S]
+        # A slow launcher sees the ranks that mpiexec killed together with the one that it killed them for.
+        alike = [
+            v.rank
+            for v in silent[1:]
+            if (is_noticed and v.gone_at - first.gone_at < AT_ONCE_S)
+            or (v.gone_at == first.gone_at and v.exit_code == first.exit_code)
+        ]
         return [
             RankResult(
                 rank=first.rank,

@@ -76,6 +76,7 @@ class Group:
         self._mark = f"{MARK}={secrets.token_hex(16)}"
         self._leaves = [path for command in commands for path in command.leaves]
         self._selector = selectors.DefaultSelector()
+        self._events_at = -math.inf
         self._lets_children_go = _stop_ignoring_children()
         self.connected = connected
         self.signals = SignalWatch()
@@ -190,7 +191,7 @@ class Group:
             return
 
         def note() -> None:
-            rank.note_end()
+            rank.note_end(self._events_at)
             self._selector.unregister(end)
 
         self._selector.register(end, selectors.EVENT_READ, note)
@@ -199,7 +200,7 @@ class Group:
         def read() -> None:
             if not inbox.read():
                 self._selector.unregister(inbox)
-                rank.note_end()
+                rank.note_end(self._events_at)
             self._guard.remove_at_end(inbox.leaves)
             if self.connected is not None:
                 self.connected.note_report(rank)
@@ -211,6 +212,7 @@ class Group:
         if waits_for_end_of_line:
             seconds = min(seconds, PROMPT_S)
         events = self._selector.select(seconds if seconds < math.inf else None)
+        self._events_at = time.monotonic()
         registered = self._selector.get_map()
         for key, _ in events:
             if key.fd in registered and registered[key.fd] is key:  # an earlier event may have ended it
@@ -254,6 +256,7 @@ class Group:
         end = time.monotonic() + LAST_REPORTS_S
         while time.monotonic() < end:
             events = self._selector.select(0)
+            self._events_at = time.monotonic()
             if not events:
                 break
             for key, _ in events:

@@ -6,7 +6,9 @@ each rank's lines stay whole. Where the launcher cannot be reached (another mach
 """
 
 import contextlib
+import fcntl
 import os
+import resource
 import socket
 import struct
 import sys
@@ -23,6 +25,20 @@ def _connect(address: str, rank: int, purpose: int) -> int:
     return connection.detach()
 
 
+def _moved_up(descriptor: int) -> int:
+    """The same connection under a high number.
+
+    The kernel closes the descriptors of a killed process from the highest number down. So the launcher sees its end
+    before mpiexec does, which watches a low one and then kills all other ranks.
+    """
+    most = min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 1024)
+    with contextlib.suppress(OSError):
+        high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, max(3, most - 8))
+        os.close(descriptor)
+        return high
+    return descriptor
+
+
 def main() -> None:
     """``outlet.py RANK_VARIABLE,… IS_SPLIT program arguments…``."""
     names, is_split, program = sys.argv[1].split(","), sys.argv[2] == "1", sys.argv[3:]
@@ -30,9 +46,8 @@ def main() -> None:
     rank = next((int(os.environ[name]) for name in names if os.environ.get(name, "").isdecimal()), None)
     if address and rank is not None:
         with contextlib.suppress(OSError):
-            report = _connect(
-                address, rank, REPORT
-            )  # first: once it prints, the launcher can send it signals
+            # First: once it prints, the launcher can send it signals.
+            report = _moved_up(_connect(address, rank, REPORT))
             output = _connect(address, rank, OUTPUT)
             errors = _connect(address, rank, ERRORS) if is_split else output
             for standard in (1, 2):  # kept, or mpiexec would take their end for the end of the rank
