@@ -9,11 +9,13 @@ import re
 import signal
 import socket
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import mpi_ranks
+from cobre.core.case import Conventions
 from cobre.io.examples import write_example
 from cobre.study import RunPlan, idle_workers, load_case
 from launches import start
@@ -170,6 +172,21 @@ def test_ranks_beyond_what_there_is_to_share_are_counted(short, plan, ranks, tol
     found = idle_workers(load_case(short), plan, ranks)
     assert len(found) == (told is not None)
     assert all(told in warning.message and "-n" in warning.remedy for warning in found)
+
+
+@pytest.mark.parametrize(
+    ("plan", "key", "older"),
+    [
+        (RunPlan(), "training.selection.forward_passes", "training.forward_passes"),
+        (RunPlan(trains=False), "simulation.selection.num_scenarios", "simulation.num_scenarios"),
+    ],
+)
+def test_the_setting_to_raise_is_named_as_its_file_spells_it(short, plan, key, older):
+    case = load_case(short)
+    for each, name in ((case, key), (replace(case, conventions=Conventions()), older)):
+        [warning] = idle_workers(each, plan, 3)
+        assert warning.field == name
+        assert warning.remedy.endswith(f"or raise {name}")
 
 
 def test_idle_workers_are_said_once_by_those_that_run_and_those_that_are_launched(cobre, short):

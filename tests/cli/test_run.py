@@ -239,6 +239,24 @@ def ranks_of(parent):
     ]
 
 
+def is_stopped(pid):
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return all((each / "stat").read_text().rpartition(")")[2].split()[0] == "T" for each in threads)
+
+
+def has_been_sent(pid, number):
+    """Whether the signal waits for a process that is stopped."""
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return bool(int(status["ShdPnd"], 16) >> (number - 1) & 1)
+
+
+def wait_for(is_so):
+    end = time.monotonic() + DEADLINE_S
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 @pytest.mark.few(1)
 @pytest.mark.waits
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -250,10 +268,13 @@ def test_a_second_signal_ends_at_once_and_blames_no_rank(tmp_path, number):
         lines = iter(process.stdout)
         next(lines)
         next(lines)
-        for rank in ranks_of(process.pid):
+        ranks = ranks_of(process.pid)
+        assert len(ranks) == 2
+        for rank in ranks:
             os.kill(rank, signal.SIGSTOP)  # it cannot finish its iteration now
+        wait_for(lambda: all(map(is_stopped, ranks)))
         process.send_signal(number)
-        time.sleep(0.3)
+        wait_for(lambda: all(has_been_sent(rank, number) for rank in ranks))
         process.send_signal(number)
         _, complaints = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 128 + number

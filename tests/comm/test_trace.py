@@ -181,15 +181,21 @@ def flows(events: list[dict]) -> list[dict]:
 
 def test_collectives_at_the_same_time_are_drawn_beside_each_other(tmp_path):
     code = """
-    import threading, time
+    import os, threading, time
     from cobre.comm import run
     def later(comm):
         inner = comm.split_local()
-        thread = threading.Thread(target=lambda: (time.sleep(0.3 * comm.rank), comm.barrier()))
-        thread.start()
-        time.sleep(0.1)
+        other = threading.Thread(target=comm.barrier)
+        if comm.rank == 0:
+            other.start()
+            futex, end = {"x86_64": "202", "aarch64": "98"}[os.uname().machine], time.monotonic() + 60
+            while open(f"/proc/self/task/{other.native_id}/syscall").read().split()[0] != futex:
+                assert time.monotonic() < end, "it never waited"
+                time.sleep(0.002)
         inner.barrier()
-        thread.join()
+        if comm.rank == 1:
+            other.start()
+        other.join()
     run(later, num_workers=2, backend="shm")
     """
     run_traced(tmp_path / "t", code)

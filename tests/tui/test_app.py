@@ -297,6 +297,15 @@ def test_a_folder_without_facts_shows_its_events(finished, tmp_path):
     drive(RunApp(FolderSource(study.attach(tmp_path))), steps)
 
 
+def test_news_while_the_screen_is_taken_down_are_not_drawn(finished):
+    async def steps(pilot, wait):
+        await wait("COMPLETE")
+
+    app = RunApp(FolderSource(study.attach(finished)))
+    drive(app, steps)
+    app.action_view(2)  # draws, as the timer does until the last moment
+
+
 def test_a_run_of_another_machine_is_followed_to_its_end(finished, tmp_path, monkeypatch):
     (tmp_path / "training").mkdir()
     facts = json.loads((finished / RUN).read_text())
@@ -405,12 +414,13 @@ def test_leaving_leaves_the_run_alone_and_ctrl_c_stops_it(tmp_path):
 
 def test_a_field_that_is_no_number_stays_open(tmp_path):
     async def steps(pilot, wait):
-        await wait("RUNNING")
+        await wait("PAUSED")
         await pilot.press("r", "ctrl+a", "ctrl+k", "x", "enter")
         await wait("x is no number")
         assert isinstance(pilot.app.screen, RulesOverlay)
         await pilot.press("tab", "5", "escape")
 
     with Live(tmp_path) as live:
+        live.control.pause()  # while this process computes the pilot waits two seconds after each key
         drive(RunApp(FolderSource(study.attach(tmp_path))), steps)
-    assert [each.action for each in live.result.controls] == ["stop"]
+    assert [each.action for each in live.result.controls] == ["pause", "stop"]

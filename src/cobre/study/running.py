@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cobre.comm import GroupMember
 from cobre.comm.launch.restarts import Restarts
-from cobre.core.case import Case
+from cobre.core.case import Case, Conventions
 from cobre.errors import CobreError
 from cobre.io.problems import ProblemReport
 from cobre.sddp.events import OnProgress
@@ -145,13 +145,17 @@ def idle_workers(case: Case, plan: RunPlan, ranks: int) -> list[ProblemReport]:
     """A warning if there are more ranks than trajectories, or scenarios, to share among them."""
     settled = plan.settled(case)
     if settled.trains:
-        field, count = "training.forward_passes", case.config.training.forward_passes
+        key, count = "training.selection.forward_passes", case.config.training.forward_passes
         shared = "an iteration has " + ("1 trajectory" if count == 1 else f"{count} trajectories")
     else:
-        field, count = "simulation.num_scenarios", settled.scenarios or case.config.simulation.n_scenarios
+        key = "simulation.selection.num_scenarios"
+        count = settled.scenarios or case.config.simulation.n_scenarios
         shared = "the simulation has " + ("1 scenario" if count == 1 else f"{count} scenarios")
     if not 1 <= count < ranks:
         return []
+    from cobre.io.read.generation import OLDER, TODAY
+
+    field = (OLDER if case.conventions == Conventions() else TODAY).word(key)
     idle = f"{ranks - count} of {ranks} workers {'is' if ranks - count == 1 else 'are'} idle"
     return [
         ProblemReport(

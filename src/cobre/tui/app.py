@@ -111,7 +111,7 @@ class RunApp(App[None]):
             self.add_class("ascii")
         self._reader = Reader(self._source)
         self.set_interval(REDRAW_S, self.refresh_view)
-        self.refresh_view()
+        self.call_later(self.refresh_view)
 
     def on_unmount(self) -> None:
         """Read no more."""
@@ -135,8 +135,8 @@ class RunApp(App[None]):
         return self.state.status if self.state.is_over else "died"
 
     def refresh_view(self) -> None:
-        """Take up new events and draw if anything has changed."""
-        if self._reader is None:
+        """Take up new events and draw if anything has changed, from the first message to the last."""
+        if self._reader is None or not self.is_running:
             return
         events = self._reader.take()
         self.state.fold(events)
