@@ -243,7 +243,7 @@ def test_a_checkpoint_of_another_study_is_refused_with_every_difference(saved, t
     with pytest.raises(cobre.ValidationError) as caught:
         cobre.train(other_study(case_of(5)), output=folder, resume=True)
     assert "training.tree_seed was 42, now 7" in caught.value.message
-    assert "training.forward_passes was 2, now 3" in caught.value.message
+    assert "the number of forward passes (training.selection) was 2, now 3" in caught.value.message
     assert "upper_bound_evaluation was none, now first_iteration 2, " in caught.value.message
     assert "was 0.5.1, now 0.18" in caught.value.message
 

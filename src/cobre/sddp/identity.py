@@ -19,7 +19,7 @@ WORDS = {
     "scenarios": "inflow models, correlation or given scenarios (scenarios/)",
     "initial": "the initial conditions (initial_conditions.json)",
     "inflow_non_negativity": "modeling.inflow_non_negativity",
-    "forward_passes": "training.forward_passes",
+    "forward_passes": "the number of forward passes (training.selection)",
     "tree_seed": "training.tree_seed",
     "scenario_source": "training.scenario_source",
     "cut_selection": "training.cut_selection",
