@@ -190,6 +190,13 @@ def test_temporary_tables_live_as_long_as_the_result(policy):
     assert not folder.exists()
 
 
+@pytest.mark.parametrize("given", ["progress_callback", "on_event", "on_note"])
+def test_what_cannot_be_called_is_refused_before_anything_runs(given):
+    for verb in (cobre.train, cobre.simulate):
+        with pytest.raises(TypeError, match=f"{given} is 3\n  fix: pass a function, or nothing"):
+            verb(None, **{given: 3})
+
+
 def test_progress_counts_scenarios_of_all_ranks(policy):
     events = []
     case = one_hydro()
