@@ -103,7 +103,8 @@ def test_a_changed_study_is_refused_with_the_difference(killed, tmp_path, capsys
     (case / "config.json").write_text(json.dumps(config))
     assert main(["run", str(case), "--resume", "--quiet"]) == 1
     n = config["training"]["selection"]["forward_passes"]
-    assert f"training.forward_passes was {n - 1}, now {n}" in " ".join(capsys.readouterr().err.split())
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"the number of forward passes (training.selection) was {n - 1}, now {n}" in said
 
 
 def test_checkpoints_that_cannot_be_read_end_a_run_as_other_files_do(killed, tmp_path, capsys):

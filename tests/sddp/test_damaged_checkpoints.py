@@ -19,7 +19,7 @@ from cobre.core.config import Checkpointing, PolicyConfig, SolverRetries, UpperB
 from cobre.sddp.checkpoint import MAGIC, VERSION, TrainingState
 from cobre.sddp.checkpointing import checkpoints_in
 from cobre.sddp.container import PREFIX, decode, encode
-from cobre.sddp.identity import check_identity
+from cobre.sddp.identity import check_identity, differences
 from sddp.studies import study
 from sddp.trained import digest, settings, with_training
 
@@ -243,7 +243,7 @@ def test_a_checkpoint_of_another_study_is_refused_with_every_difference(saved, t
     with pytest.raises(cobre.ValidationError) as caught:
         cobre.train(other_study(case_of(5)), output=folder, resume=True)
     assert "training.tree_seed was 42, now 7" in caught.value.message
-    assert "training.forward_passes was 2, now 3" in caught.value.message
+    assert "the number of forward passes (training.selection) was 2, now 3" in caught.value.message
     assert "upper_bound_evaluation was none, now first_iteration 2, " in caught.value.message
     assert "was 0.5.1, now 0.18" in caught.value.message
 
@@ -264,6 +264,13 @@ def test_a_refusal_names_the_stage_that_changed(saved, change, words):
     changed = replace(case, horizon=replace(case.horizon, **change(case.horizon)))
     with pytest.raises(cobre.ValidationError, match=words):
         check_identity(state.identity, changed, None, Path("x"))
+
+
+def test_stages_are_named_in_their_order():
+    saved = {f"horizon.stages[{k}]": "old" for k in (0, 10, 11, 6, 7, 8, 9)} | {"horizon": "old"}
+    now = {"horizon.stages[0]": "old", "horizon": "new"}
+    (said,) = differences(saved, now, ["horizon"])
+    assert "changed: stages[6], stages[7], stages[8], stages[9], stages[10], 1 more" in said
 
 
 def test_more_retries_of_the_solver_are_no_other_study(saved, tmp_path):

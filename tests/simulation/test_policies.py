@@ -189,6 +189,8 @@ def test_the_output_folder_of_a_run_will_do_for_its_policy(folder, tmp_path):
 def test_a_case_without_a_folder_needs_a_policy():
     with pytest.raises(TypeError, match="no policy to simulate"):
         cobre.simulate(one_hydro(), scenarios=2)
+    with pytest.raises(TypeError, match="5 is no policy\n  fix: pass a cobre.Policy, or the folder of one"):
+        cobre.simulate(one_hydro(), 5, scenarios=2)
 
 
 def test_a_damaged_policy_is_refused(folder, tmp_path):

@@ -177,6 +177,7 @@ def test_violations_by_constraint(full):
     ("arguments", "message", "fix"),
     [
         ({"column": "storage"}, "there is no column 'storage'", "variables.csv"),
+        ({"column": "storage_final"}, "no column 'storage_final'", "use 'storage_final_hm3', or look at"),
         ({"column": "storage_final_hm3", "table": "thermals"}, "table thermals has no column", "variables"),
         ({"column": "load_mw", "table": "bus"}, "there is no table 'bus'", "buses"),
         ({"column": "generation_mwh"}, "several tables have a column 'generation_mwh'", "table="),
@@ -197,12 +198,18 @@ def test_violations_by_constraint(full):
         ({"column": "is_anticipated", "by": ("thermal",)}, "is no quantity", "thermals"),
         ({"column": "load_mw", "by": ("bus",), "shares": (0.5, 1.5)}, "no quantile 1.5", "from 0 to 1"),
         ({"column": "load_mw", "by": ("bus",), "shares": (float("nan"),)}, "no quantile nan", "from 0 to 1"),
+        ({"column": "load_mw", "by": ("bus",), "shares": ("a",)}, "no quantile 'a'", "from 0 to 1"),
     ],
 )
 def test_a_question_that_cannot_be_answered(full, arguments, message, fix):
     with pytest.raises(cobre.ValidationError, match=message) as caught:
         full.quantiles(**arguments)
     assert fix in caught.value.suggestion
+
+
+def test_one_share_need_not_be_in_a_tuple(full):
+    found = full.quantiles("load_mw", by="bus", shares=0.5)
+    assert found.equals(full.quantiles("load_mw", by=("bus",), shares=(0.5,)))
 
 
 def test_an_unknown_column_of_a_table(full):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -117,6 +118,38 @@ def test_a_missing_table_names_those_that_are_there(output):
     assert "hydros" in caught.value.suggestion
 
 
+@pytest.mark.parametrize("layout", ["lost", "empty", "foreign"])
+def test_scenarios_that_a_table_lacks_or_has_beside_those_of_the_run(output, layout):
+    folder = output / "simulation/hydros"
+    found = cobre.load_results(output).simulation
+    if layout == "lost":
+        shutil.rmtree(folder / "scenario_id=0002")
+    elif layout == "empty":
+        (folder / "scenario_id=0002/data.parquet").unlink()
+    else:
+        shutil.copytree(folder / "scenario_id=0002", folder / "scenario_id=0017")
+    wrong = (
+        f"scenario 17, and the simulation had {N}" if layout == "foreign" else f"scenario 2 of {N} is missing"
+    )
+    for look in (lambda: found.hydros, lambda: found.quantiles("storage_final_hm3", by=("hydro", "stage"))):
+        with pytest.raises(
+            cobre.ValidationError, match=rf"simulation/hydros is damaged: .*{wrong}"
+        ) as caught:
+            look()
+        assert caught.value.suggestion == "simulate again"
+
+
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"\xff\xfe\x00", b"stage_id,block_id,hours\nx,0,1\n"])
+def test_damaged_dictionaries_are_an_error_with_the_file(output, content):
+    found = cobre.load_results(output).simulation
+    (output / "training/dictionaries/stages.csv").write_bytes(content)
+    with pytest.raises(cobre.ValidationError, match=r"stages\.csv is damaged"):
+        found.quantiles("spot_price", by=("bus", "stage"))
+    (output / "training/dictionaries/entities.csv").write_bytes(content)
+    with pytest.raises(cobre.ValidationError, match=r"entities\.csv is damaged"):
+        _ = found.hydros
+
+
 def test_hours_that_are_missing(output):
     (output / "training/dictionaries/stages.csv").unlink()
     with pytest.raises(cobre.IOError, match=r"stages\.csv"):
@@ -155,6 +188,13 @@ def test_temporary_tables_live_as_long_as_the_result(policy):
     assert all((folder / name).exists() for name in files)
     del result
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("given", ["progress_callback", "on_event", "on_note"])
+def test_what_cannot_be_called_is_refused_before_anything_runs(given):
+    for verb in (cobre.train, cobre.simulate):
+        with pytest.raises(TypeError, match=f"{given} is 3\n  fix: pass a function, or nothing"):
+            verb(None, **{given: 3})
 
 
 def test_progress_counts_scenarios_of_all_ranks(policy):

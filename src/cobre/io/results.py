@@ -110,11 +110,13 @@ def _unreadable(path: Path, error: OSError) -> IOError:
     )
 
 
-def damaged(path: Path, why: object) -> ValidationError:
+def damaged(
+    path: Path, why: object, suggestion: str = "run the case again to write it anew"
+) -> ValidationError:
     """The error to raise for a file that is not as a run writes it."""
     return ValidationError(
         f"{path} is damaged: {why}",
         kind="ParseError",
         context={"file": str(path)},
-        suggestion="run the case again to write it anew",
+        suggestion=suggestion,
     )

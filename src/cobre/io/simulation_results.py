@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +18,13 @@ from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, SIMULATION_TABLES, STAGE_SUMMARY
 from cobre.errors import IOError, ValidationError
 from cobre.io.parquet import read_parquet
+from cobre.io.results import damaged, read_json
 from cobre.io.write.dictionaries import ENTITY_TYPES
 from cobre.io.write.dictionaries import FOLDER as DICTIONARIES
 from cobre.io.write.folder import SIMULATION as FOLDER
 from cobre.io.write.folder import SUCCESS
 from cobre.io.write.parts import DATA
+from cobre.io.write.simulation_end import METADATA
 
 SCHEMAS: dict[str, TableSchema] = {
     schema.name: schema for schema in (*SIMULATION_TABLES, PATHS, SCENARIO_SUMMARY, STAGE_SUMMARY)
@@ -36,6 +39,8 @@ NAMED_BY = {
     "non_controllable_id": "non_controllable",
 }
 """The kind of entity that a column of ids is about."""
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -52,8 +57,11 @@ class Calendar:
     @classmethod
     def read(cls, path: Path) -> Calendar:
         """From ``stages.csv``."""
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+        return read_rows(path, cls._from_rows)
+
+    @classmethod
+    def _from_rows(cls, read: Iterator[dict[str, str]]) -> Calendar:
+        rows = list(read)
         return cls(
             {(int(row["stage_id"]), int(row["block_id"])): float(row["hours"]) for row in rows},
             {int(row["stage_id"]): int(row["season_id"]) if row["season_id"] else None for row in rows},
@@ -126,8 +134,34 @@ class SimulationFiles:
         if whole.exists():
             return [whole]
         folder = self.root / name
-        found = sorted(_scenario_folders(folder), key=lambda each: int(each.partition("=")[2]))
-        return [folder / each / DATA for each in found]
+        found = {int(each.partition("=")[2]): each for each in _scenario_folders(folder)}
+        if found and self._n_scenarios is not None:
+            self._check_scenarios(folder, found.keys())
+        return [folder / found[scenario] / DATA for scenario in sorted(found)]
+
+    @cached_property
+    def _n_scenarios(self) -> int | None:
+        """How many scenarios a table has files of; None for a simulation that did not end."""
+        path = self.root / METADATA
+        if not path.exists():
+            return None
+        metadata = read_json(path)
+        scenarios = metadata.get("scenarios")
+        is_known = metadata.get("statistics") is not None and isinstance(scenarios, dict)
+        return scenarios.get("completed") if is_known and scenarios is not None else None
+
+    def _check_scenarios(self, folder: Path, found: Set[int]) -> None:
+        """Raise if a scenario of the simulation is not among ``found``, or one is that it did not have."""
+        simulated = range(self._n_scenarios or 0)
+        missing = next((each for each in simulated if each not in found), None)
+        foreign = next((each for each in sorted(found) if each not in simulated), None)
+        if missing is not None:
+            why = f"scenario {missing} of {len(simulated)} is missing"
+        elif foreign is not None:
+            why = f"it has scenario {foreign}, and the simulation had {len(simulated)} scenarios"
+        else:
+            return
+        raise damaged(folder, why, suggestion="simulate again")
 
     def read(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """A table over all scenarios, or some of its columns."""
@@ -145,12 +179,7 @@ class SimulationFiles:
         except OSError as error:
             raise IOError(str(self.root / name), f"cannot read table {name}: {error}") from error
         except pa.ArrowInvalid as error:
-            raise ValidationError(
-                f"{self.root / name} is damaged: {error}",
-                kind="ParseError",
-                context={"path": str(self.root / name)},
-                suggestion="simulate again",
-            ) from error
+            raise damaged(self.root / name, error, suggestion="simulate again") from error
 
     @staticmethod
     def check_columns(name: str, columns: Sequence[str]) -> None:
@@ -192,9 +221,22 @@ class SimulationFiles:
         if not path.exists():
             return {}
         wanted = str(ENTITY_TYPES.index(kind))
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = csv.DictReader(file)
+
+        def named(rows: Iterator[dict[str, str]]) -> dict[int, str]:
             return {int(row["entity_id"]): row["name"] for row in rows if row["entity_type_code"] == wanted}
+
+        return read_rows(path, named)
+
+
+def read_rows(path: Path, take: Callable[[Iterator[dict[str, str]]], Found]) -> Found:
+    """What ``take`` makes of the rows of a dictionary; an error that names the file if it cannot."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return take(csv.DictReader(file))
+    except KeyError as error:
+        raise damaged(path, f"it has no column {error}", suggestion="simulate again") from error
+    except (TypeError, ValueError, csv.Error) as error:
+        raise damaged(path, error, suggestion="simulate again") from error
 
 
 def _scenario_folders(folder: Path) -> Iterator[str]:
@@ -202,7 +244,8 @@ def _scenario_folders(folder: Path) -> Iterator[str]:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.name.startswith("scenario_id=") and Path(entry.path, DATA).exists():
+                key, _, number = entry.name.partition("=")
+                if key == "scenario_id" and number.isdecimal() and Path(entry.path, DATA).exists():
                     yield entry.name
     except (FileNotFoundError, NotADirectoryError):
         return

@@ -19,7 +19,7 @@ WORDS = {
     "scenarios": "inflow models, correlation or given scenarios (scenarios/)",
     "initial": "the initial conditions (initial_conditions.json)",
     "inflow_non_negativity": "modeling.inflow_non_negativity",
-    "forward_passes": "training.forward_passes",
+    "forward_passes": "the number of forward passes (training.selection)",
     "tree_seed": "training.tree_seed",
     "scenario_source": "training.scenario_source",
     "cut_selection": "training.cut_selection",
@@ -113,7 +113,7 @@ def _fields(value: Any) -> list[tuple[str, Any]]:
 def _inside(saved: Mapping[str, str], now: Mapping[str, str], part: str) -> list[str]:
     """Which details of a part differ, cut short; none that only one of the two programs knew."""
     known = [key for key in now if key.startswith(f"{part}.")]
-    gone = [key for key in saved if key.startswith(f"{part}.") and key not in now]
+    gone = sorted((key for key in saved if key.startswith(f"{part}.") and key not in now), key=_by_number)
     differ = [key for key in known if saved.get(key, now[key]) != now[key]]
     differ.sort(key=lambda key: "[" in key)  # fields are few
     families = {key.partition("[")[0] for key in known if "[" in key and key in saved}
@@ -129,6 +129,12 @@ def _inside(saved: Mapping[str, str], now: Mapping[str, str], part: str) -> list
         *named[:MOST_DETAILS],
         *([f"{len(named) - MOST_DETAILS} more"] if len(named) > MOST_DETAILS else []),
     ]
+
+
+def _by_number(key: str) -> tuple[str, int]:
+    """To sort ``stages[10]`` behind ``stages[6]``: files keep their keys in the order of letters."""
+    name, _, number = key.rstrip("]").partition("[")
+    return name, int(number) if number.isdecimal() else -1
 
 
 def _values(settings: Any) -> str:

@@ -14,6 +14,7 @@ from cobre.core.outputs import Column, TableSchema
 from cobre.errors import ValidationError
 from cobre.io.grids import NO_BLOCK, Fold, Keys, read_grid
 from cobre.io.simulation_results import NAMED_BY, SCHEMAS, Calendar, SimulationFiles, with_names
+from cobre.io.spelling import nearest
 from cobre.study.queries.fans import mean_of, quantiles_of
 
 KEYS = {
@@ -33,13 +34,18 @@ Floats = NDArray[np.float64]
 
 
 def quantile_table(
-    files: SimulationFiles, column: str, by: Sequence[str], shares: Sequence[float], table: str | None
+    files: SimulationFiles,
+    column: str,
+    by: Sequence[str],
+    shares: Sequence[float] | float,
+    table: str | None,
 ) -> pa.Table:
     """One row per combination of ``by``: its keys, ``mean``, and ``p5``, ``p50``, … for the ``shares``."""
     by = (by,) if isinstance(by, str) else by
+    shares = (shares,) if isinstance(shares, float | int) else tuple(shares)
     for share in shares:
-        if not 0.0 <= share <= 1.0:
-            raise _refused(f"there is no quantile {share}", "give shares from 0 to 1")
+        if isinstance(share, str) or not 0.0 <= share <= 1.0:
+            raise _refused(f"there is no quantile {share!r}", "give shares from 0 to 1")
     schema = _schema_with(column, by, table)
     described = next(each for each in schema if each.name == column)
     key_columns = [_key(schema, name) for name in by]
@@ -92,7 +98,9 @@ def _schema_with(column: str, by: Sequence[str], table: str | None) -> TableSche
     fitting = exact if len(found) > 1 and exact else found
     if not fitting:
         where = f"table {table} has" if table else "there is"
-        raise _refused(f"{where} no column {column!r}", "look at variables.csv for all columns")
+        meant = nearest(str(column), [name for schema in named for name in schema.column_names])
+        look = "look at variables.csv for all columns"
+        raise _refused(f"{where} no column {column!r}", f"use {meant!r}, or {look}" if meant else look)
     if len(fitting) > 1:
         names = ", ".join(schema.name for schema in fitting)
         raise _refused(f"several tables have a column {column!r}: {names}", "say which with table=")

@@ -168,7 +168,7 @@ class SimulationResult:
         self,
         column: str,
         by: Sequence[str] = ("stage",),
-        shares: Sequence[float] = QUANTILES,
+        shares: Sequence[float] | float = QUANTILES,
         table: str | None = None,
     ) -> pa.Table:
         """Mean and quantiles over scenarios of ``column``, one row per combination of ``by``.

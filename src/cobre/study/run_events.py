@@ -40,6 +40,13 @@ class RunEvents:
         ranks: int = 1,
         backend: str = "local",
     ) -> None:
+        for name, each in (
+            ("progress_callback", progress_callback),
+            ("on_event", on_event),
+            ("on_note", on_note),
+        ):
+            if each is not None and not callable(each):
+                raise TypeError(f"{name} is {each!r:.80}\n  fix: pass a function, or nothing")
         self._progress_callback = progress_callback
         self._on_event = on_event
         self._on_note = on_note

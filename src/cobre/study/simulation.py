@@ -280,8 +280,10 @@ def _metadata(
 def _policy(case: Case, given: Policy | str | PathLike[str] | None) -> Policy:
     if isinstance(given, Policy):
         return given
-    if given is not None:
+    if isinstance(given, str | PathLike):
         return Policy.load(Path(given))
+    if given is not None:
+        raise TypeError(f"{given!r:.80} is no policy\n  fix: pass a cobre.Policy, or the folder of one")
     if case.folder is None:
         raise TypeError("there is no policy to simulate\n  fix: pass a policy, or the folder of one")
     return Policy.load(Path(case.folder) / "output" / POLICY_FOLDER)
