@@ -210,7 +210,10 @@ def _date(number: int, path: Path) -> str:
 def _root(path: Path) -> Table:
     data = read_whole(path)
     if identifier(data) != IDENTIFIER:
-        _refuse(path, f"it has not the identifier {IDENTIFIER.decode()} of policies of the public Cobre 0.18")
+        _refuse(
+            path,
+            f"it does not have the identifier {IDENTIFIER.decode()} of policies of the public Cobre 0.18",
+        )
     return Table.root(data, path)
 
 
