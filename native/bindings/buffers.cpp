@@ -208,7 +208,7 @@ void IntegerList::read_sequence(PyObject* object, const comm::Where& where, cons
         if (!item.is_valid()) {
             clear_or_throw({PyExc_IndexError});
             wrong_type(where.text(), argument, "changed while it was read",
-                       "pass a list that nobody else changes");
+                       "pass a list that no other thread changes");
         }
         put(i, integer_of(item.ptr(), where, argument));
     }

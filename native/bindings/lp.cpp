@@ -187,7 +187,7 @@ public:
         solver_.clear_cuts();
     }
 
-    std::tuple<int, std::size_t, int> solve(
+    std::tuple<lp::Status, std::size_t, int> solve(
         const Matrix<double>& parameters, std::size_t chain_length, std::size_t block_length,
         const std::optional<Matrix<std::uint8_t>>& start_bases, std::int64_t basis_of,
         const std::optional<Vector<std::int32_t>>& order, const VectorOut<double>& objective,
@@ -247,7 +247,7 @@ public:
             });
         }
         if (outcome.status == lp::Status::interrupted) throw nb::python_error();
-        return {static_cast<int>(outcome.status), outcome.solved, outcome.attempts};
+        return {outcome.status, outcome.solved, outcome.attempts};
     }
 
     nb::dict patched() {
@@ -353,6 +353,14 @@ void bind_lp(nb::module_& m) {
         .def_ro("path", &lp::HighsLibrary::path)
         .def_ro("version", &lp::HighsLibrary::version_text);
 
+    nb::enum_<lp::Status>(m, "Status", "How a batch ended.")
+        .value("OPTIMAL", lp::Status::optimal)
+        .value("INFEASIBLE", lp::Status::infeasible)
+        .value("UNBOUNDED", lp::Status::unbounded)
+        .value("FAILED", lp::Status::failed)
+        .value("OUT_OF_TIME", lp::Status::out_of_time)
+        .value("BAD_PARAMETER", lp::Status::bad_parameter);
+
     nb::class_<lp::ThreadPool>(m, "ThreadPool", "Threads that help with batches of solves; the caller is one.")
         .def(
             "__init__",
@@ -398,15 +406,15 @@ void bind_lp(nb::module_& m) {
                     {feasibility_tolerance, max_attempts, retry_seconds, iteration_limit, uses_simplex},
                     std::move(pool));
             },
-            "highs"_a, "cost"_a, "column_lower"_a, "column_upper"_a, "row_lower"_a, "row_upper"_a, "row_starts"_a,
-            "column_indices"_a, "values"_a, "patch_target"_a, "patch_index"_a, "patch_source"_a, "patch_offset"_a,
-            "patch_factor"_a, "n_parameters"_a, "cut_columns"_a, "future_cost_column"_a, "observed_columns"_a,
-            "observed_rows"_a, "feasibility_tolerance"_a, "max_attempts"_a, "retry_seconds"_a, "iteration_limit"_a,
-            "uses_simplex"_a, "pool"_a.none())
+            "highs"_a, nb::kw_only(), "cost"_a, "column_lower"_a, "column_upper"_a, "row_lower"_a, "row_upper"_a,
+            "row_starts"_a, "column_indices"_a, "values"_a, "patch_target"_a, "patch_index"_a, "patch_source"_a,
+            "patch_offset"_a, "patch_factor"_a, "n_parameters"_a, "cut_columns"_a, "future_cost_column"_a,
+            "observed_columns"_a, "observed_rows"_a, "feasibility_tolerance"_a, "max_attempts"_a,
+            "retry_seconds"_a, "iteration_limit"_a, "uses_simplex"_a, "pool"_a.none())
         .def("append_cuts", &BoundSolver::append_cuts, "intercepts"_a, "coefficients"_a)
         .def("set_active", &BoundSolver::set_active, "active"_a)
         .def("clear_cuts", &BoundSolver::clear_cuts)
-        .def("solve", &BoundSolver::solve, "parameters"_a, "chain_length"_a, "block_length"_a,
+        .def("solve", &BoundSolver::solve, "parameters"_a, nb::kw_only(), "chain_length"_a, "block_length"_a,
              "start_bases"_a.none(), "basis_of"_a, "order"_a.none(), "objective"_a.noconvert(),
              "observed_primal"_a.noconvert(), "observed_dual"_a.noconvert(), "cut_dual"_a.noconvert().none(),
              "primal"_a.noconvert().none(), "dual"_a.noconvert().none(), "reduced_cost"_a.noconvert().none(),

@@ -38,7 +38,7 @@ void finalise_at_end(std::uintptr_t is_done, std::uintptr_t finish) {
 
 void bind_process_end(nb::module_& m) {
     m.def("finalise_at_end", &finalise_at_end, "is_done"_a, "finish"_a,
-          "Call ``finish`` when Python has ended, unless ``is_done`` says that somebody has: addresses of "
+          "Call ``finish`` when Python has ended, unless ``is_done`` says that this was done: addresses of "
           "MPI_Finalize "
           "and MPI_Finalized.");
 }

@@ -33,7 +33,7 @@ struct Group {
     int size = 1;
 };
 
-// For error texts: which call, by whom.
+// For error texts: which call, of which rank.
 struct Where {
     const char* operation;
     Group group;

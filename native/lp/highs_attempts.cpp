@@ -25,7 +25,7 @@ constexpr Way ways[] = {
     {dual_simplex, "off", "simplex", 100.0}, {primal_simplex, "on", "simplex", 100.0},
 };
 
-bool is_verdict(Status status) noexcept { return status == Status::infeasible || status == Status::unbounded; }
+bool has_no_optimum(Status status) noexcept { return status == Status::infeasible || status == Status::unbounded; }
 
 }  // namespace
 
@@ -45,7 +45,7 @@ Status HighsProgram::run(int& attempts) {
     return status == Status::optimal ? status : retry(status, attempts);
 }
 
-// A verdict counts once a second way confirms it. Time may end the search, but never choose its result.
+// "No optimum" counts once a second way confirms it. Time may end the search, but never choose its result.
 Status HighsProgram::retry(Status first, int& attempts) {
     using clock = std::chrono::steady_clock;
     const auto begin = clock::now();
@@ -67,7 +67,7 @@ Status HighsProgram::retry(Status first, int& attempts) {
         highs_->set_double_option(instance_, "time_limit", highs_->get_run_time(instance_) + left);
         const Status before = status;
         status = run_once();
-        if (is_verdict(status) && status == before) break;
+        if (has_no_optimum(status) && status == before) break;
     }
     if (attempts > 1) set_base_options();
     if (attempts > 1 && status == Status::optimal)

@@ -1,4 +1,4 @@
-// Files in /dev/shm: born without a name and with all their pages, named for a moment, gone with the last mapping.
+// Files in /dev/shm: made without a name and with all pages, named for a moment, removed with the last mapping.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How ranks enter themselves in a segment, and learn who has not.
+// How ranks register in a segment, and find out which ranks have not.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// How a communicator comes to be: of ranks that meet, or of those of another one.
+// Makes a communicator: of ranks that meet, or of the ranks of another one.
 #include <algorithm>
 #include <cmath>
 

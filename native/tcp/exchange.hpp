@@ -125,7 +125,7 @@ private:
     void check_stop_requests(comm::Caller& caller);
     void check_progress(comm::Caller& caller);
 
-    // Who is to blame; verdict.cpp.
+    // Which rank caused a failure: diagnosis.cpp.
     bool may_still_call(Link& link);
     void collect_remaining_calls();
     [[noreturn]] void disagree();

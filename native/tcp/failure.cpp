@@ -1,4 +1,4 @@
-// How a communicator ends before its time: what is remembered, what the others are told, and who watches rank 0's
+// How a communicator fails: what it remembers, what it sends to the other ranks, and which thread watches rank 0's
 // connections while rank 0 computes.
 #include <poll.h>
 #include <pthread.h>

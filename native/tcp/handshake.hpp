@@ -1,4 +1,4 @@
-// Proving to each other that both know the secret, then agreeing who is who. No socket here: bytes in, bytes out.
+// Rank 0 and a worker prove that they have the secret, then exchange ranks. No socket here: bytes in, bytes out.
 //
 //   rank 0                                          worker
 //     Challenge(nonce0)                     ->

@@ -25,7 +25,7 @@ constexpr milliseconds longest_lookup_pause{1000};
 constexpr milliseconds policy{500};
 // How long a worker that has met rank 0 waits beyond its deadline for rank 0 to say who is missing: rank 0 may
 // have begun later, and may have to wait for a processor.
-constexpr milliseconds verdict_time{4000};
+constexpr milliseconds failure_time{4000};
 
 }  // namespace
 
@@ -58,7 +58,7 @@ MeetingResult Joining::run() {
 }
 
 Joining::Clock::time_point Joining::end() const noexcept {
-    return config_.deadline + (chosen_ ? verdict_time : milliseconds(0));
+    return config_.deadline + (chosen_ ? failure_time : milliseconds(0));
 }
 
 // Again and again: the name may become known, or stand for another machine, while a cluster starts.

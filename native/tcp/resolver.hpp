@@ -1,4 +1,4 @@
-// What names stand for, without being at the mercy of the system's resolver.
+// Resolves names to addresses with a deadline, whatever the system's resolver does.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Half of the inputs know the secret: only they get behind the first door, where the rest of the parsers is.
+// Half of the inputs have the secret: only they pass the first check, behind which the rest of the parsers is.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -56,13 +56,13 @@ std::optional<std::string> refuse_all_but_rank_1(const Introduction& who) {
 }
 
 // What rank 0 says behind its proof, and what a worker must make of it.
-struct Verdict {
+struct Ending {
     std::string words;
     Applicant::State state;
     std::string text;
 };
 
-Verdict verdict(Random& random) {
+Ending ending(Random& random) {
     switch (below(random, 3)) {
         case 0: return {ack_frame(2, 7), Applicant::State::joined, ""};
         case 1: return {failure_frame({"rank 2 has died", "again"}), Applicant::State::refused, "rank 2 has died"};
@@ -73,9 +73,9 @@ Verdict verdict(Random& random) {
     }
 }
 
-bool has_understood(const Applicant& applicant, const Verdict& verdict, const Talk& talk) {
-    return applicant.state() == verdict.state && applicant.failure().text == verdict.text &&
-           applicant.local_ranks() == (verdict.state == Applicant::State::joined ? 7u : 1u) && talk.unread == work;
+bool has_understood(const Applicant& applicant, const Ending& ending, const Talk& talk) {
+    return applicant.state() == ending.state && applicant.failure().text == ending.text &&
+           applicant.local_ranks() == (ending.state == Applicant::State::joined ? 7u : 1u) && talk.unread == work;
 }
 
 // A worker that has found rank 0 elsewhere says so before or behind its proof.
@@ -126,7 +126,7 @@ OverdueNotice feed_applicant(Random& random) {
     if (!answer.empty()) std::memcpy(theirs.data(), answer.data() + header_bytes, theirs.size());
     const Digest digest = secret().hub_proof(nonce, theirs);
     const std::string proof = frame(Tag::proof, {reinterpret_cast<const char*>(digest.data()), digest.size()});
-    const Verdict due = verdict(random);
+    const Ending due = ending(random);
     std::string words = (knows_secret ? proof : frame(Tag::proof, std::string(32, 'p'))) + due.words + work;
     if (!is_honest && below(random, 6) == 0) words = due.words;
     if (!is_honest && below(random, 6) == 0) words = garbage(random);

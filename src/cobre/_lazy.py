@@ -1,4 +1,4 @@
-"""A quick start: names of a package that are imported when first used, and imports without garbage collection."""
+"""Fast start-up: names of a package that are imported when first used, and imports without garbage collection."""
 
 from __future__ import annotations
 

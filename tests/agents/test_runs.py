@@ -55,7 +55,7 @@ async def until_iteration(client, run_id):
             await anyio.sleep(0.1)
 
 
-def test_a_run_has_the_bits_of_the_command_line_and_tells_progress_that_rises(folder):
+def test_a_run_has_the_bits_of_the_command_line_and_reports_rising_progress(folder):
     case = write_small_case(folder / "case", iterations=3, scenarios=4)
     words = [sys.executable, "-m", "cobre", "run", str(case), "--quiet", "--output", str(folder / "own")]
     subprocess.run(words, check=True, timeout=DEADLINE_S)
@@ -95,7 +95,7 @@ def test_a_run_has_the_bits_of_the_command_line_and_tells_progress_that_rises(fo
     assert told
 
 
-def test_no_gap_is_told_where_one_trajectory_says_nothing(folder):
+def test_no_gap_is_reported_for_a_single_trajectory(folder):
     write_small_case(folder / "case", iterations=3, scenarios=2)
     told = []
 

@@ -367,7 +367,7 @@ def test_names_of_a_case_reach_a_client_short_and_printable(tmp_path):
         assert name.isprintable()
 
 
-def test_a_case_with_errors_is_told_in_full_with_remedies(tmp_path):
+def test_all_errors_of_a_case_are_reported_with_remedies(tmp_path):
     from agents import served
 
     tmp_path = tmp_path.resolve()

@@ -102,7 +102,7 @@ def test_stdin_goes_to_rank_0_alone(cobre, program):
     assert sorted(done.stdout.splitlines()) == ["[0] 0 ['for', 'rank', '0']", "[1] 1 []", "[2] 2 []"]
 
 
-def test_the_deadline_kills_and_says_who(cobre):
+def test_the_deadline_kills_and_names_the_ranks(cobre):
     done = cobre("launch", "-n", 2, "--backend", "sockets", "--timeout", "0.5", "sleep", "60", check=137)
     assert "still running after 0.5 s, now killed: rank 0, rank 1" in done.stderr
 

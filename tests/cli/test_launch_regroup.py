@@ -95,7 +95,7 @@ def gathered(place, rejoin_s, found):
     found.append(gather_machines(place, nodes, Report(0, 0, "told", 0), Restarts(1), rejoin_s))
 
 
-def test_who_does_not_know_the_secret_is_not_heard(monkeypatch):
+def test_requests_without_the_secret_are_refused(monkeypatch):
     monkeypatch.setattr(regroup, "EXCHANGE_S", 0.5)
     place, found = meeting(), []
     host = threading.Thread(target=gathered, args=(place, 1.0, found))
@@ -188,7 +188,7 @@ def test_a_killed_rank_comes_back_on_all_machines(machines):
     assert said in errors_1
 
 
-def test_a_machine_that_is_gone_is_left_out_and_that_is_said(machines):
+def test_a_lost_machine_is_left_out_and_reported(machines):
     three = machines(4, 3, victim=2, rejoin=1.0)
     three.wait_for("0_0", "0_1", "0_2", "0_3")
     three.launchers[1].kill()  # its guard kills its rank

@@ -79,7 +79,7 @@ def test_cobre_run_under_a_launcher_ends_with_the_remedy_and_trains_nothing(star
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("starter", STARTERS)
-def test_every_other_door_says_it_too(starter, case, tmp_path):
+def test_every_other_front_door_reports_it_too(starter, case, tmp_path):
     program = tmp_path / "doors.py"
     program.write_text(DOORS)
     done = start(starter, sys.executable, program, case)

@@ -26,7 +26,7 @@ def test_json_is_the_default(cobre, case):
     assert document["training"]["iterations"] == 2
 
 
-def test_a_page_is_written_and_its_size_told(cobre, case, tmp_path):
+def test_a_page_is_written_and_its_size_reported(cobre, case, tmp_path):
     page = tmp_path / "new folder" / "report.html"
     done = cobre("report", case, "--html", page, check=0)
     assert str(page) in done.stdout

@@ -116,7 +116,7 @@ def test_json_is_one_document_on_stdout(tmp_path):
 
 
 @pytest.mark.waits
-def test_json_tells_what_is_wrong_with_a_case(tmp_path):
+def test_json_lists_what_is_wrong_with_a_case(tmp_path):
     case = case_in(tmp_path)
     (case / "stages.json").unlink()
     ended = cobre("run", case, "--output-format", "json")

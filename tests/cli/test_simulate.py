@@ -162,7 +162,7 @@ def test_a_policy_whose_stages_end_on_other_days_is_refused(case, capsys):
     assert "stage 0 ends on 2026-02-01, and that of the policy on 2027-02-01" in " ".join(printed.split())
 
 
-def test_summary_tells_of_a_simulation_that_was_killed(case, capsys):
+def test_summary_reports_a_simulation_that_was_killed(case, capsys):
     cobre(capsys, "run", case)
     for name in ("_SUCCESS", "simulation/_SUCCESS", "simulation/metadata.json"):  # written last
         (case / "output" / name).unlink()

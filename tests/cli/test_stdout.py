@@ -63,7 +63,7 @@ def test_a_closed_stdout_is_nowhere_to_show_things_and_no_error(environ):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_reader_that_is_gone_ends_a_short_command_silently(environ):
+def test_a_closed_pipe_ends_a_short_command_silently(environ):
     reading, writing = os.pipe()
     os.close(reading)
     try:

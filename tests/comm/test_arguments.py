@@ -279,7 +279,7 @@ def test_the_suggested_allocation_can_be_typed_in(dtype):
 
 
 @pytest.mark.parametrize(("rank", "size"), [(2, 2), (5, 2), (-1, 2), (0, 0), (0, -1)])
-def test_a_backend_that_is_wrong_about_its_own_rank_is_told(rank, size):
+def test_a_backend_that_is_wrong_about_its_own_rank_is_reported(rank, size):
     """The rank indexes counts: 5 of 2 would read whatever lies behind them."""
     data, each = np.zeros(4), [0] * max(size, 0)
     for call in (

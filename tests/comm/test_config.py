@@ -60,7 +60,7 @@ def test_tcp_fields_of_another_kind_are_refused(field, value):
         TcpConfig(**{"coordinator": "localhost", "rank": 0, "size": 2, field: value})
 
 
-def test_a_port_in_the_coordinator_of_a_config_is_told_where_to_go():
+def test_a_port_in_the_coordinator_of_a_config_is_refused_with_its_place():
     with pytest.raises(InitializationFailed, match="port="):
         TcpConfig("127.0.0.1:5", 1, 2)
 
@@ -228,7 +228,7 @@ def test_rank_zero_behind_a_name_and_a_secret_listens_at_both_families():
     assert tcp_config_from({**environ, "COBRE_TCP_SECRET": "s"}).bind_addr is None
 
 
-def test_a_host_that_is_none_is_listed_beside_everything_else():
+def test_an_invalid_host_is_listed_with_all_other_problems():
     environ = {"COBRE_TCP_COORDINATOR": "a:b:c", "COBRE_TCP_BIND_ADDR": "1:2", "COBRE_TCP_PORT": "99999"}
     with pytest.raises(InitializationFailed) as caught:
         tcp_config_from(TCP | environ)
@@ -253,7 +253,7 @@ def test_an_array_is_no_rank():
         ShmConfig("/x", np.array([0, 1]), 2)
 
 
-def test_a_worker_far_away_without_a_secret_is_told_before_it_connects():
+def test_a_remote_worker_without_a_secret_is_refused_before_it_connects():
     with pytest.raises(MissingConfiguration, match="secret"):
         tcp_config_from(TCP | {"COBRE_TCP_COORDINATOR": "node7"})
 

@@ -367,7 +367,7 @@ def test_regions_that_the_user_forgets_are_settled_at_the_end(ranks):
         say("end")
         """,
 )
-def test_a_block_left_by_an_exception_frees_nothing_and_holds_nobody_up(said):
+def test_a_block_left_by_an_exception_frees_nothing_and_blocks_no_rank(said):
     assert said == ["caught"] + ["end"] * 4
 
 

@@ -114,7 +114,7 @@ SURVIVED = {
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("ranks", "how"), with_libraries(SURVIVED), indirect=["ranks"])
-def test_a_rank_that_has_left_in_good_order_harms_nobody(ranks, how):
+def test_a_rank_that_has_closed_disturbs_no_other(ranks, how):
     status, output = ranks(
         f"""
         comm = create_communicator()

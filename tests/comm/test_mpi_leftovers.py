@@ -36,7 +36,7 @@ def segment(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["mpich_shm_12ab_0", "sm_segment.host.0.1234"])
-def test_what_nobody_has_mapped_is_a_leftover_and_can_be_removed(segment, tmp_path, name):
+def test_a_segment_without_mappings_is_a_leftover_and_can_be_removed(segment, tmp_path, name):
     path = segment(name)
     segment("cobre_something_else")
     [found] = find_leftovers(tmp_path)
@@ -61,7 +61,7 @@ def test_what_was_made_just_now_may_belong_to_ranks_that_are_starting(segment, t
     assert "runs" not in found.owner
 
 
-def test_what_nobody_has_mapped_seconds_after_it_was_made_is_of_no_running_job(segment, tmp_path):
+def test_a_segment_without_mappings_seconds_after_it_was_made_belongs_to_no_running_job(segment, tmp_path):
     segment("mpich_shm_1_0", age_s=5.0)
     [found] = find_leftovers(tmp_path)
     assert (found.is_in_use, found.owner) == (False, "of an MPI job that was killed or aborted")

@@ -367,13 +367,13 @@ class TestThirdParties:
             comm.create_communicator("ring", RingConfig())
 
     @pytest.mark.parametrize("config_type", ["RingConfig", (RingConfig,)], ids=repr)
-    def test_one_whose_configuration_is_no_class_disturbs_nobody_else_s(self, plug_in, config_type):
+    def test_one_whose_configuration_is_no_class_disturbs_no_other_backend(self, plug_in, config_type):
         plug_in(_ring(config_type=config_type), _ring(name="token"))
         assert comm.create_communicator(config=RingConfig()).backend == "ring"  # opened by token's record
         with pytest.raises(comm.BackendNotAvailable, match="config_type(.|\n)*not a class"):
             comm.create_communicator("ring", RingConfig())
 
-    def test_a_damaged_package_of_anybody_does_not_end_a_plain_run(self, tmp_path, monkeypatch, caplog):
+    def test_a_damaged_third_party_package_does_not_end_a_plain_run(self, tmp_path, monkeypatch, caplog):
         metadata = tmp_path / "damaged-1.0.dist-info"
         metadata.mkdir()
         (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: damaged\nVersion: 1.0\n")

@@ -123,7 +123,7 @@ attempt(comm.barrier)
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize("end", [*ENDS, "SIGSTOP"])
-def test_closing_waits_for_nobody(end):
+def test_closing_does_not_wait_for_other_ranks(end):
     """Whatever another rank does meanwhile, a rank that closes is done at once and hears of nothing."""
     misfortune = ENDS.get(end, "os.kill(os.getpid(), signal.SIGSTOP)")
     closing = f"""
@@ -152,7 +152,7 @@ else:
     assert not own_segments()
 
 
-def test_a_stopped_rank_that_comes_back_in_time_disturbs_nobody():
+def test_a_stopped_rank_that_continues_in_time_disturbs_no_other():
     ranks = run(
         3,
         """
@@ -227,7 +227,7 @@ DISAGREEMENTS = {
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize("what", DISAGREEMENTS)
-def test_ranks_that_disagree_are_all_told_who_called_what(what):
+def test_ranks_that_disagree_all_report_which_rank_called_what(what):
     theirs, its, one, other = DISAGREEMENTS[what]
     ranks = run(
         3,

@@ -39,7 +39,7 @@ say(codes=codes, left=os.listdir("/dev/shm"))
 
 
 @needs_mount
-def test_no_room_for_the_segment_is_told_to_all_ranks_at_once():
+def test_no_memory_for_the_segment_is_an_error_on_all_ranks_at_once():
     rank = run_with_small_shm(3, "attempt(lambda: ShmCommunicator.attach(config()))", 1)
     *told, end = rank.said
     assert end["left"] == []

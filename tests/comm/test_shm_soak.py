@@ -115,7 +115,7 @@ say(done=True)
             assert rank.said == [{"done": True}], rank.output
 
 
-def test_random_deaths_leave_nothing_and_nobody_hangs():
+def test_random_kills_leave_nothing_and_no_rank_hangs():
     body = """
 try:
     comm = ShmCommunicator.attach(config(connect_timeout=3, timeout=20))

@@ -86,7 +86,7 @@ def test_without_rank_0_the_others_say_so():
         assert_refused(ranks.finish()[0], "rank 0 has not started")
 
 
-def test_sizes_that_differ_are_told_to_both():
+def test_sizes_that_differ_are_an_error_on_both_ranks():
     with Ranks(0, "") as ranks:
         ranks.add(0, 2, ATTACH)
         ranks.add(1, 3, ATTACH)
@@ -94,7 +94,7 @@ def test_sizes_that_differ_are_told_to_both():
             assert_refused(rank, "size 3", "size 2", "rank 1")
 
 
-def test_a_rank_registered_twice_is_told_to_all():
+def test_a_rank_registered_twice_is_an_error_on_all_ranks():
     with Ranks(0, "") as ranks:
         for number in (0, 1, 1):
             ranks.add(number, 3, ATTACH)
@@ -269,7 +269,7 @@ def test_a_dead_creators_segment_is_reclaimed(layout):
     assert not path.exists()
 
 
-def test_what_a_dead_rank_0_left_is_gone_though_it_is_never_started_again():
+def test_what_a_dead_rank_0_left_is_removed_though_it_is_never_started_again():
     with Ranks(0, "") as ranks:
         creator = ranks.add(0, 2, ATTACH)
         path = FOLDER / ranks.name[1:]

@@ -231,7 +231,7 @@ def test_keepalive_frees_the_seat_of_a_rank_that_vanished_during_the_meeting(ran
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_cable_mended_during_the_meeting_keeps_nobody_from_meeting(ranks, cable, cut):
+def test_a_cable_mended_during_the_meeting_keeps_no_rank_from_joining(ranks, cable, cut):
     getattr(cable, cut)()
     with ranks("", preamble=START) as group:
         group.start()
@@ -242,7 +242,7 @@ def test_a_cable_mended_during_the_meeting_keeps_nobody_from_meeting(ranks, cabl
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_closing_behind_a_cut_cable_waits_for_nobody(ranks, cable, cut, tmp_path):
+def test_closing_behind_a_cut_cable_does_not_wait(ranks, cable, cut, tmp_path):
     go = tmp_path / "go"
     program = f"""
 comm.barrier()

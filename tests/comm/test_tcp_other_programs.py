@@ -186,7 +186,7 @@ TURNED_AWAY = [wrong_secret, another_size, another_version, rank_zero, rank_beyo
 
 @pytest.mark.waits
 @pytest.mark.parametrize("stranger", TURNED_AWAY, ids=lambda stranger: stranger.__name__)
-def test_rank_0_says_in_its_error_whom_it_turned_away_and_why(stranger):
+def test_rank_0_lists_refused_connections_and_reasons_in_its_error(stranger):
     hub = Hub(connect_timeout=3.0)
     with hub.knock() as first, hub.knock() as second:
         for connection in (first, second):
@@ -360,7 +360,7 @@ def test_what_follows_an_introduction_belongs_to_the_first_step(waits):
         hub.leave(lambda comm: comm.barrier())
 
 
-def test_nobody_listens_once_the_group_is_complete():
+def test_the_listening_socket_is_closed_once_the_group_is_complete():
     hub = Hub()
     comms = [TcpCommunicator.connect(hub.config(1)), hub.opening.outcome()]
     with pytest.raises(ConnectionRefusedError):

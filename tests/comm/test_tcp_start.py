@@ -40,7 +40,7 @@ def test_addresses_of_both_families_and_names_work(host, secret):
     close_all(comms)
 
 
-def test_port_zero_reports_the_port_before_anybody_joins():
+def test_port_zero_reports_the_port_before_any_worker_joins():
     joining = []
 
     def tell(port):
@@ -65,7 +65,7 @@ def test_one_rank_opens_no_socket():
 
 @pytest.mark.waits
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_wrong_secret_fails_that_worker_at_once_and_harms_nobody(host):
+def test_a_wrong_secret_fails_that_worker_at_once_and_no_other(host):
     """Also where the name has an address more at which nobody listens."""
     configs = group_of(2, host, secret="right", bind_addr="127.0.0.1")
     hub = Opening(configs[0]).wait_until_listening()
@@ -164,7 +164,7 @@ def test_a_wrong_size_and_a_second_of_a_rank_are_refused_at_once(caplog, rank, s
 
 
 @pytest.mark.waits
-def test_rank_0_names_who_did_not_come_and_tells_those_who_did():
+def test_rank_0_names_missing_ranks_in_the_error_of_all_others():
     configs = group_of(4)
     hub = Opening(replace(configs[0], connect_timeout=3.0)).wait_until_listening()
     for outcome in (Opening(configs[1]).outcome(), hub.outcome()):

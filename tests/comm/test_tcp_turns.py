@@ -28,7 +28,7 @@ def pair(program, backend, directory):
     return group
 
 
-def test_a_handler_that_calls_the_interrupted_communicator_is_told_and_nobody_hangs(ranks):
+def test_a_handler_that_calls_the_interrupted_communicator_gets_an_error_and_no_rank_hangs(ranks):
     program = """
 def handler(*_):
     failure_of(comm.barrier)

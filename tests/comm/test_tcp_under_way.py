@@ -99,7 +99,7 @@ failure_of(comm.broadcast, buf, 1)
 
 @pytest.mark.waits
 @pytest.mark.parametrize("size", [2, 3])
-def test_a_rank_0_that_comes_within_the_grace_blames_nobody(tmp_path, size):
+def test_a_rank_0_that_comes_within_the_grace_reports_no_failure(tmp_path, size):
     program = f"""{HUGE}
 everything = np.ones(size * huge.size)
 comm.barrier()
@@ -152,7 +152,9 @@ failure_of(*(comm.allreduce, one, one.copy(), "sum") if rank == 1 else (comm.bar
     [(signal.SIGKILL, "rank 1 (127.0.0.1:"), (signal.SIGINT, "rank 1 was interrupted")],
 )
 @pytest.mark.parametrize("call", ["allgatherv", "allreduce"])
-def test_the_end_of_a_rank_with_much_to_send_is_told_while_rank_0_computes(tmp_path, call, number, reason):
+def test_the_end_of_a_rank_with_much_to_send_is_reported_while_rank_0_computes(
+    tmp_path, call, number, reason
+):
     program = f"""{HUGE}
 counts = [1, huge.size, 1]
 gathered = np.empty(sum(counts))

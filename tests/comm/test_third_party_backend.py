@@ -180,7 +180,7 @@ except BackendNotAvailable as error:
         (["create_shared_region(3)", "create_shared_region(4)"], ["count=3", "count=4"]),
     ],
 )
-def test_disagreement_is_told_to_every_rank(sockets_path, tmp_path, calls, said):
+def test_disagreement_is_an_error_on_every_rank(sockets_path, tmp_path, calls, said):
     ranks = ranks_with(sockets_path, tmp_path)
     code = f"print(failure_of(lambda: comm.{calls[0]} if comm.rank != 1 else comm.{calls[1]}))"
     texts = ranks(3, code)
@@ -250,7 +250,9 @@ def test_a_rank_that_leaves_after_a_failure_is_not_blamed(sockets_path, tmp_path
 @pytest.mark.few(1)
 @pytest.mark.waits
 @pytest.mark.parametrize("late", [0, 1])
-def test_a_missing_rank_is_named_at_the_deadline_and_told_when_it_comes(sockets_path, tmp_path, late):
+def test_a_missing_rank_is_named_at_the_deadline_and_gets_the_error_when_it_comes(
+    sockets_path, tmp_path, late
+):
     ranks = ranks_with(sockets_path, tmp_path)
     code = f"""
     if comm.rank == {late}:

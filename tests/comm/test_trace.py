@@ -179,7 +179,7 @@ def flows(events: list[dict]) -> list[dict]:
     return [event for event in events if event["ph"] in "sf"]
 
 
-def test_collectives_at_the_same_time_are_drawn_beside_each_other(tmp_path):
+def test_collectives_at_the_same_time_are_drawn_in_separate_rows(tmp_path):
     code = """
     import os, threading, time
     from cobre.comm import run
@@ -243,7 +243,7 @@ def test_the_timeline_grows_beyond_its_first_window(tmp_path):
     assert begins == sorted(begins)
 
 
-def test_communicators_of_one_process_are_told_apart(tmp_path):
+def test_communicators_of_one_process_are_distinguished(tmp_path):
     run_traced(
         tmp_path / "t",
         """

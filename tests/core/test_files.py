@@ -44,7 +44,7 @@ def test_files_written_together_are_whole_at_once_and_on_the_disk_at_the_end(tmp
     assert len(synced) == 22
 
 
-def test_a_disk_that_fails_at_the_end_is_told_with_the_file(tmp_path, monkeypatch):
+def test_a_disk_that_fails_at_the_end_is_reported_with_the_file(tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")
 

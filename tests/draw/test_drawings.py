@@ -104,7 +104,7 @@ def test_an_axis_ends_at_round_numbers(values, expected):
     assert all(scale.low - 1e-9 <= value <= scale.high + 1e-9 for value in values)
 
 
-def test_ticks_of_close_values_can_be_told_apart():
+def test_ticks_of_close_values_differ():
     scale = Scale.over([2605944.1, 2605944.9])
     assert len(set(scale.texts())) == len(scale.ticks)
 

@@ -248,7 +248,7 @@ def test_past_inflows_that_the_case_does_not_give_are_the_history_s(tmp_path):
     assert second.values_m3s == tuple(values[1][:-13:-1].tolist())
 
 
-def test_past_inflows_that_nobody_knows_count_as_zero_with_a_warning(tmp_path):
+def test_unknown_past_inflows_count_as_zero_with_a_warning(tmp_path):
     case = history_case(tmp_path / "case", order_selection="pacf_annual")
     case.documents["initial_conditions.json"]["past_inflows"][0]["values_m3s"] = [100.0] * 3
     study, warnings = loaded(case)
@@ -257,7 +257,7 @@ def test_past_inflows_that_nobody_knows_count_as_zero_with_a_warning(tmp_path):
     assert study.initial.past_inflows[0].values_m3s == (100.0, 100.0, 100.0)
 
 
-def test_an_annual_component_beside_a_fit_is_not_used(tmp_path):
+def test_an_annual_component_given_with_a_fit_is_not_used(tmp_path):
     case = history_case(tmp_path / "case")
     case.tables["scenarios/inflow_annual_component.parquet"] = {
         "hydro_id": [0],
@@ -316,7 +316,7 @@ def test_a_column_in_other_units_is_not_just_to_be_renamed(tmp_path):
     assert error.remedy == "convert value_hm3 from hm3 to m3s and name the column value_m3s"
 
 
-def test_training_tells_the_warnings_of_the_fit(tmp_path):
+def test_training_reports_the_warnings_of_the_fit(tmp_path):
     values = river(60)
     values[0, 17] = -3.0
     folder = history_case(tmp_path, values).write()

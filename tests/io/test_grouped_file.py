@@ -60,7 +60,7 @@ def test_a_disk_that_is_full_at_the_end_leaves_nothing_and_is_named(tmp_path, mo
 
     file = GroupedFile(tmp_path / "data.parquet", PATHS)
     file.append(rows(0, N_ROWS))
-    monkeypatch.setattr(parquet.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(cobre.IOError, match=r"data\.parquet"):
         file.close()
     assert list(tmp_path.iterdir()) == []

@@ -101,7 +101,7 @@ def test_files_written_from_a_fit_make_the_same_study(tmp_path, selection):
         assert digest(getattr(again.scenarios, name)) == digest(getattr(rows, name))
 
 
-def test_statistics_of_the_case_stay_beside_fitted_coefficients(tmp_path):
+def test_statistics_of_the_case_are_kept_with_fitted_coefficients(tmp_path):
     case = history_case(tmp_path / "case")
     values = river(60).reshape(2, -1, 12)
     case.tables[STATS] = {
@@ -117,7 +117,7 @@ def test_statistics_of_the_case_stay_beside_fitted_coefficients(tmp_path):
     assert study.scenarios.lags.coefficient.tolist() == fitted.scenarios.lags.coefficient.tolist()
 
 
-def test_coefficients_of_the_case_stay_beside_fitted_statistics(tmp_path):
+def test_coefficients_of_the_case_are_kept_with_fitted_statistics(tmp_path):
     case = history_case(tmp_path / "case")
     case.tables[LAGS] = {
         "hydro_id": [h for h in (0, 1) for _ in range(12)],

@@ -66,7 +66,7 @@ def test_a_key_that_is_right_elsewhere_in_the_entry_is_not_taken_for_the_missing
     assert error.remedy == "add max_storage_hm3"
 
 
-def test_an_unknown_key_is_shown_beside_the_missing_one(case):
+def test_an_unknown_key_is_shown_with_the_missing_one(case):
     rename(INITIAL, "storage", 0, "hydro_id", to="plant")(case)
     error = next(error for error in validate(case.write()).errors if error.field == "hydro_id")
     assert "unknown keys are there: plant" in error.message
@@ -154,7 +154,7 @@ def test_a_misspelt_folder_is_a_warning(case):
     assert warning.remedy == "rename constraint to constraints if that is meant"
 
 
-def test_a_folder_inside_those_of_the_case_is_a_warning_and_results_beside_them_are_none(case):
+def test_a_folder_inside_those_of_the_case_is_a_warning_and_results_next_to_them_are_none(case):
     case.raw["system/old/hydros.json"] = b"{}"
     case.raw["output/training/metadata.json"] = b"{}"
     (warning,) = validate(case.write()).warnings

@@ -94,7 +94,7 @@ def test_models_of_plants_are_counted(full):
         ((STATS, LAGS, CORRELATION), "user_provided_all", ("user_file", "user_file", "user_file"), None),
     ],
 )
-def test_what_is_fitted_to_a_history_is_told(tmp_path, given, path, sources, method):
+def test_what_is_fitted_to_a_history_is_reported(tmp_path, given, path, sources, method):
     case, files = history_case(tmp_path), example_case(tmp_path)
     for name in given:
         kind = "documents" if name.endswith(".json") else "tables"
@@ -123,7 +123,7 @@ def test_a_case_that_was_not_read_has_no_provenance(full, tmp_path):
     assert [path.name for path in (tmp_path / "training").iterdir()] == ["hydro_models.json"]
 
 
-def test_the_time_of_fits_is_told(tmp_path):
+def test_the_time_of_fits_is_reported(tmp_path):
     history_case(tmp_path / "case").write()
     cobre.train(tmp_path / "case", config_overrides=ONE, output=tmp_path / "results")
     metadata = json.loads((tmp_path / "results/training/metadata.json").read_text(encoding="utf-8"))

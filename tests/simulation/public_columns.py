@@ -5,6 +5,17 @@ The files of `SIMULATION` are folders with one file per scenario, or one file fo
 
 from __future__ import annotations
 
+SOLVER = {
+    "solver/iterations": """
+        iteration:i32? scenario_id:i32? phase:str stage_id:i32? opening_index:i32? rank:i32? worker_id:i32?
+        lp_solves:u32 lp_successes:u32 lp_retries:u32 lp_failures:u32 retry_attempts:u32 basis_offered:u32
+        basis_consistency_failures:u32 simplex_iterations:u64 solve_time_ms:f64 load_model_time_ms:f64
+        set_bounds_time_ms:f64 basis_set_time_ms:f64
+    """,
+    "solver/retry_histogram": """
+        iteration:u32 phase:str stage_id:i32? retry_level:u32 count:u64
+    """,
+}
 UNDER_WAY = {
     "in_transit": """
         scenario_id:i32 stage_id:i32 node_id:i32 hydro_id:i32 lag:i32 in_transit_volume_hm3:f64
@@ -81,15 +92,7 @@ SIMULATION = {
     "scenario_summary": """
         scenario_id:i32 probability:f64? discounted_immediate_cost:f64
     """,
-    "solver/iterations": """
-        iteration:i32? scenario_id:i32? phase:str stage_id:i32? opening_index:i32? rank:i32? worker_id:i32?
-        lp_solves:u32 lp_successes:u32 lp_retries:u32 lp_failures:u32 retry_attempts:u32 basis_offered:u32
-        basis_consistency_failures:u32 simplex_iterations:u64 solve_time_ms:f64 load_model_time_ms:f64
-        set_bounds_time_ms:f64 basis_set_time_ms:f64
-    """,
-    "solver/retry_histogram": """
-        iteration:u32 phase:str stage_id:i32? retry_level:u32 count:u64
-    """,
+    **SOLVER,
     "thermals": """
         scenario_id:i32 stage_id:i32 node_id:i32 block_id:i32? thermal_id:i32 generation_mw:f64
         generation_mwh:f64 generation_cost:f64 is_anticipated:bool anticipated_committed_mw:f64?
@@ -110,15 +113,7 @@ TRAINING = {
         entity_type_code:i8 entity_id:i32 hydro_id:i32? stage_id:i32 block_id:i32? bound_type_code:i8
         bound_value:f64
     """,
-    "solver/iterations": """
-        iteration:i32? scenario_id:i32? phase:str stage_id:i32? opening_index:i32? rank:i32? worker_id:i32?
-        lp_solves:u32 lp_successes:u32 lp_retries:u32 lp_failures:u32 retry_attempts:u32 basis_offered:u32
-        basis_consistency_failures:u32 simplex_iterations:u64 solve_time_ms:f64 load_model_time_ms:f64
-        set_bounds_time_ms:f64 basis_set_time_ms:f64
-    """,
-    "solver/retry_histogram": """
-        iteration:u32 phase:str stage_id:i32? retry_level:u32 count:u64
-    """,
+    **SOLVER,
     "timing/iterations": """
         iteration:i32 rank:i32? worker_id:i32? forward_wall_ms:i64 backward_wall_ms:i64 cut_selection_ms:i64
         mpi_allreduce_ms:i64 cut_sync_ms:i64 lower_bound_ms:i64 state_exchange_ms:i64 cut_batch_build_ms:i64

@@ -10,20 +10,7 @@ import cobre
 from case_folders import shuffled_copy
 from cobre.comm import LocalCommunicator, run
 from mpi_ranks import LIBRARIES, launch, write_program
-from simulation.bits import SCENARIOS, VARIANTS, hashes, settings, simulate_all, write_study
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    return write_study(tmp_path_factory.mktemp("study") / "case")
-
-
-@pytest.fixture(scope="module")
-def policy(study, tmp_path_factory):
-    """A folder with a saved policy."""
-    folder = tmp_path_factory.mktemp("trained")
-    cobre.train(study, config_overrides=settings("by_scenario"), output=folder)
-    return folder / "policy"
+from simulation.bits import SCENARIOS, VARIANTS, hashes, settings, simulate_all
 
 
 @pytest.fixture(scope="module")

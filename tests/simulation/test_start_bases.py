@@ -11,25 +11,13 @@ import cobre
 from cobre.comm import GroupMember, LocalCommunicator, run
 from cobre.sddp.simulation import start_bases
 from cobre.sddp.simulation.start_bases import TRAJECTORIES, StartBases
-from simulation.bits import SCENARIOS, hashes, settings, simulate_all, write_study
+from simulation.bits import SCENARIOS, hashes, settings, simulate_all
 
 
 def simulate_as_if_large(comm: GroupMember, case: str, policy: str, target: str) -> None:
     """Collective: every variant, each program taken for a large one."""
     start_bases.LARGE_ROWS = 0
     simulate_all(comm, case, policy, target)
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    return write_study(tmp_path_factory.mktemp("study") / "case")
-
-
-@pytest.fixture(scope="module")
-def policy(study, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("trained")
-    cobre.train(study, config_overrides=settings("by_scenario"), output=folder)
-    return folder / "policy"
 
 
 @pytest.fixture(scope="module")

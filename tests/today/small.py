@@ -15,6 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cobre.io.examples.parts import production
+
 DATE = "2000-01-01"
 START = dt.date(2025, 1, 1)
 NO_LIMIT = 1e6
@@ -164,18 +166,7 @@ class TodayCase:
         kind = "filling_storage" if "filling" in more else "storage"
         self.documents["initial_conditions.json"][kind].append({"hydro_id": number, "value_hm3": initial})
         self.documents["system/hydro_production_models.json"]["production_models"].append(
-            {
-                "hydro_id": number,
-                "selection_mode": "stage_ranges",
-                "stage_ranges": [
-                    {
-                        "start_stage_id": 0,
-                        "end_stage_id": None,
-                        "model": "constant_productivity",
-                        "productivity_mw_per_m3s": productivity,
-                    }
-                ],
-            }
+            production(number, productivity)
         )
         self.inflows[number] = inflow or [0.0] * len(self.hours)
         return plant

@@ -24,7 +24,7 @@ from cobre.comm.arguments import (
 from cobre.comm.regions import HeapRegion, checked_request
 from cobre.errors import AllocationFailed, CollectiveFailed, InvalidCommunicator
 from cobre_backend_sockets.config import SocketsConfig
-from cobre_backend_sockets.meeting import VERDICT_GRACE_S, MeetingFailed, meet
+from cobre_backend_sockets.meeting import FAILURE_GRACE_S, MeetingFailed, meet
 
 OPERATIONS = ("allgatherv", "allreduce", "broadcast", "barrier")
 
@@ -188,7 +188,7 @@ class SocketsCommunicator:
             self._meeting.leave(str(error))  # nobody may wait for a rank that has given up
         except BaseException as error:  # raised by a signal handler: nobody knows how far the step got
             self._failure = (operation, f"{operation} was interrupted on rank {self._rank} by {error!r}")
-            self._meeting.leave(self._failure[1], VERDICT_GRACE_S)
+            self._meeting.leave(self._failure[1], FAILURE_GRACE_S)
             raise
         self._require_usable(operation)  # says "closed" if another thread closed it, else what failed
         raise AssertionError("a failure was recorded")

@@ -2,7 +2,7 @@
 
 To this module every collective is the same step: each rank says what it calls and hands in some
 bytes; once all have said the same, each gets the bytes of all others. What they mean is the
-communicator's business. Rank 0 decides about every step, so that all ranks hear the same verdict.
+communicator's business. Rank 0 decides about every step, so that all ranks get the same answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cobre.errors import InitializationFailed
 from cobre_backend_sockets.config import SocketsConfig
 
 HEAD = struct.Struct("!IQd")  # bytes of the header, bytes of the payload, seconds the sender will wait
-VERDICT_GRACE_S = 2.0
+FAILURE_GRACE_S = 2.0
 HANDSHAKE_S = 1.0
 
 
@@ -108,7 +108,7 @@ class Hub:
         try:
             step = self._meet(0, call, payload, timeout)
         except MeetingFailed:
-            self._wait_until(lambda: not self._wires, VERDICT_GRACE_S)
+            self._wait_until(lambda: not self._wires, FAILURE_GRACE_S)
             raise
         waited_s = time.perf_counter() - started
         for rank, sink in sinks.items():
@@ -144,7 +144,7 @@ class Hub:
             self.leave(f"rank 0 could not serve rank {rank}: {error!r}")
         with contextlib.suppress(OSError):
             if self._failure is not None:
-                wire.send({"failure": self._failure}, (), VERDICT_GRACE_S)
+                wire.send({"failure": self._failure}, (), FAILURE_GRACE_S)
         wire.close()
         with self._changed:
             del self._wires[rank]
@@ -203,7 +203,7 @@ class Hub:
         if self._failure is None:
             self._failure = reason
             for wire in self._wires.values():
-                wire.shut_down(socket.SHUT_RD)  # wakes its thread, which delivers the verdict
+                wire.shut_down(socket.SHUT_RD)  # wakes its thread, which delivers the answer
             self._changed.notify_all()
 
 
@@ -216,9 +216,9 @@ class Link:
     def exchange(self, call: dict[str, Any], payload: Any, sinks: Mapping[int, Any], timeout: float) -> float:
         started = time.perf_counter()
         try:
-            with contextlib.suppress(ConnectionError):  # the verdict that says why is still there to be read
+            with contextlib.suppress(ConnectionError):  # the answer that says why can still be read
                 self._wire.send(call, [payload], timeout)
-            answer, _, _ = self._wire.receive(timeout + VERDICT_GRACE_S)
+            answer, _, _ = self._wire.receive(timeout + FAILURE_GRACE_S)
             waited_s = time.perf_counter() - started
             if "failure" in answer:
                 raise MeetingFailed(answer["failure"])

@@ -56,20 +56,20 @@ def main(arguments: Sequence[str]) -> int:
     """Fit, write and show."""
     options = build_parser().parse_args(arguments)
     folder = options.output or Path(options.case) / "output" / "stochastic"
-    found: list[FitResult] = []
 
     def work() -> Response:
         result = study.fit(options.case, output=folder, n_series=options.series, plots=options.plots)
-        found.append(result)
         return Response(
             data={"case": options.case, "output_directory": str(folder), **fit_document(result)},
             summary=result.summary,
             warnings=[problem.to_dict() for problem in result.report.warnings],
+            result=result,
         )
 
     def display(response: Response) -> None:
-        sys.stderr.writelines(f"warning: {problem}\n" for problem in found[0].report.warnings)
-        _show_plants(found[0])
+        result: FitResult = response.result
+        sys.stderr.writelines(f"warning: {problem}\n" for problem in result.report.warnings)
+        _show_plants(result)
         sys.stdout.write(f"{response.summary}\nwritten to {folder}\n")
 
     return answer("fit", options.output_format, work, display)

@@ -33,7 +33,7 @@ cobre launch -n N [options] [--] program [argument …]
 EPILOG = """\
 how it ends
   The first rank that fails ends the others after a short grace. Its traceback comes last, and its exit status
-  is the launcher's: 128+n if signal n killed it. A rank that only tells of another's failure is never blamed.
+  is the launcher's: 128+n if signal n killed it. A rank that only reports another's failure is never blamed.
   Ctrl-C reaches every rank as KeyboardInterrupt; a second one kills them. Other signals are forwarded.
   If the launcher itself is killed, the ranks are, too.
   With --max-restarts R it starts all ranks again when one was killed; one that dies twice in a row is left out.

@@ -1,4 +1,4 @@
-"""How ``cobre launch`` tells how a launch ended."""
+"""How ``cobre launch`` reports the end of a launch."""
 
 from __future__ import annotations
 

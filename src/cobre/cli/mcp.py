@@ -84,7 +84,7 @@ def build_parser() -> Parser:
         "--token-file",
         type=Path,
         metavar="FILE",
-        help="file with the bearer token that http clients must send; nobody else may read it",
+        help="file with the bearer token that http clients must send; no other user may read it",
     )
     add("--oauth-issuer", metavar="URL", help="accept tokens that this OAuth server signed, for http clients")
     add("--oauth-resource", metavar="URL", help="address of this server that such tokens must be for")

@@ -1,4 +1,4 @@
-"""What a planner asks of a simulation, on one page: cost, risk, generation, prices, storage."""
+"""What a planner needs of a simulation, on one page: cost, risk, generation, prices, storage."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BEYOND_DEMAND = (
     ("losses", "losses_mwh"),
     ("excess", "excess_mwh"),
 )
-"""What is supplied beside the demand."""
+"""Demand that is met in addition to the loads of the buses."""
 
 
 def show_simulation(

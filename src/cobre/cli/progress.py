@@ -1,4 +1,4 @@
-"""What a person sees while a long command works: a live line on a terminal, plain lines anywhere else."""
+"""The progress of a long command: a live line on a terminal, plain lines anywhere else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Progress", "SilentProgress", "open_progress"]
 FULL_WIDTH = 102
 """Columns of a plain line with time left and rate; on a narrower terminal the mean cost is left out."""
 LINE_INTERVAL_S = 5.0
-"""Plain lines come no more often than this, beside the first: a log of a long run stays readable."""
+"""Seconds between plain lines, except before the second one: the log of a long run stays readable."""
 BAR_WIDTHS = (10, 24)
 """Characters of a bar on a terminal of 80 columns, and on a wide one."""
 WIDE = 110

@@ -32,7 +32,7 @@ def build_parser() -> Parser:
     parser.add_argument(
         "--compare",
         metavar="OTHER",
-        help="another run of a study with the same stages, to show beside this one",
+        help="compare with another run of a study with the same stages",
     )
     return parser
 

@@ -30,6 +30,8 @@ class Response:
     exit_code: int = 0
     errors: Sequence[Mapping[str, Any]] = ()
     warnings: Sequence[Mapping[str, Any]] = ()
+    result: Any = None
+    """What the command computed, for people to see; not in the document."""
 
 
 def add_output_format(parser: argparse.ArgumentParser) -> None:

@@ -104,7 +104,7 @@ def _as_one_rank(options: Any) -> int:
         is_first = comm.rank == 0
         options.quiet = options.quiet or not is_first
         try:
-            status = _answer(options, comm) if is_first else _run(options, comm)[1].exit_code
+            status = _answer(options, comm) if is_first else _run(options, comm).exit_code
         except CobreError as error:
             if not error.is_shared:
                 raise  # this rank leaves the group as one that failed: the others may wait for it
@@ -130,30 +130,30 @@ def _join(options: Any) -> GroupMember:
 
 
 def _answer(options: Any, comm: GroupMember | None) -> int:
-    results: list[RunResult] = []
-    failures: list[CobreError] = []
+    is_own_failure = False
 
     def work() -> Response:
+        nonlocal is_own_failure
         try:
-            result, response = _run(options, comm)
+            return _run(options, comm)
         except CobreError as error:
-            failures.append(error)
+            is_own_failure = not error.is_shared
             raise
-        results.append(result)
-        return response
 
     def show(response: Response) -> None:
         if not options.quiet:
             is_plain = comm is not None and comm.size > 1
-            show_run(sys.stdout, results[0], options.output, is_plain=is_plain)
+            show_run(sys.stdout, response.result, options.output, is_plain=is_plain)
 
     status = answer(options.command, options.output_format, work, show, options.stream)
-    if comm is not None and any(not failure.is_shared for failure in failures):
-        raise SystemExit(status)  # it is told as JSON, and the others may still wait for this rank
+    if comm is not None and is_own_failure:
+        raise SystemExit(
+            status
+        )  # the error is printed as JSON already, and the other ranks may still wait for this one
     return status
 
 
-def _run(options: Any, comm: GroupMember | None) -> tuple[RunResult, Response]:
+def _run(options: Any, comm: GroupMember | None) -> Response:
     warnings: list[ProblemReport] = []
 
     def load() -> Case:
@@ -185,7 +185,7 @@ def _run(options: Any, comm: GroupMember | None) -> tuple[RunResult, Response]:
             warnings=[str(problem).partition("\n")[0] for problem in warnings],
             threads=options.threads,
         )
-    return result, _response(options, result, warnings)
+    return _response(options, result, warnings)
 
 
 def _note(text: str) -> None:
@@ -212,4 +212,5 @@ def _response(options: Any, result: RunResult, warnings: Sequence[ProblemReport]
         summary=run_summary(result),
         exit_code=SIGNAL_BASE + result.stop_signal if result.stop_signal else 0,
         warnings=[problem.to_dict() for problem in warnings],
+        result=result,
     )

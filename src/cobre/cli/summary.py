@@ -1,4 +1,4 @@
-"""``cobre summary``: the outcome of a run, once more."""
+"""``cobre summary``: the outcome of a finished run."""
 
 from __future__ import annotations
 
@@ -34,11 +34,9 @@ def build_parser() -> Parser:
 def main(arguments: Sequence[str]) -> int:
     """Read and show."""
     options = build_parser().parse_args(arguments)
-    found: list[Results] = []
 
     def work() -> Response:
         results = study.load_results(Path(options.folder))
-        found.append(results)
         training, simulation = results.training, results.simulation
         return Response(
             {
@@ -47,12 +45,10 @@ def main(arguments: Sequence[str]) -> int:
                 "simulation": None if simulation is None else simulation_document(simulation),
             },
             _sentence(results),
+            result=results,
         )
 
-    def show(response: Response) -> None:
-        _show(found[0])
-
-    return answer("summary", options.output_format, work, show)
+    return answer("summary", options.output_format, work, lambda response: _show(response.result))
 
 
 def _sentence(results: Results) -> str:

@@ -31,11 +31,9 @@ def build_parser() -> Parser:
 def main(arguments: Sequence[str]) -> int:
     """Check and show."""
     options = build_parser().parse_args(arguments)
-    found: list[ValidationReport] = []
 
     def work() -> Response:
         report = study.validate(options.case)
-        found.append(report)
         return Response(
             data={
                 "case": options.case,
@@ -46,22 +44,22 @@ def main(arguments: Sequence[str]) -> int:
             exit_code=0 if report.valid else 1,
             errors=[problem.to_dict() for problem in report.errors],
             warnings=[problem.to_dict() for problem in report.warnings],
+            result=report,
         )
 
-    return answer(
-        "validate", options.output_format, work, lambda response: _show(options.case, found[0], response)
-    )
+    return answer("validate", options.output_format, work, lambda response: _show(options.case, response))
 
 
 def _summary(report: ValidationReport) -> str:
     def count(number: int, noun: str) -> str:
         return f"{number} {noun}" + ("" if number == 1 else "s")
 
-    verdict = "valid" if report.valid else "not valid"
-    return f"{verdict}: {count(len(report.errors), 'error')}, {count(len(report.warnings), 'warning')}"
+    state = "valid" if report.valid else "not valid"
+    return f"{state}: {count(len(report.errors), 'error')}, {count(len(report.warnings), 'warning')}"
 
 
-def _show(case: str, report: ValidationReport, response: Response) -> None:
+def _show(case: str, response: Response) -> None:
+    report: ValidationReport = response.result
     rows = [("error", each) for each in report.errors] + [("warning", each) for each in report.warnings]
     if sys.stdout.isatty():
         _show_table(rows)

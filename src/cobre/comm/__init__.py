@@ -1,4 +1,4 @@
-"""Ranks that talk: one interface, the same bits on every backend.
+"""Communication between ranks: one interface, the same bits on every backend.
 
 >>> import numpy as np
 >>> from cobre.comm import create_communicator, ReduceOp

@@ -1,4 +1,4 @@
-"""What a backend says about itself, so that nothing else needs per-backend code.
+"""`Backend`: the record that describes a backend, so that nothing else needs per-backend code.
 
 A backend is one module with a class and one `Backend` record. `selection` reads the record to
 choose and open it; the launcher, the conformance kit and the benchmarks read it to start ranks.

@@ -63,7 +63,7 @@ class TcpConfig:
             raise MissingConfiguration(
                 "tcp",
                 ["COBRE_TCP_SECRET"],
-                f"tcp over {', '.join(_addresses(self))} needs a shared secret: without one anybody on the "
+                f"tcp over {', '.join(_addresses(self))} needs a shared secret: without one everybody on the "
                 "network could join",
                 suggestion="give every rank the same COBRE_TCP_SECRET (or TcpConfig(secret=…)), "
                 "or stay on 127.0.0.1",

@@ -19,7 +19,7 @@ def emit(event: Any) -> None:
     """Report ``event`` to the ``on_event`` of the `cobre.comm.run` that started this rank.
 
     Events of one rank arrive in the order in which it emitted them. The event must be picklable. In a rank that
-    anything else started nobody listens, and nothing happens: the same function runs under ``cobre launch``.
+    anything else started there is no listener, and nothing happens: the same function runs under ``cobre launch``.
     """
     sink = _current.get()
     if sink is None and len(_open) == 1:  # a thread that the rank started has a context of its own

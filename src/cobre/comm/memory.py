@@ -1,4 +1,4 @@
-"""How much memory this process may still take, the machine's and its control group's; and who was killed for it."""
+"""Memory that is left for this process, by machine and control group; processes that were killed for lack of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came back from the workers of a `run`: events, results, or the failure to raise."""
+"""The outcome of the workers of a `run`: events, results, or the failure to raise."""
 
 from __future__ import annotations
 

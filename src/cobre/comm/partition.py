@@ -1,4 +1,4 @@
-"""Who owns which part of ``n`` items: contiguous blocks, the remainder on the first ranks."""
+"""Which rank owns which part of ``n`` items: contiguous blocks, the remainder on the first ranks."""
 
 from __future__ import annotations
 

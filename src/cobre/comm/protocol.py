@@ -1,4 +1,4 @@
-"""The contract between an algorithm and whatever carries its messages, on one page.
+"""The contract between an algorithm and a communicator, on one page.
 
 An algorithm takes a `Communicator` (and, for data that every rank of a node reads, a
 `SharedMemoryProvider`) and never learns which backend it got. `cobre.comm.testing` checks these promises

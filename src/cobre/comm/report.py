@@ -1,4 +1,4 @@
-"""What a rank tells its launcher, beside what it prints: results, events, and why it failed.
+"""What a rank sends to its launcher in addition to its output: results, events, and why it failed.
 
 A pipe that the rank inherits; the variable names its descriptor and inode, so that a grandchild in which
 that number means another file stays silent. Ranks that something else started have no such pipe, and nothing is told.
@@ -69,7 +69,7 @@ class Message(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """An exception that ended a rank; ``is_consequence`` if it tells of another rank's failure."""
+    """An exception that ended a rank; ``is_consequence`` if another rank's failure caused it."""
 
     kind: str
     is_consequence: bool

@@ -1,4 +1,4 @@
-"""Which backend, and why: the ordered table, detection, and `create_communicator`.
+"""Chooses a backend: the ordered table, detection, and `create_communicator`.
 
 Backends are named by module, not imported: a plain run never loads what it does not use.
 """

@@ -1,4 +1,4 @@
-"""Traces of several ranks on one clock: who waited for whom, and the events that a timeline viewer draws."""
+"""Merges the traces of several ranks on one clock: which rank waited for which, and the events of a timeline viewer."""
 
 from __future__ import annotations
 

@@ -54,6 +54,21 @@ def write_atomically(
         raise unwritable(path, error) from error
 
 
+def move_into_place(unfinished: Path, path: Path) -> None:
+    """Give a file that is written in full its name, once it is on the disk; `OSError` where that fails."""
+    with unfinished.open("rb") as file:
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+
+
+def read_whole(path: Path) -> bytes:
+    """The bytes of a file; `IOError` where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise IOError(str(path), f"cannot read {path}: {error.strerror or error}") from error
+
+
 @contextlib.contextmanager
 def syncing_together() -> Iterator[None]:
     """Files that this thread writes in the ``with`` block are on the disk at its end, not one after the other.

@@ -34,7 +34,7 @@ def duration(seconds: float) -> str:
 
 
 ROUNDING = 1e-9
-"""Relative difference that is rounding noise of the solver: nothing to show anybody."""
+"""Relative difference that is rounding noise of the solver, and is not shown."""
 
 
 def percent(share: float) -> str:

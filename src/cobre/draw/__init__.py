@@ -1,4 +1,4 @@
-"""Pictures of numbers as SVG and HTML text, for pages, notebooks and documents. Knows no power systems.
+"""Pictures of numbers as SVG and HTML text, for pages, notebooks and documents. Independent of power systems.
 
 Nothing here depends on a random number, a clock or another package: equal numbers give equal text.
 """

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 
 from cobre._machine import usable_cpus
 from cobre._native import output
-from cobre.errors import IOError, ValidationError
 from cobre.io.simulation_results import SimulationFiles
 
 __all__ = ["NO_BLOCK", "Fold", "Grid", "Keys", "columns_in_turn", "read_grid"]
@@ -95,7 +93,7 @@ def read_grid(files: SimulationFiles, name: str, keys: Sequence[str], plan: Plan
     """Columns of table ``name``; ``keys`` are all its columns that tell rows of a scenario apart."""
     paths = _scenario_paths(files, name)
     if paths:
-        with _damage_named(files, name):
+        with files.reading(name):
             found = _ScenarioColumns(files, name, paths, keys, plan)
             values = {column: found.room(column) for column in found.folds}
             if found.fill(values):
@@ -112,7 +110,7 @@ def columns_in_turn(
     For large tables: to get memory from the system takes longer than to read a file.
     """
     paths = _scenario_paths(files, name)
-    with _damage_named(files, name):
+    with files.reading(name):
         found = _ScenarioColumns(files, name, paths, keys, plan) if paths else None
         if found is not None and found.is_own:
             room: Floats | None = None
@@ -134,21 +132,6 @@ def _scenario_paths(files: SimulationFiles, name: str) -> list[Path]:
     """The files of a table that has one per scenario."""
     paths = files.files(name)
     return paths if paths and paths[0].parent.name.startswith("scenario_id=") else []
-
-
-@contextmanager
-def _damage_named(files: SimulationFiles, name: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise IOError(str(files.root / name), f"cannot read table {name}: {error}") from error
-    except pa.ArrowException as error:
-        raise ValidationError(
-            f"{files.root / name} is damaged: {error}",
-            kind="ParseError",
-            context={"path": str(files.root / name)},
-            suggestion="simulate again",
-        ) from error
 
 
 class _ScenarioColumns:

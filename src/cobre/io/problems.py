@@ -63,9 +63,9 @@ class ValidationReport:
         }
 
     def __repr__(self) -> str:
-        verdict = "valid" if self.valid else "not valid"
+        state = "valid" if self.valid else "not valid"
         return (
-            f"<ValidationReport: {verdict}, {counted(len(self.errors), 'error')}, "
+            f"<ValidationReport: {state}, {counted(len(self.errors), 'error')}, "
             f"{counted(len(self.warnings), 'warning')}>"
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -174,11 +175,17 @@ class SimulationFiles:
                 suggestion=f"the tables are: {known}",
             )
         self.check_columns(name, columns or ())
-        try:
+        with self.reading(name):
             return pa.concat_tables([read_parquet(path, columns) for path in paths])
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[None]:
+        """Errors of Arrow and of the system in the ``with`` block become ours, with the name of the table."""
+        try:
+            yield
         except OSError as error:
             raise IOError(str(self.root / name), f"cannot read table {name}: {error}") from error
-        except pa.ArrowInvalid as error:
+        except pa.ArrowException as error:
             raise damaged(self.root / name, error, suggestion="simulate again") from error
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""A process that outlives the server, so that no run does: it stops its run when asked, or when the server is gone.
+"""A process that stops its run when asked, or when the server has ended, so that no run outlives the server.
 
 However a server ends (its host closes it, a signal, a crash), the pipe to its guards closes. A guard then asks its run
 to stop after the running iteration, which keeps the policy, and kills it if that takes too long. One signal is sent and

@@ -1,4 +1,4 @@
-"""Streamable HTTP: who may connect, and from where."""
+"""Streamable HTTP: which clients may connect, and from where."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def check_address(host: str, has_token: bool) -> None:
     """Raise for an address that others reach without a token."""
     if not is_loopback(host) and not has_token:
         raise CobreError(
-            f"anybody who reaches {host} could use this server",
+            f"everybody who reaches {host} could use this server",
             suggestion="use --host 127.0.0.1, or set a token with --token-file; TLS is the task of a proxy in front",
         )
 

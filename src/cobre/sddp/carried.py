@@ -1,4 +1,4 @@
-"""What a stage hands on beside storages and past inflows: water under way, and generation that is decided."""
+"""State other than storages and past inflows: water under way, and generation that is decided ahead."""
 
 from __future__ import annotations
 

@@ -11,9 +11,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.core.files import write_atomically
+from cobre.core.files import read_whole, write_atomically
 from cobre.core.versions import version
-from cobre.errors import IOError
 from cobre.sddp.container import checked, checked_bases, decode, pieces, understanding
 from cobre.sddp.journal import SelectionRecord, TrainingLog
 from cobre.sddp.result import IterationRecord
@@ -131,11 +130,7 @@ class TrainingState:
     @classmethod
     def load(cls, path: Path) -> Self:
         """What `save` wrote; `ValidationError` for anything else."""
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise IOError(str(path), f"cannot read {path}: {error.strerror or error}") from error
-        facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, path, content="checkpoint")
+        facts, arrays = decode(read_whole(path), MAGIC, READABLE_VERSIONS, path, content="checkpoint")
         with understanding(path, "checkpoint"):
             return cls._from_content(facts, arrays)
 

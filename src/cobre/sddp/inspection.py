@@ -1,4 +1,4 @@
-"""What a run tells about itself while it is at work: cuts of a stage, and the paths of its trajectories."""
+"""Details of a run while it trains: cuts of a stage, and the paths of its trajectories."""
 
 from __future__ import annotations
 

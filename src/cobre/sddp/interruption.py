@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Mapping
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -39,13 +39,7 @@ class StopRequest:
         """The signal that a rank got, by the sums of `counts` over all ranks; 0 if none did."""
         return max((int(number) for number in STOPPING if sums[number.name]), default=0)
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._restore()
 
     def _receive(self, number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""What is told about an iteration of training; figures are summed over the ranks in the collective that ends it."""
+"""What is reported of an iteration of training; figures are summed over the ranks in the collective that ends it."""
 
 from __future__ import annotations
 

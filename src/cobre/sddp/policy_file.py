@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.core.files import read_whole
 from cobre.errors import IOError, ValidationError
 from cobre.sddp.container import checked, checked_bases, decode, encode, understanding
 from cobre.sddp.public_policy import MANIFEST, METADATA
@@ -57,11 +58,7 @@ def policy_bytes(stages: Sequence[StageCuts], facts: Mapping[str, Any]) -> bytes
 def read_policy(path: Path) -> PolicyContent:
     """What the file in the folder ``path``, or that very file, holds; `ValidationError` for anything else."""
     file = _file_in(path)
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise IOError(str(file), f"cannot read {file}: {error.strerror or error}") from error
-    facts, arrays = decode(data, MAGIC, READABLE_VERSIONS, file, content="policy")
+    facts, arrays = decode(read_whole(file), MAGIC, READABLE_VERSIONS, file, content="policy")
     with understanding(file, "policy"):
         return _content(facts, arrays)
 

@@ -18,7 +18,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.errors import IOError, ValidationError
+from cobre.core.files import read_whole
+from cobre.errors import ValidationError
 from cobre.sddp.flatbuffer import Table, identifier
 from cobre.sddp.stage_cuts import StageCuts
 
@@ -74,7 +75,7 @@ def read_public_policy(folder: Path) -> PublicPolicy:
 
 def _read_old(folder: Path) -> PublicPolicy:
     try:
-        metadata = json.loads(_bytes(folder / METADATA))
+        metadata = json.loads(read_whole(folder / METADATA))
         version = str(metadata["cobre_version"])
         dimension, n_stages = int(metadata["state_dimension"]), int(metadata["num_stages"])
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -83,7 +84,7 @@ def _read_old(folder: Path) -> PublicPolicy:
         _refuse(folder / METADATA, f"it was written by Cobre {version}; policies of 0.5 and 0.18 are read")
     by_stage: dict[int, StageCuts] = {}
     for path in sorted((folder / CUTS).glob("*.bin")):
-        table = Table.root(_bytes(path), path)
+        table = Table.root(read_whole(path), path)
         stage = int(table.number(0, "I", 0))
         if stage in by_stage or stage >= n_stages:
             _refuse(path, f"it is about stage {stage}, and the policy has {n_stages} stages, each once")
@@ -207,17 +208,13 @@ def _date(number: int, path: Path) -> str:
 
 
 def _root(path: Path) -> Table:
-    data = _bytes(path)
+    data = read_whole(path)
     if identifier(data) != IDENTIFIER:
-        _refuse(path, f"it has not the identifier {IDENTIFIER.decode()} of policies of the public Cobre 0.18")
+        _refuse(
+            path,
+            f"it does not have the identifier {IDENTIFIER.decode()} of policies of the public Cobre 0.18",
+        )
     return Table.root(data, path)
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise IOError(str(path), f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _refuse(path: Path, reason: str) -> NoReturn:

@@ -27,17 +27,7 @@ class CostStatistics:
 
 def gather_rows(comm: Communicator, mine: NDArray[Scalar], n_rows: int) -> NDArray[Scalar]:
     """The rows of all ranks in scenario order; ``mine`` are this rank's, of `contiguous_block`."""
-    width = math.prod(mine.shape[1:])
-    everyone = np.empty((n_rows, *mine.shape[1:]), dtype=mine.dtype)
-    if width:
-        counts, displs = block_layout(n_rows, comm.size)
-        comm.allgatherv(
-            np.ascontiguousarray(mine),
-            everyone,
-            [count * width for count in counts],
-            [start * width for start in displs],
-        )
-    return everyone
+    return gather_counted(comm, mine, block_layout(n_rows, comm.size)[0])
 
 
 def gather_counted(comm: Communicator, mine: NDArray[Scalar], counts: Sequence[int]) -> NDArray[Scalar]:

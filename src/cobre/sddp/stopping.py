@@ -1,4 +1,4 @@
-"""Stopping rules: when an iteration was the last."""
+"""Stopping rules: whether an iteration was the last."""
 
 from __future__ import annotations
 

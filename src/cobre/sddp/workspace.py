@@ -1,4 +1,4 @@
-"""Everything a rank needs to train: the stages' programs, what nature gives, and where the study starts."""
+"""Everything a rank needs to train: the programs of the stages, the random data, and the initial state."""
 
 from __future__ import annotations
 

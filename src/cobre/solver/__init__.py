@@ -1,4 +1,4 @@
-"""Linear programs solved again and again: templates, patches, cuts and HiGHS. Knows nothing of power systems."""
+"""Linear programs that are solved many times: templates, patches, cuts and HiGHS. Independent of power systems."""
 
 from cobre._lazy import TYPE_CHECKING, lazy_names
 from cobre._native.lp import ThreadPool

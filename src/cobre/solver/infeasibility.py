@@ -80,9 +80,8 @@ def _crossing(model: ModelData) -> list[Violation]:
 
 
 def _least_violation(model: ModelData) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    from cobre.solver.solver import (
-        LpSolver,  # the solver offers this explanation, and this is computed by a solver
-    )
+    # Not above: the solver imports this module for its own explanations.
+    from cobre.solver.solver import LpSolver
 
     n, m = len(model.column_cost), len(model.rows)
     weights = np.array([1.0 / max(np.abs(values).max(initial=0.0), 1e-30) for _, values in model.rows])

@@ -21,9 +21,6 @@ __all__ = ["LpSolver"]
 
 Floats = NDArray[np.float64]
 
-_STATUSES = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED, Status.OUT_OF_TIME)
-_BAD_PARAMETER = 5
-
 
 class LpSolver:
     """Solves a template in batches, natively and with the GIL released.
@@ -66,30 +63,30 @@ class LpSolver:
         self.template = template
         self._native = lp.Solver(
             load_highs(),
-            template.column_cost,
-            template.column_lower,
-            template.column_upper,
-            template.row_lower,
-            template.row_upper,
-            template.row_starts,
-            template.column_indices,
-            template.values,
-            patches.target,
-            patches.index,
-            patches.source,
-            patches.offset,
-            patches.factor,
-            patches.n_parameters,
-            template.cut_columns,
-            template.future_cost_column,
-            template.observed_columns,
-            template.observed_rows,
-            feasibility_tolerance,
-            retry_max_attempts,
-            retry_time_budget_seconds,
-            iteration_limit or 0,
-            not only_highs,
-            pool,
+            cost=template.column_cost,
+            column_lower=template.column_lower,
+            column_upper=template.column_upper,
+            row_lower=template.row_lower,
+            row_upper=template.row_upper,
+            row_starts=template.row_starts,
+            column_indices=template.column_indices,
+            values=template.values,
+            patch_target=patches.target,
+            patch_index=patches.index,
+            patch_source=patches.source,
+            patch_offset=patches.offset,
+            patch_factor=patches.factor,
+            n_parameters=patches.n_parameters,
+            cut_columns=template.cut_columns,
+            future_cost_column=template.future_cost_column,
+            observed_columns=template.observed_columns,
+            observed_rows=template.observed_rows,
+            feasibility_tolerance=feasibility_tolerance,
+            max_attempts=retry_max_attempts,
+            retry_seconds=retry_time_budget_seconds,
+            iteration_limit=iteration_limit or 0,
+            uses_simplex=not only_highs,
+            pool=pool,
         )
 
     @property
@@ -185,26 +182,26 @@ class LpSolver:
         `explain_infeasibility` speak of that solve. Ctrl-C raises KeyboardInterrupt between two solves and leaves
         the solver usable.
         """
-        code, index, attempts = self._native.solve(
+        status, index, attempts = self._native.solve(
             parameters,
-            chain_length,
-            chain_length if block_length is None else block_length,
-            start_bases,
-            basis_of,
-            order,
-            output.objective,
-            output.observed_primal,
-            output.observed_dual,
-            output.cut_dual,
-            output.primal,
-            output.dual,
-            output.reduced_cost,
-            output.iterations,
-            output.bases,
+            chain_length=chain_length,
+            block_length=chain_length if block_length is None else block_length,
+            start_bases=start_bases,
+            basis_of=basis_of,
+            order=order,
+            objective=output.objective,
+            observed_primal=output.observed_primal,
+            observed_dual=output.observed_dual,
+            cut_dual=output.cut_dual,
+            primal=output.primal,
+            dual=output.dual,
+            reduced_cost=output.reduced_cost,
+            iterations=output.iterations,
+            bases=output.bases,
         )
-        if code == _BAD_PARAMETER:
+        if status is lp.Status.BAD_PARAMETER:
             self._refuse_parameters(parameters[index], index)
-        return BatchOutcome(_STATUSES[code], index, attempts)
+        return BatchOutcome(Status[status.name], index, attempts)
 
     def counters(self) -> dict[str, int]:
         """Since the start or `reset_counters`: ns in patch, basis (clearing included), run, extract and cuts; counts.

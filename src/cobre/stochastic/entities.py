@@ -1,4 +1,4 @@
-"""Who has a place in a noise vector: all hydros, then buses with uncertain load, then sources with statistics."""
+"""The components of a noise vector: all hydros, then buses with uncertain load, then sources with statistics."""
 
 from __future__ import annotations
 

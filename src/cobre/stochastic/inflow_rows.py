@@ -47,11 +47,7 @@ class StatisticTable:
         check = _Rows("inflow_seasonal_stats", rows.hydro, rows.stage_id)
         check.check_references(stages, n_hydros)
         check.refuse(~np.isfinite(rows.mean_m3s), "mean_m3s is not finite", "give a finite number")
-        check.refuse(
-            ~(np.isfinite(rows.std_m3s) & (rows.std_m3s >= 0.0)),
-            "std_m3s is negative or not finite",
-            "give a finite number of 0 or more",
-        )
+        check.check_deviations("std_m3s", rows.std_m3s)
         check.check_unique()
         numbers = stage_numbers(stages, rows.stage_id)
         first = min(0, int(numbers.min(initial=0)))
@@ -181,11 +177,7 @@ def annual_shares(table: StatisticTable, rows: AnnualComponent) -> NDArray[np.fl
     check = _Rows("inflow_annual_component", rows.hydro, rows.stage_id)
     check.check_references(stages, n_hydros)
     check.refuse(~np.isfinite(rows.coefficient), "annual_coefficient is not finite", "give a finite number")
-    check.refuse(
-        ~(np.isfinite(rows.std_m3s) & (rows.std_m3s >= 0.0)),
-        "annual_std_m3s is negative or not finite",
-        "give a finite number of 0 or more",
-    )
+    check.check_deviations("annual_std_m3s", rows.std_m3s)
     check.check_unique()
     index = {stage.id: t for t, stage in enumerate(stages)}
     in_study = np.array([i in index for i in rows.stage_id.tolist()], dtype=bool)
@@ -226,6 +218,10 @@ class _Rows:
         ids = [stage.id for stage in stages]
         unknown = (self.stage_id >= min(ids, default=0)) & ~np.isin(self.stage_id, ids)
         self.refuse(unknown, "there is no such stage", "use ids of stages.json", "MissingReference")
+
+    def check_deviations(self, name: str, values: NDArray[np.float64]) -> None:
+        wrong = ~(np.isfinite(values) & (values >= 0.0))
+        self.refuse(wrong, f"{name} is negative or not finite", "give a finite number of 0 or more")
 
     def check_unique(self) -> None:
         order = np.lexsort((self.hydro, self.stage_id))

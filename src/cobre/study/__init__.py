@@ -1,4 +1,4 @@
-"""The product in a few verbs. Composes `cobre.io` and `cobre.sddp`; computes nothing itself."""
+"""The functions that every front door calls. Composes `cobre.io` and `cobre.sddp`; computes nothing itself."""
 
 from __future__ import annotations
 

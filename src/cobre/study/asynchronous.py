@@ -1,4 +1,4 @@
-"""The long verbs for programs that run an event loop."""
+"""The functions that take long, for programs that run an event loop."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def _private_folder() -> Path:
 
 
 def _is_private(folder: Path) -> bool:
-    """Make ``folder`` if need be; whether it is a folder of this user that nobody else can enter."""
+    """Make ``folder`` if need be; whether it is a folder of this user that no other user can enter."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()

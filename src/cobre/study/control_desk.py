@@ -195,7 +195,7 @@ def _remove_abandoned(folder: Path) -> None:
 
 @contextlib.contextmanager
 def open_desk(address: str | None) -> Iterator[SocketDesk | None]:
-    """Listen at ``address`` inside the block; None where there is no address, or nobody can listen there."""
+    """Listen at ``address`` inside the block; None where there is no address, or where listening there fails."""
     if address is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""Who computes: this process, workers that it starts, or a group of ranks that is there already."""
+"""Which processes compute: this one, workers that it starts, or a group of ranks that exists already."""
 
 from __future__ import annotations
 
@@ -67,10 +67,8 @@ def run_workers(
     progress_callback: OnProgress | None,
 ) -> Any:
     """What ``function(comm, *arguments)`` gives on rank 0 of ``num_workers`` new processes."""
-
-    from cobre.comm.run_on_ranks import (
-        run,  # all that starting processes takes, which one worker does not need
-    )
+    # Not above: one worker needs nothing that starts processes.
+    from cobre.comm.run_on_ranks import run
 
     def deliver(rank: int, event: Any) -> None:
         if progress_callback is not None:
@@ -109,7 +107,15 @@ def run_here_or_apart(
     return result
 
 
-def check_workers(num_workers: int, backend: str) -> None:
+def check_ranks(comm: GroupMember | None, num_workers: int, backend: str) -> None:
+    """Raise if these ranks cannot be had: those of a group that is given, or workers that this process starts."""
+    if comm is not None:
+        _refuse_workers_beside(comm, num_workers, backend)
+    else:
+        _check_workers(num_workers, backend)
+
+
+def _check_workers(num_workers: int, backend: str) -> None:
     """Raise unless this process can start that many workers."""
     is_number = isinstance(num_workers, Integral) and not isinstance(num_workers, bool)
     if not is_number or num_workers < 1:
@@ -164,7 +170,7 @@ def _refuse_workers_of_a_rank(record: Backend, group: LaunchedGroup, num_workers
     )
 
 
-def refuse_workers_beside(comm: GroupMember, num_workers: int, backend: str) -> None:
+def _refuse_workers_beside(comm: GroupMember, num_workers: int, backend: str) -> None:
     """Raise if workers are asked for although a group of ranks is given."""
     if num_workers != 1 or backend not in ("auto", comm.backend):
         raise CobreError(

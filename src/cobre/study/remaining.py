@@ -1,4 +1,4 @@
-"""How long training will take: iterations grow longer as cuts pile up, and the estimate learns how much."""
+"""Estimates how long training will take; iterations take longer as cuts accumulate, and so does the estimate."""
 
 from __future__ import annotations
 

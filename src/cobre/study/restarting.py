@@ -1,4 +1,4 @@
-"""Working on after a worker has died."""
+"""Continues a run after one of its workers has died."""
 
 from __future__ import annotations
 

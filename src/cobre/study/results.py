@@ -1,4 +1,4 @@
-"""What finished runs left, to be looked at."""
+"""Reads the results of finished runs."""
 
 from __future__ import annotations
 

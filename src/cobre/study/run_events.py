@@ -100,16 +100,16 @@ class RunEvents:
         try:
             self._control = Control()
         except CobreError as error:
-            self.note(f"nobody can steer this run: {error.message}")
+            self.note(f"this run cannot be steered: {error.message}")
 
     @property
     def control_address(self) -> str | None:
-        """Where the first rank listens for requests; None where nobody can steer the run."""
+        """Where the first rank listens for requests; None where the run cannot be steered."""
         return None if self._control is None else self._control.address
 
     @property
     def wants_details(self) -> bool:
-        """Whether anybody learns what each iteration did."""
+        """Whether any listener gets the events of each iteration."""
         return self._is_begun
 
     def _facts(self, case: Case, run: RunRecord) -> dict[str, Any]:

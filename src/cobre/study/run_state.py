@@ -1,4 +1,4 @@
-"""Where a run stands, folded from its events into plain data. Gaps, repeats and foreign lines are survived."""
+"""The state of a run, computed from its events as plain data. Gaps, repeats and unknown lines do no harm."""
 
 from __future__ import annotations
 

@@ -19,12 +19,12 @@ from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
 from cobre.study.control import Control
 from cobre.study.output import POLICY_FOLDER
-from cobre.study.ranks import backend_name, on_first_rank
+from cobre.study.ranks import backend_name, check_ranks, on_first_rank
 from cobre.study.restarting import with_restarts
 from cobre.study.run_events import OnEvent, Phase, RunEvents
 from cobre.study.starting import Resume, StartRequest
 from cobre.study.threads import Threads
-from cobre.study.training import check_ranks, train_with
+from cobre.study.training import train_with
 
 if TYPE_CHECKING:
     from cobre.study.results import SimulationResult
@@ -52,9 +52,8 @@ class RunPlan:
                 suggestion="leave out --skip-simulation, or set training.enabled to true",
             )
         if simulates:
-            from cobre.study.simulation import (
-                scenario_count,  # a run that only trains loads nothing of simulations
-            )
+            # Not above: a run that only trains need not load simulations.
+            from cobre.study.simulation import scenario_count
 
             scenario_count(case, self.scenarios)  # refused before training, not after it
         return RunPlan(trains, simulates, self.scenarios)

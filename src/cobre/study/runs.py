@@ -1,4 +1,4 @@
-"""Runs as others see them: attach to the folder of one, live or finished; read its events; steer it; start one."""
+"""Runs of other processes: attach to the folder of one, live or finished; read its events; steer it; start one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulate a trained policy, on this process, on several, or on a group of ranks that is there already."""
+"""Simulate a trained policy, in this process, in several, or on a group of ranks that exists already."""
 
 from __future__ import annotations
 
@@ -42,9 +42,8 @@ from cobre.study.output import POLICY_FOLDER
 from cobre.study.parcel import Parcel
 from cobre.study.ranks import (
     backend_name,
-    check_workers,
+    check_ranks,
     on_first_rank,
-    refuse_workers_beside,
     run_here_or_apart,
 )
 from cobre.study.results import SimulationResult
@@ -101,10 +100,7 @@ def simulate(
     SIGINT or SIGTERM ends the simulation after the scenarios that run; the result then has no statistics and the
     folder no ``_SUCCESS``. ``on_event`` and ``control`` are those of `train`.
     """
-    if comm is not None:
-        refuse_workers_beside(comm, num_workers, backend)
-    else:
-        check_workers(num_workers, backend)
+    check_ranks(comm, num_workers, backend)
     ranks = num_workers if comm is None else comm.size
     name = backend_name(comm, ranks, backend)
     with RunEvents(progress_callback, on_event, on_note, control, ["simulation"], ranks, name) as events:

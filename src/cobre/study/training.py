@@ -1,4 +1,4 @@
-"""Train a policy, on this process, on several, or on a group of ranks that is there already."""
+"""Train a policy, in this process, in several, or on a group of ranks that exists already."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from cobre.study.control import Control
 from cobre.study.output import RunOutput
 from cobre.study.ranks import (
     backend_name,
-    check_workers,
+    check_ranks,
     on_first_rank,
-    refuse_workers_beside,
     run_here_or_apart,
 )
 from cobre.study.restarting import with_restarts
@@ -85,14 +84,6 @@ def train(
         return train_with(
             events, case, num_workers, backend, config_overrides, output, comm, wanted, max_restarts, threads
         )
-
-
-def check_ranks(comm: GroupMember | None, num_workers: int, backend: str) -> None:
-    """Raise if these ranks cannot be had."""
-    if comm is not None:
-        refuse_workers_beside(comm, num_workers, backend)
-    else:
-        check_workers(num_workers, backend)
 
 
 def train_with(

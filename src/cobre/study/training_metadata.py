@@ -1,4 +1,4 @@
-"""The contents of ``training/metadata.json``: the keys of the public Cobre beside our own."""
+"""The contents of ``training/metadata.json``: the keys of the public Cobre and our own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies over a view for a while: keys, stopping rules, cuts of a stage, paths of trajectories."""
+"""Windows over a view: keys, stopping rules, cuts of a stage, paths of trajectories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curves as characters: series, size and axes in, rows of cells out. Knows no terminal."""
+"""Curves as characters: series, size and axes in, rows of cells out. Independent of the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The six views: what is known of a run as rows of cells. Knows no terminal and no Textual."""
+"""The six views: the state of a run as rows of cells. Independent of the terminal and of Textual."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""One file per backend: a communicator class and a ``BACKEND`` record. They never know each other."""
+"""One file per backend: a communicator class and a ``BACKEND`` record. They do not import each other."""

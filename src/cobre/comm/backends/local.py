@@ -1,4 +1,4 @@
-"""The ``local`` backend: one rank, no neighbours, every check."""
+"""The ``local`` backend: one rank, with the same argument checks as all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs in each rank: ``python -m cobre.comm.bench.member PLAN``. Rank 0 prints a line per measurement."""
+"""The program of each rank: ``python -m cobre.comm.bench.member PLAN``. Rank 0 prints a line per measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other people's collectives, measured by the same loop: mpi4py alone, and Gloo through PyTorch."""
+"""The collectives of other libraries, measured by the same loop: mpi4py alone, and Gloo through PyTorch."""
 
 from __future__ import annotations
 

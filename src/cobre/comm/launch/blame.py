@@ -1,4 +1,4 @@
-"""Which rank is to blame: one that failed by itself, never one that tells of another's failure."""
+"""Which rank caused a failure: one that failed by itself, never one that only reports the failure of another."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ class Group:
         self._output.show(rank.rank, lines, is_error=stream.is_error)
 
     def _reported_leaves(self) -> set[str]:
-        """What ranks said that they would leave, beside what their commands said."""
+        """Files that ranks announced, in addition to those that their commands name."""
         connected = self.connected.ranks.values() if self.connected is not None else ()
         inboxes = (rank.inbox for rank in (*self.ranks, *connected))
         return {path for inbox in inboxes if inbox is not None for path in inbox.leaves}

@@ -1,4 +1,4 @@
-"""Stands in front of a rank that ``mpiexec`` starts: gives it a way of its own to the launcher, then becomes it.
+"""Program that ``mpiexec`` starts in place of a rank: connects to the launcher, then executes the rank.
 
 Run as a file by ``python -S -E``: it imports nothing of Cobre, because it runs once per rank and must be quick. What
 mpiexec forwards may be cut and mixed in the middle of lines, and nobody can tell whose it is; over its own connection

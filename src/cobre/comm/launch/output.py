@@ -1,4 +1,4 @@
-"""Where the lines of ranks go: nowhere, to a stream behind their rank, to one file per rank, or to several of these."""
+"""Writes the output of ranks: nowhere, to a stream behind their rank, to a file per rank, or to several of these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A launch as a user asks for it: backend, machines, options for the backend's own starter."""
+"""The options of a launch: backend, machines, options for the backend's own starter."""
 
 from __future__ import annotations
 

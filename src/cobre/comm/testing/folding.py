@@ -1,4 +1,4 @@
-"""What allreduce must answer, bit for bit, written with NumPy and nothing else."""
+"""The result that allreduce must give, bit for bit, computed by NumPy alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that nothing depends on who comes early and who comes late."""
+"""Checks that results do not depend on the order in which ranks arrive."""
 
 from __future__ import annotations
 

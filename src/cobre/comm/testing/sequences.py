@@ -1,4 +1,4 @@
-"""A random but repeatable life: all collectives mixed, as a long computation would."""
+"""A random, repeatable sequence of collectives, as a long computation would call them."""
 
 from __future__ import annotations
 

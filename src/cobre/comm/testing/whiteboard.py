@@ -1,4 +1,4 @@
-"""A few numbers that all ranks of one machine see at once, beside the communicator under test."""
+"""A few numbers that all ranks of one machine share without the communicator under test."""
 
 from __future__ import annotations
 

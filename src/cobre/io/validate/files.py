@@ -13,7 +13,7 @@ FOLDERS = ("system", "scenarios", "constraints")
 NOTES = ("readme", "license", "changelog", "notes")
 NOTE_SUFFIXES = (".md", ".rst")
 TEXT_SUFFIXES = ("", ".txt", ".pdf", ".html")
-"""What people write beside data, for each other: nothing to warn about. A spreadsheet is data whatever its name."""
+"""Notes for people in the folder of a case: no warning. A spreadsheet is data whatever its name."""
 
 
 def check_files(folder: Path, problems: Problems) -> None:

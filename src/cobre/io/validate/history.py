@@ -1,4 +1,4 @@
-"""Fits what a case does not say about inflows to its history, so that the rest of it never knows the difference.
+"""Fits what a case does not say about inflows to its history, so that the rest of the case needs no other treatment.
 
 =====  ======  ====  ==================================================================
 stats  lags    fit   what is fitted (with ``inflow_history``)

@@ -1,4 +1,4 @@
-"""Where noise comes from and who has it, by the files of a case.
+"""Sources of noise and the entities that have it, by the files of a case.
 
 `cobre.stochastic.moments` decides who has noise in the same way.
 """

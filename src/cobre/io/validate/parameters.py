@@ -133,7 +133,7 @@ def _warn_of_energy_times_productivity(files: CaseFiles, problems: Problems) -> 
                 "IncompatibleSettings",
                 CONSTRAINTS,
                 "has max_stored_energy and accumulated_productivity: the former has integrated productivities",
-                "use integrated_accumulated_productivity beside it, if the two are compared",
+                "use integrated_accumulated_productivity with max_stored_energy, if the two are compared",
                 entity=called("generic constraint", constraint),
                 field="expression",
                 value=constraint.expression,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 from typing import NoReturn
 
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cobre.core.arrow import arrow_schema
-from cobre.core.files import unwritable
+from cobre.core.files import move_into_place, unwritable
 from cobre.core.outputs import TableSchema
 
 ROWS_PER_GROUP = 100_000
@@ -69,9 +68,7 @@ class GroupedFile:
             self._write_group(self._n_waiting)
         try:
             self._writer.close()
-            with self._unfinished.open("rb") as file:
-                os.fsync(file.fileno())
-            self._unfinished.replace(self._path)
+            move_into_place(self._unfinished, self._path)
         except OSError as error:
             self._fail(error)
 

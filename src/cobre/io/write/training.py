@@ -1,4 +1,4 @@
-"""What a training run leaves behind, beside its policy."""
+"""Writes the results of a training run, except its policy."""
 
 from __future__ import annotations
 

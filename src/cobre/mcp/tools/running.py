@@ -28,7 +28,7 @@ LONGEST_WAIT_S = 55.0
 LOOK_S = 0.1
 MOST_LISTED = 50
 TELL_S = 1.0
-"""Progress is told at most this often."""
+"""Seconds between two progress notifications, at least."""
 
 RUN_ID = Field(description="The run_id that cobre_run answered.", min_length=1, max_length=64)
 

@@ -162,7 +162,7 @@ class ReportArguments(Arguments):
 
     output_dir: str = OUTPUT_DIR
     compare: str | None = Field(
-        default=None, min_length=1, max_length=4096, description="Another run to show beside."
+        default=None, min_length=1, max_length=4096, description="Another run to compare with."
     )
     file: str | None = FILE
     overwrite: bool = OVERWRITE

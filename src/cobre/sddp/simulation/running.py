@@ -1,4 +1,4 @@
-"""The simulation on all ranks: blocks of scenarios, chunk by chunk, tables written beside the solves."""
+"""The simulation on all ranks: blocks of scenarios, chunk by chunk; tables are written meanwhile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from cobre.sddp.statistics import gather_rows
 CHUNK_BYTES = 16 << 20
 """Tables of one chunk; three are held at once: one is computed, one waits and one is written."""
 CHUNK_SCENARIOS = 1000
-"""More gain nothing: what a call of NumPy costs is small beside what it computes."""
+"""More gain nothing: the cost of a call of NumPy is then small compared with its work."""
 
 Floats = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""Periodic correlations: how a season goes with the ones before it, and with the mean of the year before.
+"""Periodic correlations: correlations of a season with the ones before it, and with the mean of the year before.
 
 Everything runs over series (hydros, occurrences) in order of time, so lag k pairs an occurrence with the one k numbers
 before it, by calendar, also where observations are missing.

@@ -1,4 +1,4 @@
-"""Correlation profiles: how the noises of plants go together, in all seasons and in each with enough data.
+"""Correlation profiles: correlation of the noises of plants, in all seasons and in each with enough data.
 
 Noise is not divided by its share of the deviation, so that seasons of much noise count more in the matrix of all
 seasons.

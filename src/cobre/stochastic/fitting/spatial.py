@@ -1,4 +1,4 @@
-"""How the residuals of plants go together: one matrix for all seasons, and one for each with enough data."""
+"""Correlation of the residuals of plants: one matrix for all seasons, and one for each with enough data."""
 
 from __future__ import annotations
 

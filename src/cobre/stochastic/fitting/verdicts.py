@@ -1,4 +1,4 @@
-"""A plain word per plant about a fitted model: can it be trusted, and if not, why?"""
+"""A verdict per plant about its fitted model: whether it can be trusted, and if not, why."""
 
 from __future__ import annotations
 

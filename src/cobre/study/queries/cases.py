@@ -1,4 +1,4 @@
-"""What a case is about: its files, entities, stages and scenarios, as plain data."""
+"""Facts of a case: its files, entities, stages and scenarios, as plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How likely and how deep a deficit is, and how often water is spilled."""
+"""Probability and depth of deficits, and how often water is spilled."""
 
 from __future__ import annotations
 

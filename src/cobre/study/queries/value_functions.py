@@ -1,4 +1,4 @@
-"""Slices of the future cost that a policy believes in."""
+"""Slices of the future cost of a policy."""
 
 from __future__ import annotations
 

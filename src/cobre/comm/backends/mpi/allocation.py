@@ -1,4 +1,4 @@
-"""Making a window: every rank agrees that there is room before MPI is asked, and on the outcome after."""
+"""Allocates an MPI window: the ranks agree first that there is memory for it, and afterwards whether it worked."""
 
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ def _require_room(comm: Any, node: Any, mpi: Any, n_bytes: int) -> None:
     Open MPI by ending the job."""
     room = available_for_sharing()
     fits = node.rank != 0 or n_bytes <= room.bytes
-    verdicts = _tell(comm, mpi, ROOM if fits else room.bytes)
-    short = np.flatnonzero(verdicts != ROOM)
+    answers = _tell(comm, mpi, ROOM if fits else room.bytes)
+    short = np.flatnonzero(answers != ROOM)
     if short.size == 0:
         return
-    worst = int(short[verdicts[short].argmin()])
+    worst = int(short[answers[short].argmin()])
     source = room.source if worst == comm.rank else "free memory, cgroup limit or /dev/shm"
     raise AllocationFailed(
         n_bytes,
-        f"a region of {n_bytes:,} bytes does not fit on the node of rank {worst}: {verdicts[worst]:,} are "
+        f"a region of {n_bytes:,} bytes does not fit on the node of rank {worst}: {answers[worst]:,} are "
         f"available ({source})",
         suggestion=ADVICE,
     )

@@ -1,4 +1,4 @@
-"""What MPI reports, as the contract's errors."""
+"""Translates the errors of MPI into those of the contract."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
@@ -39,39 +39,42 @@ def find_leftovers(directory: Path = DIRECTORY) -> list[Leftover]:
     """This user's segments with those names. In use is what a process has mapped, and what was made just now."""
     found = [path for pattern in PATTERNS for path in sorted(directory.glob(pattern))]
     mapped = mapped_files(directory) if found else set()
-    leftovers = []
-    for path in found:
-        with contextlib.suppress(OSError):  # gone meanwhile
-            status = path.stat()
-            if status.st_uid != os.getuid():
-                continue
-            is_new = time.time() - status.st_mtime < SETTLED_S
-            is_in_use, owner = False, "of an MPI job that was killed or aborted"
-            if str(path) in mapped:
-                is_in_use, owner = True, "of an MPI job that runs"
-            elif is_new:
-                is_in_use, owner = True, "made just now, perhaps by an MPI job that starts"
-            leftovers.append(Leftover(str(path), status.st_size, is_in_use, owner, partial(_remove, path)))
-    return leftovers
+    return _leftovers(found, lambda path: str(path) in mapped, "an MPI job", "killed or aborted", _remove)
 
 
 def find_session_folders(directory: Path | None = None) -> list[Leftover]:
     """This user's folders of mpiexec. In use is what the environment of a process names, and what was made just now."""
     found = sorted((directory or Path(tempfile.gettempdir())).glob(f"{SESSION_FOLDER}*"))
     environments = _environments() if found else []
+
+    def is_named(path: Path) -> bool:
+        return any(os.fsencode(path) in environment for environment in environments)
+
+    return _leftovers(found, is_named, "an mpiexec", "killed", _remove_folder)
+
+
+def _leftovers(
+    found: Iterable[Path],
+    is_used: Callable[[Path], bool],
+    program: str,
+    ended: str,
+    remove: Callable[[Path], bool],
+) -> list[Leftover]:
+    """Those of this user, each with what is known of the program that made it."""
     leftovers = []
     for path in found:
-        with contextlib.suppress(OSError):  # gone meanwhile
+        with contextlib.suppress(OSError):  # removed by now
             status = path.stat()
             if status.st_uid != os.getuid():
                 continue
-            is_in_use, owner = False, "of an mpiexec that was killed"
-            if any(os.fsencode(path) in environment for environment in environments):
-                is_in_use, owner = True, "of an mpiexec that runs"
+            is_in_use, owner = False, f"of {program} that was {ended}"
+            if is_used(path):
+                is_in_use, owner = True, f"of {program} that runs"
             elif time.time() - status.st_mtime < SETTLED_S:
-                is_in_use, owner = True, "made just now, perhaps by an mpiexec that starts"
-            n_bytes = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
-            leftovers.append(Leftover(str(path), n_bytes, is_in_use, owner, partial(_remove_folder, path)))
+                is_in_use, owner = True, f"made just now, perhaps by {program} that starts"
+            files = path.rglob("*") if path.is_dir() else [path]
+            n_bytes = sum(each.stat().st_size for each in files if each.is_file())
+            leftovers.append(Leftover(str(path), n_bytes, is_in_use, owner, partial(remove, path)))
     return leftovers
 
 

@@ -1,4 +1,4 @@
-"""The memory that views of a region point to: a window's, but no library can take it away."""
+"""The memory that views of a region point to: that of a window, kept after MPI has freed the window."""
 
 from __future__ import annotations
 

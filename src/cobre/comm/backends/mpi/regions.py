@@ -1,4 +1,4 @@
-"""Shared regions on MPI windows, and when their memory may go.
+"""Shared regions on MPI windows, and when their memory is freed.
 
 Freeing a window is collective, and reading memory of a freed one is a segmentation fault. So a window is freed
 only where all ranks of the node have come and agreed that none holds a view: in `MpiRegion.close`, in the

@@ -1,4 +1,4 @@
-"""What a case gives of an inflow model beside its history, season by season: the first stage of a season speaks."""
+"""What a case gives of an inflow model besides its history, season by season, from the first stage of each."""
 
 from __future__ import annotations
 

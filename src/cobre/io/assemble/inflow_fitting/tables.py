@@ -70,6 +70,14 @@ def statistics_table(
     return _table(STATS, rows)
 
 
+def _fitted(fit: InflowFit, stages: Sequence[Stage]) -> Iterator[tuple[Stage, LevelFit, int]]:
+    """The stages that have a model, with its level and the position of their season in it."""
+    for stage in stages:
+        found = fit.place(stage.season_id)
+        if found is not None:
+            yield stage, *found
+
+
 def lag_table(
     fit: InflowFit, stages: Sequence[Stage], hydro_ids: Sequence[int], observed: Sequence[int]
 ) -> Table:
@@ -78,11 +86,7 @@ def lag_table(
     A season with an annual term alone has one lag with coefficient 0, which carries its ratio.
     """
     rows: list[tuple[int, int, int, float, float]] = []
-    for stage in stages:
-        found = fit.place(stage.season_id)
-        if found is None:
-            continue
-        level, s = found
+    for stage, level, s in _fitted(fit, stages):
         for h in observed:
             order = max(int(level.orders[h, s]), int(level.psi[h, s] != 0.0))
             phi, ratio = level.phi[h, s], float(level.ratio[h, s])
@@ -98,11 +102,7 @@ def annual_table(
 ) -> Table:
     """A row per hydro of ``observed`` (indices) and stage with an annual term."""
     rows: list[tuple[int, int, float, float, float]] = []
-    for stage in stages:
-        found = fit.place(stage.season_id)
-        if found is None:
-            continue
-        level, s = found
+    for stage, level, s in _fitted(fit, stages):
         for h in observed:
             if level.psi[h, s] != 0.0:
                 psi, mean, std = level.psi[h, s], level.annual_mean_m3s[h, s], level.annual_std_m3s[h, s]
