@@ -84,13 +84,14 @@ def test_help_explains_what_is_written(cobre):
     assert "fitting_report.json" in cobre("fit", "--help", check=0).stdout
 
 
-def test_an_error_comes_with_the_warning_about_its_cause(cobre, tmp_path):
-    """Years in litres per second leave no stationary model; the units are the cause."""
+def test_an_error_comes_with_the_warnings_about_its_file(cobre, tmp_path):
+    """Months that are missing, and years in litres per second."""
     values = river(60)
     values[:, 45 * 12 :] *= 1000.0
+    values[0, 121:124] = float("nan")
     folder = history_case(tmp_path / "case", values).write()
     done = cobre("fit", folder, "--series", 0, check=1)
-    assert "the autoregressive model is not stationary" in done.stderr
+    assert "has no records for 3 of 720 periods" in done.stderr
     assert "flows of 2006, 2007" in done.stderr
     assert "are the units right?" in done.stderr
     done = cobre("fit", folder, "--series", 0, "--output-format", "json", check=1)

@@ -92,6 +92,17 @@ def test_the_least_number_of_observations_is_a_setting(tmp_path):
     assert not warnings
 
 
+@pytest.mark.parametrize("days", [2_932_896, 2**31 - 1, -719_529], ids=["9999", "5881580", "before 1"])
+@pytest.mark.parametrize("columns", [dated, windowed])
+def test_a_date_that_no_calendar_has_is_an_error(tmp_path, columns, days):
+    case = history_case(tmp_path / "case", columns=columns)
+    field = "date" if columns is dated else "end_date"
+    case.tables[HISTORY][field][719] = days
+    (error,) = errors(case)
+    assert (error.kind, error.file, error.field) == ("OutOfRange", HISTORY, field)
+    assert "0001-01-01 to 9998-12-31" in error.remedy
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
 def test_a_value_that_is_no_number_is_an_error(tmp_path, value):
     case = history_case(tmp_path / "case")

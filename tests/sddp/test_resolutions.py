@@ -58,6 +58,52 @@ def test_the_lag_of_a_quarter_has_the_statistics_of_the_quarter_before(tmp_path)
     assert model.psi[4, 0, 0] == pytest.approx(0.5 * 4.0 / 5.0)
 
 
+def test_a_february_may_end_on_its_29th(tmp_path):
+    case = months_then_quarters(tmp_path)
+    definitions = case.documents["stages.json"]["season_definitions"]
+    january, february, *others = definitions["seasons"]
+    definitions["seasons"] = [january, {**february, "day_end": 29}, *others]
+    assert optimum(cobre.load_case(case.write())) == pytest.approx(27414645.267074086, rel=1e-9)
+    definitions["seasons"][1]["day_start"] = 29
+    (error,) = cobre.validate(case.write()).errors
+    assert (error.field, error.value) == ("day_start", 29)
+
+
+@pytest.mark.parametrize("is_fitted", [False, True])
+def test_the_quarter_before_the_first_one_may_be_a_stage_before_the_study(tmp_path, is_fitted):
+    """Without the first quarter of 2026 no stage of the study has the season that the second quarter goes on from."""
+    from cobre.sddp.nature import Nature
+
+    case = months_then_quarters(tmp_path)
+    document = case.documents["stages.json"]
+    del document["stages"][6]
+    for name, table in case.tables.items():
+        kept = [row for row, stage in enumerate(table["stage_id"]) if stage != 6]
+        case.tables[name] = {key: [values[row] for row in kept] for key, values in table.items()}
+    if is_fitted:
+        del case.tables[STATS], case.tables[LAGS]
+        case.tables[HISTORY] = dated(river(60, 1), "1965-01", hydro_ids=(0,))
+    (warning,) = (each for each in cobre.validate(case.write()).warnings if "no deviation" in each.message)
+    assert (warning.entity, warning.field, warning.value) == ("stage 3", "season_id", 12)
+    assert "lag 1 of hydro 0" in warning.message
+    assert "a stage with season_id 12 and an id below -1 to pre_study_stages" in warning.remedy
+    document["pre_study_stages"] = [
+        {"id": -9, "start_date": "2024-01-01", "end_date": "2024-04-01", "season_id": 12}
+    ]
+    if not is_fitted:
+        for name, value in {"hydro_id": 0, "stage_id": -9, "mean_m3s": 33.0, "std_m3s": 6.0}.items():
+            case.tables[STATS][name] = [*case.tables[STATS][name], value]
+    report = cobre.validate(case.write())
+    assert report.valid
+    assert not [each for each in report.warnings if "no deviation" in each.message]
+    model = Nature.of(cobre.load_case(tmp_path)).inflow
+    if is_fitted:
+        assert model.psi[3, 0, 0] > 0.0
+    else:
+        assert model.psi[3, 0, 0] == pytest.approx(0.5 * 5.0 / 6.0)
+        assert model.base[3, 0] == pytest.approx(24.0 - 0.5 * 5.0 / 6.0 * 33.0)
+
+
 def weeks_then_months(path, last_week_end="2026-05-02", **more):
     """Weeks of April from the 4th on and then May and June; a week of observations before."""
     starts = ["2026-04-04", "2026-04-11", "2026-04-18", "2026-04-25", last_week_end]
@@ -91,7 +137,8 @@ def test_observations_of_the_month_under_way_change_the_optimum(tmp_path):
     assert found[0] < found[1] * (1 - 1e-4), "a wet start of April makes a wet May"
 
 
-def test_weeks_that_reach_into_the_next_month_train_with_a_note(tmp_path):
+@pytest.mark.parametrize("has_seasons", [True, False])
+def test_weeks_that_reach_into_the_next_month_train_with_a_note(tmp_path, has_seasons):
     """The public weekly and monthly example: weeks until 9 May, all of May, inflows of the month from a file."""
     starts = ["2026-04-04", "2026-04-11", "2026-04-18", "2026-04-25", "2026-05-02", "2026-05-09"]
     weeks = [stage(i, starts[i], starts[i + 1], 3) for i in range(5)]
@@ -102,6 +149,8 @@ def test_weeks_that_reach_into_the_next_month_train_with_a_note(tmp_path):
     del case.tables["scenarios/inflow_ar_coefficients.parquet"]
     for each in stages:
         each["state_variables"] = {"storage": True, "inflow_lags": False}
+        if not has_seasons:
+            del each["season_id"]
     counts = [1] * 5 + [5]
     case.tables["scenarios/external_inflow_scenarios.parquet"] = {
         "stage_id": [t for t, n in enumerate(counts) for _ in range(n)],

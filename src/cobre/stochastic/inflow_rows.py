@@ -33,6 +33,8 @@ class StatisticTable:
     std: NDArray[np.float64]
     has_row: NDArray[np.bool_]
     by_season: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]]
+    by_earlier_season: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]]
+    """Those of seasons that only stages before the study have: the quarter before the first one of the study."""
 
     @classmethod
     def of(
@@ -66,8 +68,15 @@ class StatisticTable:
                     np.where(has_row[i], mean[i], later[0]),
                     np.where(has_row[i], std[i], later[1]),
                 )
+        by_earlier_season: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        for period in sorted(before, key=lambda each: each.id):
+            i = period.id - (stages[0].id if stages else 0) - first
+            if i >= 0 and period.season_id is not None and period.season_id not in by_season:
+                by_earlier_season.setdefault(period.season_id, (mean[i], std[i]))
         levels = () if seasons is None else levels_of(seasons)
-        return cls(tuple(stages), tuple(before), levels, first, mean, std, has_row, by_season)
+        return cls(
+            tuple(stages), tuple(before), levels, first, mean, std, has_row, by_season, by_earlier_season
+        )
 
     def of_stage(self, stage_id: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and deviation (hydros) of a stage of the study."""
@@ -82,13 +91,14 @@ class StatisticTable:
         """Mean and deviation (hydros) of what lag ``lag`` of a stage stands for.
 
         Those of the stage that many before, if it has rows; else those of the season that many before. Where that
-        stage has a season of another level, a month before a quarter, only the season counts. If no stage has that
-        season, the seasons of the study are taken for a whole cycle.
+        stage has a season of another level, a month before a quarter, only the season counts, of stages before the
+        study if no other has it. If no stage has that season, the seasons of the study are taken for a whole cycle.
         """
         nothing = (np.zeros(self.mean.shape[1]), np.zeros(self.mean.shape[1]))
         number = self.number(stage_id)
-        season, is_other_level = self._season_at_lag(number, lag)
-        mean, std = nothing if season is None else self.by_season.get(season, nothing)
+        season, is_other_level = self.season_at_lag(number, lag)
+        known = self.by_earlier_season | self.by_season if is_other_level else self.by_season
+        mean, std = nothing if season is None else known.get(season, nothing)
         i = number - lag - self.first
         if 0 <= i < len(self.mean) and not is_other_level:
             mean, std = (
@@ -97,8 +107,8 @@ class StatisticTable:
             )
         return mean, std
 
-    def _season_at_lag(self, number: int, lag: int) -> tuple[int | None, bool]:
-        """The season ``lag`` before a stage, and whether the stage that many before is of another level."""
+    def season_at_lag(self, number: int, lag: int) -> tuple[int | None, bool]:
+        """The season ``lag`` before the stage of this number, and whether the stage before is of another level."""
         first = self.stages[0]
         in_study = len({stage.season_id for stage in self.stages} - {None})
         counted = None if first.season_id is None else (number + first.id - lag + first.season_id) % in_study

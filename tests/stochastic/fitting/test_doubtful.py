@@ -179,6 +179,21 @@ def test_lags_of_a_short_history_that_do_not_settle_are_given_up(n_years, select
         assert alone.phi.tobytes() == level.phi[kept].tobytes()
 
 
+@pytest.mark.parametrize("n_years", [31, 45])
+def test_a_river_with_a_long_memory_keeps_the_lags_that_settle(n_years):
+    """A month goes with the last by 0.95. By chance some plant of sixty has longer lags that do not settle."""
+    phi = np.full((60, 12, 1), 0.95)
+    fit = fitted(simulated(phi, np.full((60, 12), 50.0), np.full((60, 12), 10.0), n_years, 3))
+    assert not fit.errors
+    level = fit.levels[0]
+    told = [finding for finding in fit.findings if "too few for its lags" in finding.message]
+    assert told, "some plant has such lags"
+    for finding in told:
+        assert f"{n_years} observations of a season" in finding.message
+        assert "trends" in finding.remedy
+    assert (level.radius < 1.0).all()
+
+
 def test_plants_without_common_dates_are_named():
     values = np.repeat(ordinary(80), 3, axis=0)
     values[0, :480], values[1, 480:] = np.nan, np.nan

@@ -22,6 +22,9 @@ from cobre.io.spelling import nearest
 UNITS = frozenset({"hm3", "km2", "m", "m3s", "mw", "mwh"})
 """Endings of columns that say in what their numbers are."""
 
+EARLIEST, LATEST = np.datetime64("0001-01-01"), np.datetime64("9998-12-31")
+"""Dates between which a year may be counted on or back."""
+
 FORMER_NAMES = {
     "bound": ("bound_lower", "bound_upper"),
     "date": ("start_date", "end_date"),
@@ -204,6 +207,13 @@ def _check_values(table: Table, arrow: pa.Table, problems: Problems) -> NDArray[
             _bad(table, column, int(row), None, "SchemaViolation", "is null", "give a value", problems)
             good[row] = False
         if column.kind == "date":
+            for row in np.flatnonzero(((values < EARLIEST) | (values > LATEST)) & ~null):
+                text, remedy = (
+                    f"is {values[row]}, which no calendar has",
+                    f"give a date of {EARLIEST} to {LATEST}",
+                )
+                _bad(table, column, int(row), str(values[row]), "OutOfRange", text, remedy, problems)
+                good[row] = False
             continue
         outside = _outside(values, column) & ~null
         for row in np.flatnonzero(outside):

@@ -14,7 +14,7 @@ from cobre.io.validate.notes import CANNOT_RUN
 
 FILE = "stages.json"
 DURATION_TOLERANCE_DAYS = 7
-COMMON_YEAR = 2001
+COMMON_YEAR, LEAP_YEAR = 2001, 2004
 PROBABILITY_TOLERANCE = 1e-6
 HOURS_WARNING_FACTOR = 1.05
 HOURS_ERROR_FACTOR = 1.5
@@ -73,7 +73,7 @@ def _check_order(stages: Sequence[Period], problems: Problems) -> None:
 def _is_coarser(first: Period, second: Period) -> bool:
     """Whether a stage begins a part of the study with longer stages: weeks that reach into the month after them."""
     lengths = [(stage.end_date - stage.start_date).days for stage in (first, second)]
-    is_other_season = None not in (first.season_id, second.season_id) and first.season_id != second.season_id
+    is_other_season = None in (first.season_id, second.season_id) or first.season_id != second.season_id
     return is_other_season and lengths[1] >= 2 * lengths[0] and second.end_date > first.end_date
 
 
@@ -141,13 +141,15 @@ def _check_season(season: SeasonRecord, *, is_custom: bool, problems: Problems) 
     place = {"entity": f"season {season.id}"}
     for name in ("start", "end"):
         month, day = getattr(season, f"month_{name}"), getattr(season, f"day_{name}")
-        days = monthrange(COMMON_YEAR, month)[1] if month is not None else 31
+        # An end on 29 February is the last day of every February.
+        year = LEAP_YEAR if name == "end" else COMMON_YEAR
+        days = monthrange(year, month)[1] if month is not None else 31
         if day is not None and day > days:
             problems.error(
                 "OutOfRange",
                 FILE,
                 f"day_{name} = {day}, but month {month} has {days} days",
-                f"give a day of month {month} that every year has",
+                f"give a day of month {month}" + " that every year has" * (name == "start"),
                 field=f"day_{name}",
                 value=day,
                 **place,

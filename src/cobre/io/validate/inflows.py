@@ -163,13 +163,25 @@ def _check_lag_statistics(case: Case, problems: Problems) -> None:
             is_lost &= table.of_stage(stage.id)[1] > 0.0
             if is_lost.any():
                 ids = [case.system.hydros[h].id for h in np.flatnonzero(is_lost).tolist()]
+                season, is_other_level = table.season_at_lag(t, lag)
+                if is_other_level:
+                    first = min(
+                        [horizon.stages[0].id - phi.shape[1], *(b.id for b in horizon.pre_study_stages)]
+                    )
+                    reason = f"it stands for season {season}, which no stage with a deviation has"
+                    remedy = (
+                        f"add a stage with season_id {season} and an id below {first} to pre_study_stages in "
+                        f"stages.json, and its rows where the statistics are given"
+                    )
+                else:
+                    reason = f"there is no row of stage {stage.id - lag} and no other stage of its season"
+                    remedy = f"add rows with stage_id {stage.id - lag}"
                 problems.warn(
                     "CoverageMismatch",
                     STATISTICS,
-                    f"lag {lag} of hydro {listed(ids)} has no deviation: there is no row of stage {stage.id - lag} "
-                    "and no other stage of its season, so that its coefficient counts as 0",
-                    f"add rows with stage_id {stage.id - lag}",
+                    f"lag {lag} of hydro {listed(ids)} has no deviation: {reason}, so that its coefficient counts as 0",
+                    remedy,
                     entity=f"stage {stage.id}",
-                    field="stage_id",
-                    value=stage.id - lag,
+                    field="season_id" if is_other_level else "stage_id",
+                    value=season if is_other_level else stage.id - lag,
                 )

@@ -138,7 +138,8 @@ def _days_of_year(season: Season) -> list[int]:
 
 
 def _bounds(season: Season, year: int) -> tuple[dt.date, dt.date]:
-    start = dt.date(year, season.month_start, season.day_start or 1)
+    days = monthrange(year, season.month_start)[1]
+    start = dt.date(year, season.month_start, min(season.day_start or 1, days))
     month = season.month_end or season.month_start
     end_year = year
     for _ in range(2):

@@ -29,7 +29,9 @@ __all__ = ["Coefficients", "Settled", "fitted_coefficients", "given_coefficients
 Floats = NDArray[np.float64]
 
 ENOUGH = 30
-"""A season with as many observations has lags that are none of chance: if they do not settle, the river does not."""
+"""With fewer observations of a season, lags that do not settle are of chance, whatever the river does."""
+LASTING = 0.9
+"""What is left of a disturbance after a year, by one lag alone: if this much, the level itself moves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +174,11 @@ class Settled:
 def settle(
     model: Coefficients, std: Floats, statistics: SeasonStatistics, findings: list[Finding]
 ) -> Settled:
-    """The model with the most lags that settles: a short history loses its longest lags, a long one is refused."""
+    """The model with the most lags that settles.
+
+    Lags beyond the first may fail to settle by chance even in a history of sixty years: the longest ones are given up.
+    A history whose level moves, in which one lag alone keeps a disturbance for years, is refused unless it is short.
+    """
     found = Settled.of(model, std)
     if model.choices is None:  # whether given ones settle is for the reader of their file to say
         return found
@@ -182,8 +188,9 @@ def settle(
         problem = found.problem(h)
         if problem is None:
             continue
-        least = int(statistics.count[h][statistics.count[h] > 0].min(initial=ENOUGH))
-        if least >= ENOUGH:
+        counts = statistics.count[h][statistics.count[h] > 0]
+        least = int(counts.min()) if len(counts) else 0
+        if least >= ENOUGH and _is_moving(model, model.choices, std, h):
             findings.append(_refused(h, problem, float(found.radius[h])))
             continue
         mine, ceiling = _lowered(model, model.choices, std, h)
@@ -199,17 +206,30 @@ def settle(
     return Settled.of(replace(model, orders=orders, phi=phi, psi=psi, reductions=tuple(events)), std)
 
 
+def _is_moving(model: Coefficients, given: Choices, std: Floats, hydro: int) -> bool:
+    """Whether one lag alone keeps nearly all of a disturbance for a year."""
+    return bool(_under(model, given, std, hydro, 1).radius[0] > LASTING)
+
+
 def _lowered(model: Coefficients, given: Choices, std: Floats, hydro: int) -> tuple[Coefficients, int]:
     """The model of one hydro under the highest ceiling under which it settles; at -1 without annual term, too."""
-    one = slice(hydro, hydro + 1)
     for ceiling in range(max(int(model.orders[hydro].max()) - 1, 0), -1, -1):
-        choices = given.below(hydro, ceiling)
-        orders, _ = choices.reduced()
-        phi, psi = _at(choices.solutions, orders)
-        trial = replace(model, orders=orders, phi=phi, psi=psi, annual_std=model.annual_std[one])
-        if Settled.of(trial, std[one]).problem(0) is None:
-            return trial, ceiling
-    return replace(trial, orders=0 * orders, phi=0.0 * phi, psi=0.0 * psi), -1
+        trial = _under(model, given, std, hydro, ceiling)
+        if trial.problem(0) is None:
+            return trial.model, ceiling
+    last = trial.model
+    return replace(last, orders=0 * last.orders, phi=0.0 * last.phi, psi=0.0 * last.psi), -1
+
+
+def _under(model: Coefficients, given: Choices, std: Floats, hydro: int, ceiling: int) -> Settled:
+    """The model of one hydro with no order above ``ceiling``."""
+    one = slice(hydro, hydro + 1)
+    choices = given.below(hydro, ceiling)
+    orders, _ = choices.reduced()
+    phi, psi = _at(choices.solutions, orders)
+    return Settled.of(
+        replace(model, orders=orders, phi=phi, psi=psi, annual_std=model.annual_std[one]), std[one]
+    )
 
 
 def _given_up(hydro: int, problem: str, least: int, ceiling: int) -> Finding:
@@ -222,7 +242,9 @@ def _given_up(hydro: int, problem: str, least: int, ceiling: int) -> Finding:
         "CoverageMismatch",
         f"{least} observations of a season are too few for its lags: the autoregressive model is not stationary, "
         f"{problem}; {kept}",
-        f"give a longer history; {ENOUGH} years are recommended",
+        f"give a longer history; {ENOUGH} years are recommended"
+        if least < ENOUGH
+        else "check the history for missing periods and trends, give a longer one, or lower estimation.max_order",
         hydro,
         value=least,
     )
