@@ -39,6 +39,25 @@ print(json.dumps({"status": status, "opened": opened, "modules": sorted(sys.modu
 """
 
 
+ENDING = """
+import atexit, sys, threading
+from cobre import _process
+class Last:
+    def __del__(self):
+        print("freed")
+def main():
+    global last
+    last = Last()
+    last.itself = last
+    atexit.register(print, "registered")
+    threading.Thread(target=lambda: (threading.Event().wait(0.05), print("thread"))).start()
+    print("main")
+    {more}
+    return 7
+sys.exit(_process.run_alone(main))
+"""
+
+
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory):
     """What ``cobre run`` of the example opened and imported, training for one iteration."""
@@ -85,3 +104,49 @@ def test_loading_assembles_a_case_once(tmp_path, monkeypatch):
     monkeypatch.setattr(semantics, "assemble", counted)
     loading.load(tmp_path / "case")
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("pass", ["main", "thread", "registered"]),
+        ("_process.needs_whole_end()", ["main", "thread", "registered", "freed"]),
+    ],
+)
+def test_a_process_of_our_own_does_all_that_is_asked_for_its_end_and_frees_nothing(more, said):
+    program = [sys.executable, "-c", ENDING.replace("{more}", more)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.split(), done.stderr) == (7, said, "")
+
+
+def test_a_process_of_our_own_that_cannot_flush_says_so():
+    program = [sys.executable, "-c", ENDING.replace("{more}", "pass")]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            program,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+            env=environment,
+        )
+    assert done.returncode == 120
+    assert "No space left on device" in done.stderr
+
+
+def test_numpy_starts_no_threads_in_a_process_of_our_own_and_children_inherit_nothing(tmp_path):
+    code = """
+import os, sys
+from cobre import _process, cli
+def main():
+    cli.import_or_end("numpy")
+    print(len(os.listdir("/proc/self/task")), os.environ.get("OPENBLAS_NUM_THREADS"))
+    return 0
+sys.exit(_process.run_alone(main))
+"""
+    environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
+    program = [sys.executable, "-c", code]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=True, env=environment)
+    assert done.stdout.split() == ["1", "None"]

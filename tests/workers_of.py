@@ -22,7 +22,7 @@ def _start(pid: int) -> tuple[int, int]:
     return int(status.rpartition(")")[2].split()[19]), pid
 
 
-def workers_of(pid: int, words: bytes = b"from cobre.comm.rank_main import main") -> list[int]:
+def workers_of(pid: int, words: bytes = b"from cobre.comm.rank_main import script") -> list[int]:
     """Children whose command line has ``words``: the ranks, not the process that guards them."""
     return [child for child in children(pid) if words in _command(child)]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 from importlib import import_module
 
+from cobre._process import is_ours
+
 TYPE_CHECKING = (
     False  # type checkers know the name; importing typing for it would cost more than all the rest
 )
@@ -31,7 +33,10 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object
 
 
 class collecting_garbage_later:  # noqa: N801 - a context manager, and contextlib would cost an import
-    """No garbage collection in the ``with`` block: what imports and readers build by the thousand is no garbage."""
+    """No garbage collection in the ``with`` block: what imports and readers build by the thousand is no garbage.
+
+    In a process of our own later collections do not look at it either.
+    """
 
     def __enter__(self) -> None:
         self._was_enabled = gc.isenabled()
@@ -41,4 +46,6 @@ class collecting_garbage_later:  # noqa: N801 - a context manager, and contextli
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._was_enabled:
+            if is_ours():
+                gc.freeze()
             gc.enable()

@@ -67,6 +67,7 @@ def plug_in(monkeypatch):
             return record
 
         monkeypatch.setattr(EntryPoint, "load", load)
+        monkeypatch.setattr(plugins, "_may_have_plugins", lambda: True)
         monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [point for point, _ in points])
 
     return plug
@@ -373,15 +374,18 @@ class TestThirdParties:
         with pytest.raises(comm.BackendNotAvailable, match="config_type(.|\n)*not a class"):
             comm.create_communicator("ring", RingConfig())
 
-    def test_a_damaged_third_party_package_does_not_end_a_plain_run(self, tmp_path, monkeypatch, caplog):
+    @pytest.mark.parametrize("group", [b"console_scripts", b"cobre.comm.backends"])
+    def test_a_damaged_third_party_package_does_not_end_a_plain_run(
+        self, tmp_path, monkeypatch, caplog, group
+    ):
         metadata = tmp_path / "damaged-1.0.dist-info"
         metadata.mkdir()
         (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: damaged\nVersion: 1.0\n")
-        (metadata / "entry_points.txt").write_bytes(b"[console_scripts]\n\xff\xfe")
+        (metadata / "entry_points.txt").write_bytes(b"[" + group + b"]\n\xff\xfe")
         monkeypatch.syspath_prepend(tmp_path)
         assert comm.create_communicator().backend == "local"
         assert comm.available_backends()[-1] == "local"
-        assert "cannot be searched" in caplog.text
+        assert ("cannot be searched" in caplog.text) == (group == b"cobre.comm.backends")
 
     def test_one_that_exits_when_it_is_imported_does_not_end_the_program(self, plug_in):
         plug_in(SystemExit(0), names=["ring"])

@@ -12,6 +12,7 @@ import sys
 from importlib import import_module
 
 from cobre._lazy import TYPE_CHECKING, collecting_garbage_later
+from cobre._process import one_thread_for_blas, run_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from cobre.errors import CobreError
 
-__all__ = ["COMMANDS", "import_or_end", "main", "show_error"]
+__all__ = ["COMMANDS", "import_or_end", "main", "script", "show_error"]
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("cobre.cli.init", "write an example case to start from"),
@@ -59,6 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED_STATUS
 
 
+def script() -> int:
+    """``cobre …`` as a program of its own: `main`, and a quick end."""
+    return run_alone(main)
+
+
 def _dispatch(given: list[str]) -> int:
     if not given or given[0] in ("-h", "--help", "help"):
         return _run(_show_overview, given)
@@ -91,7 +97,7 @@ def import_or_end(module: str) -> ModuleType:
 
 
 def _import(module: str) -> ModuleType:
-    with collecting_garbage_later():
+    with collecting_garbage_later(), one_thread_for_blas():
         return import_module(module)
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from cobre._process import needs_whole_end
 from cobre.comm.backend import Backend, LaunchVariables
 
 if TYPE_CHECKING:
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ENTRY_POINT_GROUP", "Tell", "Trouble", "find_plugins", "load_plugin", "one_line", "warn"]
 
 ENTRY_POINT_GROUP = "cobre.comm.backends"
+ENTRY_POINTS = "entry_points.txt"
 
 _log = logging.getLogger("cobre.comm")
 _warned: set[str] = set()
@@ -50,9 +55,11 @@ def one_line(error: BaseException) -> str:
 
 def find_plugins(reserved: Collection[str], tell: Tell) -> dict[str, EntryPoint]:
     """Entry points by the name of their backend; ``reserved`` names are not for others to take."""
-    from importlib.metadata import entry_points  # slow to import, and not needed for a built-in by name
-
     found: dict[str, EntryPoint] = {}
+    if not _may_have_plugins():
+        return found
+    from importlib.metadata import entry_points  # slow, and slower with every installed package
+
     try:
         points = entry_points(group=ENTRY_POINT_GROUP)
     except Exception as error:  # one damaged package, of anybody, makes Python's own search fail
@@ -71,8 +78,44 @@ def find_plugins(reserved: Collection[str], tell: Tell) -> dict[str, EntryPoint]
     return found
 
 
+def _may_have_plugins() -> bool:
+    """Whether Python's search may find a backend: false if no installed package mentions the group.
+
+    True wherever packages are kept in another way than as folders of metadata beside the modules.
+    """
+    finders = [finder for finder in sys.meta_path if hasattr(finder, "find_distributions")]
+    return len(finders) != 1 or any(map(_mentions_backends, sys.path))
+
+
+def _mentions_backends(place: str) -> bool:
+    if place.endswith(".egg"):
+        return True
+    try:
+        with os.scandir(place or os.curdir) as entries:
+            return any(
+                entry.name.endswith(".egg")
+                or (
+                    entry.name.endswith((".dist-info", ".egg-info"))
+                    and _is_mentioned(Path(entry.path, ENTRY_POINTS))
+                )
+                for entry in entries
+            )
+    except FileNotFoundError:  # many a place in sys.path is not there
+        return False
+    except OSError:  # an archive, or one that may not be read
+        return True
+
+
+def _is_mentioned(path: Path) -> bool:
+    try:
+        return ENTRY_POINT_GROUP.encode() in path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):  # most have none, and older metadata are a file
+        return False
+
+
 def load_plugin(point: EntryPoint) -> Backend:
     """The record of an entry point, checked. Raises whatever importing it raises."""
+    needs_whole_end()
     record = point.load()
     if not isinstance(record, Backend):
         raise TypeError(f"{point.value} is a {type(record).__name__}, not a cobre.comm.backend.Backend")

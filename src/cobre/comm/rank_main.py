@@ -16,12 +16,13 @@ from typing import Any
 import cloudpickle
 
 from cobre._lazy import collecting_garbage_later
+from cobre._process import needs_whole_end, run_alone
 from cobre.comm.events import receiving
 from cobre.comm.report import HELD_SIGNALS, Outbox, Tag, failure_of
 from cobre.comm.selection import create_communicator
 from cobre.errors import CobreError
 
-__all__ = ["dump_exception", "load_task", "main"]
+__all__ = ["dump_exception", "load_task", "main", "script"]
 
 
 def load_task(descriptor: int) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], bool]:
@@ -41,10 +42,17 @@ def _load_uninterrupted(descriptor: int) -> tuple[Callable[..., Any], tuple[Any,
     try:
         with collecting_garbage_later():
             task = load_task(descriptor)
+            if not _is_of_cobre(task[0]):
+                needs_whole_end()
             import_module("cobre._native")
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_SIGNALS)
     return task
+
+
+def _is_of_cobre(function: Callable[..., Any]) -> bool:
+    """Whether a rank runs Cobre's own work, which closes every file by itself."""
+    return str(getattr(function, "__module__", None)).startswith("cobre.")
 
 
 class _WithoutConstructor:
@@ -89,6 +97,11 @@ def _dump_result(result: Any, rank: int) -> bytes:
             suggestion="return what can be pickled: numbers, arrays, plain objects",
         ) from error
     return data
+
+
+def script() -> int:
+    """`main` as the program of a whole process."""
+    return run_alone(main)
 
 
 def main() -> int:

@@ -31,7 +31,7 @@ __all__ = ["require_startable", "run"]
 
 # Workers search where this process does, from their first import on: by itself an interpreter would look into the
 # working directory first, where a file may have any name, and not where the program found us.
-BOOT = "import sys; sys.path[:] = {path!r}; from cobre.comm.rank_main import main; sys.exit(main())"
+BOOT = "import sys; sys.path[:] = {path!r}; from cobre.comm.rank_main import script; sys.exit(script())"
 
 
 def run(

@@ -96,12 +96,16 @@ def _rows_of_paths(
 ) -> Floats:
     """Cuts of this rank's visits of ``step``."""
     here, numbers = step.nodes[step.mine], step.paths[step.mine]
+    visited = distinct(step.nodes)
     found: dict[int, tuple[Ints, Outcomes]] = {}
     for child in sorted({child for position in distinct(here) for child in nodes[position].node.children}):
         model = nodes[child]
-        parents = [position for position in distinct(step.nodes) if child in nodes[position].node.children]
-        at = np.flatnonzero(np.isin(here, parents))
-        n_points = int(np.count_nonzero(np.isin(step.nodes, parents)))
+        parents = [position for position in visited if child in nodes[position].node.children]
+        if len(parents) == len(visited):
+            at, n_points = np.arange(len(here)), len(step.nodes)
+        else:
+            at = np.flatnonzero(np.isin(here, parents))
+            n_points = int(np.count_nonzero(np.isin(step.nodes, parents)))
         batch = _solve_openings(
             model,
             trial[at],

@@ -51,15 +51,17 @@ def by_stage(models: Sequence[StageModel], values: Floats) -> Floats:
 
 def solver_columns(parts: Iterable[Part], stage_ids: Sequence[int]) -> Columns:
     """`cobre.core.training_tables.SOLVER_ITERATIONS` from parts of a run."""
-    found: Columns = {name: [] for name in SOLVER_ITERATIONS.column_names}
+    keys: list[tuple[int | None, str, int]] = []
+    solved = [np.empty((0, len(COUNTERS)))]
     for iteration, phase, counters in parts:
-        for stage, values in zip(stage_ids, counters.tolist(), strict=True):
-            counts = dict(zip(COUNTERS, values, strict=True))
-            if counts["solves"]:
-                row = {"iteration": iteration, "phase": phase, "stage_id": stage, **_solver_row(counts)}
-                for name, column in found.items():
-                    column.append(row.get(name))
-    return found
+        rows = np.flatnonzero(counters[:, COUNTERS.index("solves")])
+        keys.extend((iteration, phase, stage_ids[row]) for row in rows.tolist())
+        solved.append(counters[rows])
+    found = {
+        **{name: [key[k] for key in keys] for k, name in enumerate(("iteration", "phase", "stage_id"))},
+        **_counted(np.concatenate(solved)),
+    }
+    return {name: found.get(name, [None] * len(keys)) for name in SOLVER_ITERATIONS.column_names}
 
 
 def retry_columns(parts: Iterable[Part], stage_ids: Sequence[int]) -> Columns:
@@ -89,20 +91,23 @@ def solve_totals(counters: Floats) -> dict[str, float]:
     }
 
 
-def _solver_row(counts: dict[str, float]) -> dict[str, Any]:
-    """The columns of `SOLVER_ITERATIONS` that count and time, from counters of solvers."""
-    retried = int(sum(counts[name] for name in RECOVERED))
+def _counted(rows: Floats) -> Columns:
+    """The columns of `SOLVER_ITERATIONS` that count and time, from counters ``[row, counter]`` of solvers."""
+    count = {name: column.astype(np.int64).tolist() for name, column in zip(COUNTERS, rows.T, strict=True)}
+    ms = {name: (column / NS_PER_MS).tolist() for name, column in zip(COUNTERS, rows.T, strict=True)}
+    retried = rows[:, COUNTERS.index(RECOVERED[0]) :].sum(axis=1)
+    none = [0] * len(rows)
     return {
-        "lp_solves": int(counts["solves"]),
-        "lp_successes": int(counts["solves"]),
-        "lp_retries": retried,
-        "lp_failures": 0,
-        "retry_attempts": int(counts["retries"]),
-        "basis_offered": int(counts["chains"]),
-        "basis_consistency_failures": 0,
-        "simplex_iterations": int(counts["iterations"]),
-        "solve_time_ms": counts["run_ns"] / NS_PER_MS,
-        "load_model_time_ms": counts["cuts_ns"] / NS_PER_MS,
-        "set_bounds_time_ms": counts["patch_ns"] / NS_PER_MS,
-        "basis_set_time_ms": counts["basis_ns"] / NS_PER_MS,
+        "lp_solves": count["solves"],
+        "lp_successes": count["solves"],
+        "lp_retries": retried.astype(np.int64).tolist(),
+        "lp_failures": none,
+        "retry_attempts": count["retries"],
+        "basis_offered": count["chains"],
+        "basis_consistency_failures": none,
+        "simplex_iterations": count["iterations"],
+        "solve_time_ms": ms["run_ns"],
+        "load_model_time_ms": ms["cuts_ns"],
+        "set_bounds_time_ms": ms["patch_ns"],
+        "basis_set_time_ms": ms["basis_ns"],
     }

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from cobre._native import comm as _core
+from cobre._process import needs_whole_end
 from cobre.errors import BackendNotAvailable, InitializationFailed
 
 __all__ = ["find_group", "follow_launcher", "load_mpi", "only_thread"]
@@ -31,6 +32,7 @@ _log = logging.getLogger("cobre.comm")
 
 def load_mpi() -> Any:
     """The module ``mpi4py.MPI``, loaded without starting MPI unless it is loaded already."""
+    needs_whole_end()  # of the interpreter: MPI is finalised by what C calls at the end
     loaded = sys.modules.get("mpi4py.MPI")
     if loaded is not None:
         return loaded
