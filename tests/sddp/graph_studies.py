@@ -70,6 +70,10 @@ def pinned(nodes=TREE, iterations=40, **others):
     return with_graph(with_training(case, training), nodes)
 
 
+def _multi_cut(case):
+    return with_training(case, replace(case.config.training, is_multi_cut=True))
+
+
 def graph_cases(iterations=40):
     """Sampled and enumerated, with everything that passes over nodes treat in a way of their own."""
     two = [StageSpec((200.0, 100.0), 2)] * 4
@@ -87,6 +91,8 @@ def graph_cases(iterations=40):
         "clamped inflows": with_graph(study(two, non_negativity="truncation", training=some), climates()),
         "domination": with_graph(study(two, training=domination), climates()),
         "level1": with_graph(study(two, training=level1), climates()),
+        "multi-cut": with_graph(study(risky, training=replace(some, is_multi_cut=True)), climates()),
+        "a multi-cut tree": _multi_cut(pinned(discount=0.95, risk=RISK)),
         "a tree": pinned(),
         "a tree and CVaR": pinned(discount=0.95, risk=RISK),
         "a tree and lags": pinned(hydro=LAGS, non_negativity="penalty"),

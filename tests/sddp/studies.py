@@ -138,6 +138,9 @@ def split_cases():
             training=replace(settings(9, 7), cut_selection=domination),
             **pay,
         ),
+        "multi-cut": study(
+            of_stages, hydro=lags, load_std=4.0, training=settings(8, 7, is_multi_cut=True), **pay
+        ),
         "stalling": study(
             of_stages,
             hydro=lags,

@@ -330,6 +330,11 @@ def _linear_head(case: TodayCase) -> None:
     models[0]["stage_ranges"][0]["model"] = "linearized_head"
 
 
+def _planes_without_geometry(case: TodayCase) -> None:
+    planes(case)
+    case.tables.pop("system/hydro_geometry.parquet", None)
+
+
 GROUP = {"hydro_id": 0, "hydro_unit_group_id": 0, "stage_id": 1, "block_id": None}
 ERRORS: dict[str, Break] = {
     "structural.1": _removed_file,
@@ -385,6 +390,7 @@ ERRORS: dict[str, Break] = {
 WARNINGS: dict[str, Break] = {
     "referential.11": constrain("thermal_generation(0) + contract_import(5)", bound_upper=300.0),
     "dimensional.7": _linear_head,
+    "dimensional.7 planes": _planes_without_geometry,
     "5a.7b": lambda case: hydro(case).update(entry_stage_id=9),
     "5a.34a": _negative_record,
     "5a.51": _energy_and_productivity,

@@ -40,6 +40,7 @@ SETTINGS: dict[str, Any] = {
     "training.scenario_source.load.scheme": "out_of_sample",
     "training.scenario_source.ncs.scheme": "out_of_sample",
     "training.scenario_source.openings.source": "file",
+    "training.cut_formulation": "multi",
     "training.cut_selection.row_activity_tolerance": 1e-3,
     "training.cut_selection.max_active_per_stage": 9,
     "training.cut_selection.selection": LEVEL,

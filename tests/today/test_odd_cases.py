@@ -202,6 +202,24 @@ def test_a_file_of_openings_is_never_ignored_in_silence(tmp_path, is_there):
     assert finding.field == "training.scenario_source.openings.source"
 
 
+def test_a_key_of_another_choice_is_no_misspelling(tmp_path):
+    case = river(1)
+    case.documents["config.json"]["training"]["selection"] = {"method": "enumerated", "forward_passes": 2}
+    (error,) = cobre.validate(case.write(tmp_path / "case")).errors
+    assert error.field == "training.selection.forward_passes"
+    assert error.remedy == "remove forward_passes: it goes with another choice than this one"
+
+
+def test_a_boundary_that_is_not_there_is_told_before_a_run(tmp_path):
+    case = river(2)
+    case.documents["config.json"]["policy"] = {"boundary": {"path": "../other"}}
+    folder = case.write(tmp_path / "case")
+    (warning,) = cobre.validate(folder).warnings
+    assert (warning.field, warning.value) == ("policy.boundary.path", "../other")
+    (tmp_path / "other").mkdir()
+    assert cobre.validate(folder).warnings == ()
+
+
 @pytest.mark.parametrize("path", ["stages.json", "scenarios/load_factors.json"])
 def test_a_file_that_is_null_is_no_file(tmp_path, path):
     folder = river(2).write(tmp_path / "case")

@@ -164,6 +164,8 @@ class TrainingConfig:
     cut_selection: CutSelection = field(default_factory=CutSelection)
     upper_bound: UpperBoundEvaluation | None = None
     """None: no inner bound."""
+    is_multi_cut: bool = False
+    """Whether a trial point makes a cut for every outcome of what comes next, beside the one of their risk."""
     retries: SolverRetries = field(default_factory=SolverRetries)
 
     __repr__ = changed_fields

@@ -12,9 +12,11 @@ from cobre.comm import Communicator, ReduceOp
 from cobre.core.distinct import distinct
 from cobre.core.graph import Node
 from cobre.core.horizon import OwnRiskMeasure, RiskMeasure
+from cobre.errors import ValidationError
 from cobre.sddp.cuts import insert_cuts, synchronize_cuts
 from cobre.sddp.forward import Trajectories
 from cobre.sddp.itinerary import Ints, Step
+from cobre.sddp.outcome_cuts import rows_of_points
 from cobre.sddp.risk import opening_weights, weighted_sum
 from cobre.sddp.stage import Bases, StageModel
 from cobre.sddp.statistics import gather_counted
@@ -78,7 +80,7 @@ def _synchronize(
     comm: Communicator, nodes: Sequence[StageModel], step: Step, mine: Floats, iteration: int
 ) -> None:
     """Collective: the cuts of all ranks, each in the pool of its node, in the order of visits."""
-    if (step.nodes == step.nodes[0]).all():
+    if (step.nodes == step.nodes[0]).all() and not nodes[int(step.nodes[0])].n_outcomes:
         node = nodes[int(step.nodes[0])]
         node.append_cuts(synchronize_cuts(comm, node.pool, mine, len(step), iteration, step.counts))
     else:
@@ -87,8 +89,35 @@ def _synchronize(
 
 def _insert(nodes: Sequence[StageModel], step: Step, rows: Floats, iteration: int) -> None:
     for position in distinct(step.nodes):
-        node = nodes[position]
-        node.append_cuts(insert_cuts(node.pool, rows[step.nodes == position], iteration))
+        node, made = nodes[position], rows[step.nodes == position]
+        if n := node.n_outcomes:
+            width = 1 + node.layout.state_dimension
+            made = rows_of_points(made[:, : (1 + n) * width].reshape(-1, 1 + n, width), n)
+        node.append_cuts(insert_cuts(node.pool, made, iteration))
+
+
+def give_cuts_to_outcomes(nodes: Sequence[StageModel]) -> None:
+    """Have each node with a future keep cuts of every opening of its children, beside those of their risk."""
+    for node in nodes:
+        children = [nodes[child] for child in node.node.children]
+        if not children:
+            continue
+        if not isinstance(node.risk, RiskMeasure):
+            raise ValidationError(
+                "cut_formulation = 'multi' needs the expectation or CVaR, not a risk measure of a program",
+                kind="IncompatibleSettings",
+                context={"file": "config.json", "field": "training.cut_formulation"},
+                suggestion="use cut_formulation single",
+            )
+        shares = joint_probabilities(node.node, children)
+        n = children[0].n_openings
+        node.give_cuts_to_outcomes(np.full(n, 1.0 / n) if shares is None else shares, node.risk)
+
+
+def _width(nodes: Sequence[StageModel], step: Step, dimension: int) -> int:
+    """Numbers that describe the cuts of a trial point of ``step``, where it takes most of them."""
+    most = max(nodes[position].n_outcomes for position in distinct(step.nodes))
+    return int((1 + most) * (1 + dimension))
 
 
 def _rows_of_paths(
@@ -117,7 +146,7 @@ def _rows_of_paths(
         )
         activity.add(child, batch)
         found[child] = (at, outcomes_of(model, trial[at], batch))
-    rows = np.empty((len(trial), 1 + trial.shape[1]))
+    rows = np.zeros((len(trial), _width(nodes, step, trial.shape[1])))
     for position in distinct(here):
         mine = np.flatnonzero(here == position)
         node = nodes[position]
@@ -125,7 +154,8 @@ def _rows_of_paths(
             (nodes[child], found[child][1].at(np.searchsorted(found[child][0], mine)))
             for child in node.node.children
         ]
-        rows[mine] = joint_cuts(node.node, node.risk, trial[mine], parts)
+        made = _cuts_of(node, trial[mine], parts)
+        rows[mine, : made.shape[1]] = made
     return rows
 
 
@@ -154,15 +184,31 @@ def _rows_of_tree(
         own[k] = np.concatenate([outcome.costs[0], outcome.values[0], outcome.gradients[0, 0]])
     everyone = gather_counted(comm, own, following.counts)
     place = {int(node): k for k, node in enumerate(following.nodes.tolist())}
-    rows = np.empty((len(step), 1 + dimension))
+    rows = np.zeros((len(step), _width(nodes, step, dimension)))
     for k, position in enumerate(step.nodes.tolist()):
         node = nodes[position]
         parts = []
         for child in node.node.children:
             row = everyone[place[child] : place[child] + 1]
             parts.append((nodes[child], Outcomes(row[:, :1], row[:, 1:2], row[:, np.newaxis, 2:])))
-        rows[k] = joint_cuts(node.node, node.risk, trial[k : k + 1], parts)[0]
+        made = _cuts_of(node, trial[k : k + 1], parts)
+        rows[k, : made.shape[1]] = made[0]
     return rows
+
+
+def _cuts_of(node: StageModel, trial: Floats, parts: Sequence[tuple[StageModel, Outcomes]]) -> Floats:
+    """``[point, number]``: the cut of the risk and, if the node wants them, those of the outcomes after it."""
+    risk = joint_cuts(node.node, node.risk, trial, parts)
+    if not node.n_outcomes:
+        return risk
+    joined = _joined(node.node, [outcomes for _, outcomes in parts])
+    rows = np.empty((len(trial), 1 + node.n_outcomes, 1 + trial.shape[1]))
+    rows[:, 0] = risk
+    rows[:, 1:, 0] = joined.values
+    rows[:, 1:, 1:] = joined.gradients
+    for j in range(trial.shape[1]):
+        rows[:, 1:, 0] -= rows[:, 1:, 1 + j] * trial[:, j : j + 1]
+    return rows.reshape(len(trial), -1)
 
 
 def outcomes_of(model: StageModel, trial: Floats, batch: BatchOutput) -> Outcomes:

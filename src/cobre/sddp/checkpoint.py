@@ -140,12 +140,14 @@ class TrainingState:
         n_stages, n_nodes = facts["stages"], facts.get("nodes", facts["stages"])
         _check_count(arrays, "made_in", n_stages)
         _check_count(arrays, "forward_bases", n_nodes)
-        width = arrays["0/rows"].shape[-1]
+        width = min(
+            arrays[f"{stage}/rows"].shape[-1] for stage in range(n_stages)
+        )  # cuts of outcomes are wider
         return cls(
             identity={str(part): str(value) for part, value in facts["identity"].items()},
             records=_records(facts["records"]),
             elapsed_s=float(facts["elapsed_s"]),
-            pools=[_pool(arrays, stage, width) for stage in range(n_stages)],
+            pools=[_pool(arrays, stage) for stage in range(n_stages)],
             forward_bases=[
                 checked_bases(arrays, f"{node}/forward_bases", None, None) for node in range(n_nodes)
             ],
@@ -194,8 +196,8 @@ def _states(
     return {int(place): checked(arrays, f"{place}/{name}", "float64", None, dimension) for place in places}
 
 
-def _pool(arrays: Mapping[str, NDArray[Any]], stage: int, width: int) -> PoolState:
-    rows = checked(arrays, f"{stage}/rows", "float64", None, width)
+def _pool(arrays: Mapping[str, NDArray[Any]], stage: int) -> PoolState:
+    rows = checked(arrays, f"{stage}/rows", "float64", None, None)
     n = len(rows)
     return PoolState(
         rows=rows,

@@ -208,7 +208,7 @@ def gather_tree_bases(
         mine = [_padded(nodes[k].bases, 1, width) for k in members[first : first + count]]
         rows = np.concatenate([np.empty((0, width), dtype=np.uint8), *mine])
         for k, row in zip(members, gather_rows(comm, rows, len(members)), strict=True):
-            found[k] = row[np.newaxis, :]
+            found[k] = row[np.newaxis, : widths[k] or None]
     return found
 
 

@@ -24,12 +24,21 @@ WORDS = {
     "scenario_source": "training.scenario_source",
     "cut_selection": "training.cut_selection",
     "upper_bound": "upper_bound_evaluation",
+    "cut_formulation": "training.cut_formulation",
     "generation": "the generation of the case format, which gives limits another meaning,",
     "solver": "the version of the LP solver",
     "boundary": "the cuts of policy.boundary",
 }
 """Each part as a user knows it."""
-READABLE = ("inflow_non_negativity", "forward_passes", "tree_seed", "upper_bound", "generation", "solver")
+READABLE = (
+    "inflow_non_negativity",
+    "forward_passes",
+    "tree_seed",
+    "upper_bound",
+    "cut_formulation",
+    "generation",
+    "solver",
+)
 """Parts that are short enough to be shown; of the others only a digest is kept."""
 DETAILED = ("system", "horizon", "tables", "scenarios", "initial")
 """Parts of which digests of their fields are kept as well."""
@@ -40,7 +49,7 @@ MOST_DETAILS = 5
 NOTHING = "none"
 """In place of the digest of something that a study does not have."""
 OLDER, NEWER = "0.5.1", "0.18"
-BEFORE = {"boundary": NOTHING, "upper_bound": NOTHING, "generation": OLDER}
+BEFORE = {"boundary": NOTHING, "upper_bound": NOTHING, "cut_formulation": "single", "generation": OLDER}
 """What parts were in runs of programs that did not name them."""
 PRICED = (
     "system",
@@ -77,6 +86,7 @@ def identity_of(case: Case, boundary: str | None = None) -> dict[str, str]:
         "scenario_source": digest(training.scenario_source),
         "cut_selection": digest(training.cut_selection),
         "upper_bound": _values(training.upper_bound),
+        "cut_formulation": "multi" if training.is_multi_cut else "single",
         "generation": OLDER if case.conventions == Conventions() else NEWER,
         "solver": f"highspy {version('highspy')}",
         "boundary": NOTHING if boundary is None else boundary,

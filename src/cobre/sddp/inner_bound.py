@@ -90,7 +90,7 @@ class InnerBound:
                 continue
             vertices = self._vertices(position)
             values = self._values_at(node, vertices, solvers, iteration)
-            template = with_vertices(node.solver.template, vertices, values, self._slopes[node.index])
+            template = with_vertices(node.template, vertices, values, self._slopes[node.index])
             solvers[position] = LpSolver(template)
         return self._root(solvers[0], iteration)
 

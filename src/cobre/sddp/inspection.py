@@ -25,7 +25,7 @@ def newest_cuts(models: Sequence[StageModel], state_names: Sequence[str], stage:
             context={"stage": stage},
             suggestion=f"choose a stage from 0 to {len(models) - 1}",
         )
-    pool = models[stage].pool
+    pool = models[stage].cuts()
     shown = range(pool.size - 1, max(-1, pool.size - 1 - NEWEST_CUTS), -1)
     return {
         "stage": stage,

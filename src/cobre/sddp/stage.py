@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import gettempdir
 
@@ -18,6 +18,7 @@ from cobre.core.horizon import OwnRiskMeasure, RiskMeasure, Stage
 from cobre.errors import CobreError, SolverError
 from cobre.sddp.cuts import CutPool
 from cobre.sddp.opening_order import Order, opening_order
+from cobre.sddp.outcome_cuts import cuts_of_future, rows_of_future, with_outcomes
 from cobre.sddp.subproblem import StageProblem
 from cobre.sddp.truncation import Truncation
 from cobre.solver import NO_BASIS, BatchOutcome, BatchOutput, LpSolver, Status, ThreadPool
@@ -64,16 +65,17 @@ class StageModel:
         self.truncation = truncation
         self.node = Node(self.index, self.index) if node is None else node
         self.is_of_graph = node is not None
-        self.solver: LpSolver = (
-            LpSolver(
-                template,
-                retry_max_attempts=retries.max_attempts,
-                retry_time_budget_seconds=retries.time_budget_seconds,
-                pool=pool,
-            )
-            if shares is None
-            else shares.solver
+        self.template = template
+        """The program without cuts."""
+        self._open_solver = partial(
+            LpSolver,
+            retry_max_attempts=retries.max_attempts,
+            retry_time_budget_seconds=retries.time_budget_seconds,
+            pool=pool,
         )
+        self.solver: LpSolver = self._open_solver(template) if shares is None else shares.solver
+        self.n_outcomes = 0
+        """Outcomes of what comes next that have cuts of their own; 0: only their risk has."""
         self.pool: CutPool = CutPool(self.layout.state_dimension) if shares is None else shares.pool
         storage = problem.columns.state.storage
         self.storage_limits = (template.column_lower[storage], template.column_upper[storage])
@@ -153,8 +155,23 @@ class StageModel:
         found = np.flatnonzero(self.bases[:, 0] != NO_BASIS)
         return self.bases[found[0]] if len(found) else None
 
+    def give_cuts_to_outcomes(self, probabilities: Floats, risk: RiskMeasure) -> None:
+        """Before there are cuts: a future cost and cuts for each outcome, which has one of the ``probabilities``."""
+        self.n_outcomes = len(probabilities)
+        floor = self.future_cost_floor / (
+            1.0 - self.node.stop_probability
+        )  # the end of a cycle costs nothing
+        self.solver = self._open_solver(with_outcomes(self.template, risk, probabilities, floor))
+        self.pool = CutPool(self.layout.state_dimension + 1 + self.n_outcomes)
+
+    def cuts(self) -> CutPool:
+        """The cuts about the whole future cost."""
+        return cuts_of_future(self.pool, self.n_outcomes) if self.n_outcomes else self.pool
+
     def set_cuts(self, rows: Floats, active: NDArray[np.bool_]) -> None:
         """Begin with cuts of another run: they count as cuts of iteration 0."""
+        if self.n_outcomes:
+            rows = rows_of_future(rows, self.n_outcomes)
         none = np.zeros(len(rows), dtype=np.int64)
         self.pool.restore(rows, active, none, none, none)
         self.solver.set_cuts(rows[:, 0], rows[:, 1:], active)

@@ -17,7 +17,7 @@ from cobre.core.case import Case
 from cobre.core.config import SimulationStopping
 from cobre.errors import CobreError
 from cobre.sddp.agreement import agree
-from cobre.sddp.backward import backward_pass
+from cobre.sddp.backward import backward_pass, give_cuts_to_outcomes
 from cobre.sddp.bounds import LowerBound, relative_gap
 from cobre.sddp.checkpoint import TrainingState
 from cobre.sddp.checkpointing import (
@@ -121,6 +121,8 @@ class _Training:
         self.work: Workspace = open_workspace(
             comm, case, end_cost_bound=None if boundary is None else boundary.floor, threads=threads
         )
+        if self.settings.is_multi_cut:
+            give_cuts_to_outcomes(self.work.nodes)
         self.passes = Passes(comm, self.work, self.settings)
         self.journal = Journal(comm, self.work.models)
         self.bound = LowerBound(comm, self.work.nodes[0], self.work.initial_state)
@@ -418,11 +420,15 @@ class _Training:
     def _policy(self) -> Policy:
         """Collective: what training has learned so far, in memory of its own."""
         work = self.work
+        bases = [
+            basis[:0] if model.n_outcomes else basis  # those belong to programs with columns for outcomes
+            for model, basis in zip(work.models, self._start_bases(), strict=True)
+        ]
         return Policy.from_pools(
-            [model.pool for model in work.models],
+            [model.cuts() for model in work.models],
             work.state_names,
             [model.future_cost_floor for model in work.models],
-            self._start_bases(),
+            bases,
             [model.stage for model in work.models],
             self.identity,
             self.plants,

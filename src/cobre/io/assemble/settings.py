@@ -72,6 +72,7 @@ def build_config(files: CaseFiles) -> Config:
             if older is None
             else _older_selection(older),
             upper_bound=_build_upper_bound(record.upper_bound_evaluation),
+            is_multi_cut=training.cut_formulation == "multi",
             retries=SolverRetries()
             if training.solver is None
             else SolverRetries(

@@ -226,6 +226,7 @@ class TrainingRecord(Record):
     stopping_mode: Literal["any", "all"] = "any"
     tree_seed: Seed | None = None
     scenario_source: ScenarioSourceRecord | None = None
+    cut_formulation: Literal["single", "multi"] = "single"
     cut_selection: CutSelectionRecord | None = None
     solver: SolverRecord | None = None
     parallelism: ParallelismRecord | None = None

@@ -127,6 +127,8 @@ def _explain(finding: Mapping[str, Any], field: str, record: type[BaseModel]) ->
 def _spelling(place: Sequence[str | int], record: type[BaseModel]) -> str:
     """What to do about the unknown key at the end of ``place``."""
     name, known = str(place[-1]), known_keys(record, place[:-1])
+    if name in known:
+        return f"remove {name}: it goes with another choice than this one"
     near = nearest(name, known)
     return f"rename {name} to {near} if that is meant" if near else f"use one of {', '.join(sorted(known))}"
 

@@ -300,8 +300,22 @@ def _warn_of_linear_heads(files: CaseFiles, hydro: HydroRecord, problems: Proble
     if model is None or not files.generation.is_today:
         return
     choices = model.stage_ranges if isinstance(model, StageRangesRecord) else model.seasons
-    has_linear = any(choice.model == "linearized_head" for choice in choices)
-    if has_linear and np.count_nonzero(geometry["hydro_id"] == hydro.id) < 2:
+    n_rows = np.count_nonzero(geometry["hydro_id"] == hydro.id)
+    given = [
+        choice for choice in choices if choice.fpha_config and choice.fpha_config.source == "precomputed"
+    ]
+    if given and hydro.generation.max_turbined_m3s > 0.0 and not n_rows:
+        problems.warn(
+            "CoverageMismatch",
+            geometry.file.path,
+            "has no rows, which the public Cobre wants beside given planes; here they need none",
+            "add one row with its volume, height and area, or nothing",
+            entity=called("hydro", hydro),
+            field="hydro_id",
+            value=hydro.id,
+            rule="dimensional.7",
+        )
+    if any(choice.model == "linearized_head" for choice in choices) and n_rows < 2:
         problems.warn(
             "CoverageMismatch",
             geometry.file.path,

@@ -66,6 +66,15 @@ def _check_other_settings(files: CaseFiles, notes: Notes) -> None:
                 "store_basis = false is not used: a checkpoint without bases could not be continued to the bit",
                 "remove it",
             )
+        boundary = policy.boundary
+        if boundary is not None and not (files.folder / boundary.path).exists():
+            notes.warn(
+                CONFIG,
+                "policy.boundary.path",
+                boundary.path,
+                f"there is no policy in {boundary.path!r} beside the case; a run needs it there or beside its output",
+                "train the other study first, or name the folder of its policy",
+            )
     if config.exports is not None and config.exports.states:
         notes.warn(CONFIG, "exports.states", True, "exports.states = true is not available yet", "remove it")
     _check_upper_bound(files, notes)

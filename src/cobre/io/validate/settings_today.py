@@ -41,6 +41,7 @@ def check_today(files: CaseFiles, problems: Problems) -> None:
             value=[rule.type for rule in training.stopping_rules],
         )
     _check_gap(files, problems)
+    _check_cuts(files, problems)
     _check_checkpointing(files, problems)
     _check_without_effect(files, notes)
 
@@ -61,6 +62,25 @@ def _check_gap(files: CaseFiles, problems: Problems) -> None:
             )
             remedy = "use selection enumerated where the graph is a tree"
             problems.error("IncompatibleSettings", CONFIG, message, remedy, **place)
+
+
+def _check_cuts(files: CaseFiles, problems: Problems) -> None:
+    """Selection compares cuts of one function; with several of them each would need its own."""
+    training = files.config.training
+    selection = training.cut_selection
+    if training.cut_formulation == "single" or selection is None:
+        return
+    is_dynamic = isinstance(selection.selection, DynamicSelection)
+    if (selection.selection is None or is_dynamic) and selection.max_active_per_stage is None:
+        return
+    problems.error(
+        "IncompatibleSettings",
+        CONFIG,
+        "cut_formulation = 'multi' keeps the cuts of all outcomes, and cut_selection would drop some",
+        "remove training.cut_selection, or use cut_formulation single",
+        field="training.cut_selection",
+        value=None,
+    )
 
 
 def _check_checkpointing(files: CaseFiles, problems: Problems) -> None:
