@@ -92,7 +92,12 @@ def _schema_with(column: str, by: Sequence[str], table: str | None) -> TableSche
     fitting = exact if len(found) > 1 and exact else found
     if not fitting:
         where = f"table {table} has" if table else "there is"
-        raise _refused(f"{where} no column {column!r}", "look at variables.csv for all columns")
+        remedy = (
+            f"its columns are: {', '.join(SCHEMAS[table].column_names)}"
+            if table
+            else "name the table, or look at variables.csv for all columns"
+        )
+        raise _refused(f"{where} no column {column!r}", remedy)
     if len(fitting) > 1:
         names = ", ".join(schema.name for schema in fitting)
         raise _refused(f"several tables have a column {column!r}: {names}", "say which with table=")
