@@ -48,6 +48,7 @@ GROUP = ("profiles", "default", "correlation_groups", 0)
 FILES = [
     Broken("a required file is missing", raw(THERMALS, None), "MissingFile", THERMALS, THERMALS, THERMALS),
     Broken("JSON cut off", cut(HYDROS, 0.6), "ParseError", HYDROS, "line 1", None),
+    Broken("JSON cut off after a line", raw(LINES, b'{"lines": [\n'), "ParseError", LINES, "line 2", ""),
     Broken("JSON empty", raw(BUSES, b"  \n"), "ParseError", BUSES, "", ""),
     Broken("JSON holds null alone", raw(FACTORS, b"null"), "SchemaViolation", FACTORS, "", "null"),
     Broken("JSON with a missing comma", raw(LINES, b'{"lines" []}'), "ParseError", LINES, "line 1", None),

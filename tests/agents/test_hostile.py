@@ -329,6 +329,22 @@ WRONG = [
         "cobre_query_results",
         {"output_dir": "done", "entity_type": "hydros", "filters": {"stage_range": [0, 10**30]}},
     ),
+    (
+        "cobre_query_results",
+        {"output_dir": "done", "entity_type": "hydros", "filters": {"stage_range": [3, 1]}},
+    ),
+    ("cobre_query_convergence", {"output_dir": "done", "iteration_range": [2, 1]}),
+    ("cobre_query_results", {"output_dir": "done", "entity_type": "\ud800"}),
+    ("cobre_query_results", {"output_dir": ["done"], "entity_type": "hydros"}),
+    ("cobre_run", {"case_dir": "case", "wait_s": float("nan")}),
+    ("cobre_run", {"case_dir": "case", "workers": True}),
+    ("cobre_run", {"case_dir": "case", "workers": 0}),
+    ("cobre_run", {"case_dir": "case", "phases": "both; rm -rf ."}),
+    ("cobre_run", {"case_dir": "case", "config_overrides": {"__class__": {"__init__": 1}}}),
+    ("cobre_run", {"case_dir": "case", "config_overrides": {"training": {"forward_passes": -1}}}),
+    ("cobre_run", {"case_dir": "case", "overwrite": True, "resume": True}),
+    ("cobre_compare_runs", {"run_a": "case/output", "run_b": "case/output/training/metadata.json"}),
+    ("cobre_report", {"output_dir": "done", "file": "page.html\n.txt"}),
     ("cobre_inspect_policy", {"policy_dir": "done", "stage": 10**6}),
     ("cobre_evaluate_policy", {"policy_dir": "done", "stage": 0, "states": []}),
     ("cobre_evaluate_policy", {"policy_dir": "done", "stage": 0, "states": [{}] * 1000}),
@@ -379,6 +395,32 @@ def test_wrong_arguments_and_unknown_things_are_refused_with_an_error_that_progr
                 await client.get_prompt(prompt, given)
 
     talk(server_of(folder, max_calls_per_minute=10_000), conversation)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "says"),
+    [
+        ({"stage": 3}, "stage", "output_dir, entity_type, filters, aggregate, cursor"),
+        (
+            {"filters": {"stage": 3}},
+            "filters.stage",
+            "entity_id, stage_range, scenario_range, columns, limit",
+        ),
+        ({"aggregate": {"column": "a", "quantile": 0.5}}, "aggregate.quantile", "column, by, quantiles"),
+        ({"entity_type": "hydro"}, "entity_type", "'stage_summary'"),
+        ({"filters": {"stage_range": [3, 1]}}, "filters.stage_range", "must not be greater"),
+    ],
+)
+def test_a_wrong_argument_is_answered_with_those_that_are_right(folder, arguments, field, says):
+    given = {"output_dir": "case/output", "entity_type": "hydros", **arguments}
+    found = error(call(server_of(folder), "cobre_query_results", given))
+    assert [each["field"] for each in found["errors"]] == [field]
+    assert says in found["errors"][0]["message"]
+
+
+def test_an_unknown_column_of_an_aggregate_is_answered_with_the_columns(folder):
+    given = {"output_dir": "case/output", "entity_type": "buses", "aggregate": {"column": "price"}}
+    assert "spot_price" in error(call(server_of(folder), "cobre_query_results", given))["suggestion"]
 
 
 def test_huge_and_deep_arguments_are_refused(folder):

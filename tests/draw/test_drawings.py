@@ -39,6 +39,15 @@ def test_labels_of_rows_fit_beside_a_heat_map(name):
     assert len(label) >= 9
 
 
+@pytest.mark.parametrize("name", ["W" * 40, "水电站" * 20, "RESERVOIR_OF_THE_UPPER_RIVER", "n" * 40])
+def test_names_fit_into_their_boxes_on_a_ring(name):
+    width = {"W": 11, "水": 11, "电": 11, "站": 11}
+    text = draw.ring_map([name], [], title="t", description="d", notes=[""])
+    label = re.findall(r'text-anchor="middle">([^<]*)</text>', text)[0]
+    assert sum(width.get(each, 8 if each.isupper() else 7) for each in label) <= 190
+    assert len(label) >= 13
+
+
 def heat_of(name):
     places = draw.Places.columns(["a", "b"], "stage")
     return draw.heat_map(places, [name], [[1.0, 2.0]], title="t", description="d", unit="MW")

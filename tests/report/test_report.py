@@ -308,6 +308,14 @@ def test_two_runs_stand_side_by_side_with_their_differences(output, other, label
     assert shown == pytest.approx(means[0] - means[1], rel=1e-4)
 
 
+def test_lines_of_the_other_run_lie_where_its_bars_would_end(output):
+    page = Page(html_report(cobre.load_results(output), cobre.load_results(output)))
+    caption = "Generation by stage"
+    both = page.column(caption, "other run: hydro and thermal")
+    parts = [page.column(caption, name) for name in ("hydro", "other run: thermal")]
+    assert both == {stage: pytest.approx(parts[0][stage] + parts[1][stage], rel=1e-4) for stage in both}
+
+
 def test_every_pair_of_columns_of_two_runs_has_its_difference(output, other):
     page = Page(html_report(cobre.load_results(output), cobre.load_results(other)))
     n = 0

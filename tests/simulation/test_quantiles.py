@@ -178,7 +178,11 @@ def test_violations_by_constraint(full):
     [
         ({"column": "storage"}, "there is no column 'storage'", "variables.csv"),
         ({"column": "storage_final"}, "no column 'storage_final'", "use 'storage_final_hm3', or look at"),
-        ({"column": "storage_final_hm3", "table": "thermals"}, "table thermals has no column", "variables"),
+        (
+            {"column": "storage_final_hm3", "table": "thermals"},
+            "table thermals has no column",
+            "generation_mw",
+        ),
         ({"column": "load_mw", "table": "bus"}, "there is no table 'bus'", "buses"),
         ({"column": "generation_mwh"}, "several tables have a column 'generation_mwh'", "table="),
         (

@@ -112,6 +112,8 @@ def test_tables_are_scrolled_and_come_back(finished):
         assert rows_of(pilot.app)[22].split()[0] == "11"
         await pilot.press("g")
         assert [row.split()[0] for row in rows_of(pilot.app)[12:14]] == ["iter", "1"]
+        await pilot.press("k", "j")
+        assert rows_of(pilot.app)[13].split()[0] == "2"
         await pilot.press("G")
         assert rows_of(pilot.app)[22].split()[0] == "12"
 

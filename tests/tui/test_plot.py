@@ -66,6 +66,12 @@ def test_the_axis_of_counts_does_not_reach_below_their_floor():
     assert "-" in drawn(curve(0.0, 100.0))[-3].partition("|")[0]
     assert drawn(curve(0.0, 100.0), floor=0.0)[-3].partition("|")[0].strip() == "0"
     assert "-" in drawn(curve(-5.0, 100.0), floor=0.0)[-3].partition("|")[0]
+    assert drawn(curve(119.0, 121.0), floor=0.0)[-3].partition("|")[0].strip() == "0"
+
+
+def test_an_axis_of_whole_numbers_has_no_halves():
+    labels = [row.partition("|")[0].strip() for row in drawn(curve(88.0, 2112.0), height=8)]
+    assert all("." not in label for label in labels)
 
 
 @pytest.mark.parametrize("size", [(5, 3), (18, 10), (40, 4)])

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 
 from cobre.draw.figures import pixels
 from cobre.draw.svg import Area, document, empty_document, text
-from cobre.draw.text import escape, visible
+from cobre.draw.text import escape, fitted, visible
 
 ROW = 26.0
-LABEL = 22
+LABEL = 22.0
+"""Widths of a small letter that a name has room for beside a node."""
+BOX = 26.0
+"""The same in a box on a ring."""
 NOTE = 38
 """Characters below a name on a ring: what its box has room for."""
 
@@ -36,7 +39,7 @@ def tree_map(
             parts.append(f'<path class="link" d="{curve}"/>')
     for k, name in enumerate(names):
         shape = f"M{pixels(x[k] - 6)} {pixels(y[k] + 5)}h12l-6 -11Z"
-        label = text(x[k] + 9, y[k] - 3, visible(name, LABEL))
+        label = text(x[k] + 9, y[k] - 3, fitted(name, LABEL))
         parts.append(
             f'<g><title>{escape(visible(notes[k]))}</title><path class="node f0" d="{shape}"/>{label}</g>'
         )
@@ -95,7 +98,7 @@ def ring_map(
         parts.append(f'<g><title>{escape(visible(name))}</title><path class="link strong" d="{path}"/></g>')
     for k, name in enumerate(names):
         box = f"M{pixels(x[k] - 95)} {pixels(y[k] - 17)}h190v34h-190Z"
-        label = text(x[k], y[k] - 2, visible(name, LABEL), "middle")
+        label = text(x[k], y[k] - 2, fitted(name, BOX), "middle")
         note = text(x[k], y[k] + 12, visible(notes[k], NOTE), "middle", ' class="note"')
         parts.append(
             f'<g><title>{escape(visible(name))}</title><path class="box" d="{box}"/>{label}{note}</g>'

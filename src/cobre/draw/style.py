@@ -27,6 +27,13 @@ _SERIES = "".join(
     f".cobre .s{k}{{stroke:var(--c{k});stroke-dasharray:{dash}}}.cobre .f{k}{{fill:var(--c{k})}}"
     for k, dash in enumerate(DASHES)
 )
+# A shade at the edge behind which more is hidden; at the end of the way a patch of paper that moves along covers it.
+_MORE = (
+    "background:linear-gradient(90deg,var(--paper) 50%,transparent) 0 0/3em 110% no-repeat local,"
+    "linear-gradient(270deg,var(--paper) 50%,transparent) 100% 0/3em 110% no-repeat local,"
+    "linear-gradient(90deg,var(--faint),transparent) left/.7em 100% no-repeat scroll,"
+    "linear-gradient(270deg,var(--faint),transparent) right/.7em 100% no-repeat scroll"
+)
 _SHADES = "".join(f".cobre .h{k}{{fill:{shade}}}" for k, shade in enumerate(SHADES))
 
 STYLE = (
@@ -49,6 +56,7 @@ STYLE = (
     ".cobre figure{margin:1.2em 0;max-width:60em}.cobre figcaption h3{margin:0;font-size:1.05em}"
     ".cobre figcaption,.cobre summary,.cobre .legend li,.cobre .cards dd,.cobre p{overflow-wrap:anywhere}"
     ".cobre figcaption p{margin:.1em 0 .4em;color:var(--faint)}"
+    f".cobre .plot,.cobre .scroll{{{_MORE}}}"
     ".cobre .plot{overflow-x:auto}.cobre .plot svg{display:block;width:100%;min-width:30em;height:auto}"
     ".cobre .swatch{width:28px;height:14px;vertical-align:middle;margin-right:.4em}"
     ".cobre .legend{list-style:none;display:flex;flex-wrap:wrap;gap:.2em 1.2em;margin:.3em 0;padding:0}"

@@ -99,7 +99,11 @@ def _schema_with(column: str, by: Sequence[str], table: str | None) -> TableSche
     if not fitting:
         where = f"table {table} has" if table else "there is"
         meant = nearest(str(column), [name for schema in named for name in schema.column_names])
-        look = "look at variables.csv for all columns"
+        look = (
+            f"its columns are: {', '.join(SCHEMAS[table].column_names)}"
+            if table
+            else "look at variables.csv for all columns"
+        )
         raise _refused(f"{where} no column {column!r}", f"use {meant!r}, or {look}" if meant else look)
     if len(fitting) > 1:
         names = ", ".join(schema.name for schema in fitting)

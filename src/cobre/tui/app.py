@@ -22,7 +22,7 @@ from cobre.tui.overlays import CutsOverlay, HelpOverlay, PathsOverlay, RulesOver
 from cobre.tui.plot import Row
 from cobre.tui.source import Reader, Source
 from cobre.tui.text import safe
-from cobre.tui.views import TITLES, VIEWS, Look, status_row
+from cobre.tui.views import TITLES, VIEWS, Look, furthest, status_row
 
 __all__ = ["RunApp"]
 
@@ -230,14 +230,20 @@ class RunApp(App[None]):
     def action_scroll_by(self, by: int) -> None:
         """Move in a table: older rows are further up; in stages the other way round."""
         step = -by if self.view == 3 else by
-        self._look = replace(self._look, offset=max(0, self._look.offset + step))
+        last = self._furthest()
+        self._look = replace(self._look, offset=min(last, max(0, min(last, self._look.offset) + step)))
         self.refresh_view()
 
     def action_scroll_to(self, end: str) -> None:
         """Move to the first or the last row."""
         is_far = (end == "last") if self.view == 3 else (end == "first")
-        self._look = replace(self._look, offset=len(self.state.iterations) + 10**6 if is_far else 0)
+        self._look = replace(self._look, offset=self._furthest() if is_far else 0)
         self.refresh_view()
+
+    def _furthest(self) -> int:
+        return furthest(
+            self.view, self.state, replace(self._look, width=self.size.width, height=self.size.height - 2)
+        )
 
     def action_help(self) -> None:
         """Show the keys."""

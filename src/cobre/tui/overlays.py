@@ -200,7 +200,7 @@ class CutsOverlay(_AnswerOverlay):
 class PathsOverlay(_AnswerOverlay):
     """Stored volume by stage of trajectories of the last iteration, with their costs."""
 
-    heading = "forward paths of the last iteration: stored volume by stage"
+    heading = "forward paths of the last iteration: stored volume in hm3 by stage"
 
     def __init__(
         self, fetch: Callable[[Callable[[Mapping[str, Any]], None]], None], *, is_ascii: bool

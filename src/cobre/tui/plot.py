@@ -75,8 +75,9 @@ def draw_plot(
 ) -> list[Row]:
     """``height`` rows of at most ``width`` cells: the curves with a y axis on the left and an x axis below.
 
-    The y axis fits the finite values with a margin that does not reach below ``floor``. On a logarithmic axis values of
-    0 and less are left out. Points are in order of x.
+    The y axis fits the finite values with a margin; with a ``floor`` it begins there, unless values lie below. Values
+    that all are whole have whole labels. On a logarithmic axis values of 0 and less are left out. Points are in order
+    of x.
     """
     plot_width, plot_height = width - LABEL_WIDTH - 1, height - 2
     if plot_width < 8 or plot_height < 3:
@@ -92,14 +93,15 @@ def draw_plot(
     canvas = (_AsciiCanvas if is_ascii else _BrailleCanvas)(plot_width, plot_height)
     for each in series:
         _draw(canvas, each, x_axis, y_axis)
-    return _framed(canvas.rows(), x_axis, y_axis, plot_width, x_label)
+    is_whole = all(value.is_integer() for value in map(float, shown)) and max(map(abs, shown)) > 10
+    return _framed(canvas.rows(), x_axis, y_axis, plot_width, x_label, is_whole=is_whole)
 
 
 def _fitted(values: Sequence[float], is_log: bool, floor: float) -> _Axis:
     scaled = [math.log10(value) for value in values] if is_log else list(values)
     low, high = min(scaled), max(scaled)
     room = MARGIN * (high - low) if high > low else max(0.5, MARGIN * abs(high)) if not is_log else 0.5
-    return _Axis(max(low - room, min(low, floor)), high + room, is_log)
+    return _Axis(min(low, floor) if math.isfinite(floor) else low - room, high + room, is_log)
 
 
 def _draw(canvas: _Canvas, each: Series, x_axis: _Axis, y_axis: _Axis) -> None:
@@ -214,12 +216,15 @@ class _AsciiCanvas(_Canvas):
         return self._cells
 
 
-def _framed(rows: list[Row], x_axis: _Axis, y_axis: _Axis, width: int, x_label: str) -> list[Row]:
+def _framed(
+    rows: list[Row], x_axis: _Axis, y_axis: _Axis, width: int, x_label: str, *, is_whole: bool
+) -> list[Row]:
     height = len(rows)
     labels = {0: 1.0, height // 2: 1.0 - (height // 2) / max(1, height - 1), height - 1: 0.0}
     found = []
     for number, row in enumerate(rows):
-        label = short_number(y_axis.value(labels[number])) if number in labels else ""
+        value = y_axis.value(labels.get(number, 0.0))
+        label = short_number(round(value) if is_whole else value) if number in labels else ""
         found.append([Cell(f"{label:>{LABEL_WIDTH}}"), Cell("|"), *row])
     ends = f"{short_number(x_axis.low)}", f"{short_number(x_axis.high)}"
     middle = x_label.center(max(0, width - len(ends[0]) - len(ends[1])))

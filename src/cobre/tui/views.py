@@ -11,7 +11,7 @@ from cobre.study.gap import why_not_shown
 from cobre.tui.plot import Cell, Row, Series, draw_plot, thin
 from cobre.tui.text import bar, duration, line, percent, safe, short
 
-__all__ = ["TITLES", "VIEWS", "Look", "status_row"]
+__all__ = ["TITLES", "VIEWS", "Look", "furthest", "status_row"]
 
 NO_FACTS = "this source does not tell it: open the folder of the run, cobre tui DIR"
 PARTS = (
@@ -23,6 +23,7 @@ PARTS = (
     ("bound", "bound_ms"),
     ("other", "other_ms"),
 )
+TIME_UNITS = (("seconds", 1e3), ("minutes", 6e4), ("hours", 3.6e6))
 STATUS_STYLES = {"running": "bold green", "paused": "bold yellow", "failed": "bold red", "died": "bold red"}
 
 
@@ -99,9 +100,11 @@ def dashboard(state: RunState, look: Look) -> list[Row]:
     for rule in state.rules:
         share = rule.get("share")
         shown = bar(share if isinstance(share, int | float) else None, 20, is_ascii=look.is_ascii)
-        rows.append(
-            line(f"  {safe(rule.get('rule'), 16):<16} {shown} {safe(rule.get('detail'), look.width - 40)}")
-        )
+        named, detail = f"  {safe(rule.get('rule'), 16):<16} {shown}", str(rule.get("detail"))
+        if len(named) + 1 + len(detail) <= look.width:
+            rows.append(line(f"{named} {safe(detail, look.width - 40)}"))
+        else:
+            rows += [line(named), line(f"    {safe(detail, look.width - 4)}")]
     if not state.rules:
         rows.append(line(("  " + NO_FACTS if state.iterations else "  none yet", "dim")))
     rows.append(line())
@@ -167,27 +170,39 @@ def _ending_rows(state: RunState, look: Look) -> list[Row]:
 
 def convergence(state: RunState, look: Look) -> list[Row]:
     """View 1: lower bound, mean cost and its 95 % interval."""
-    series = _bounds(state.iterations, look, "")
+    unit_ms = _time_unit(state, look)[1] if look.by_time else None
+    series = _bounds(state.iterations, look, unit_ms)
     if look.against is not None:
-        series = [*_bounds(look.against.iterations, look, "other ", is_other=True), *series]
+        series = [*_bounds(look.against.iterations, look, unit_ms, is_other=True), *series]
     legend = line(" ")
     for each in series:
         legend += line((f"{each.marker} {each.name}   ", each.style))
     scale = "log" if look.is_log else "linear"
     legend.append(Cell(f"[{scale} y, x by {'time' if look.by_time else 'iteration'}]", "dim"))
-    label = "minutes" if look.by_time else "iteration"
+    label = _time_unit(state, look)[0] if look.by_time else "iteration"
     plot = draw_plot(
         series, look.width, look.height - 1, is_log=look.is_log, is_ascii=look.is_marked, x_label=label
     )
     return [legend, *plot]
 
 
-def _bounds(
-    iterations: Sequence[IterationState], look: Look, prefix: str, *, is_other: bool = False
-) -> list[Series]:
-    def points(value: Callable[[IterationState], float | None]) -> list[tuple[float, float | None]]:
-        return thin([(_place(each, look), value(each)) for each in iterations], max(1, look.width))
+def _time_unit(state: RunState, look: Look) -> tuple[str, float]:
+    """What the axis of time counts, and how many milliseconds that are."""
+    runs = [state] if look.against is None else [state, look.against]
+    longest = max((each.last.wall_time_ms for each in runs if each.last is not None), default=0.0)
+    return next((unit for unit in TIME_UNITS if longest < 120 * unit[1]), TIME_UNITS[-1])
 
+
+def _bounds(
+    iterations: Sequence[IterationState], look: Look, unit_ms: float | None, *, is_other: bool = False
+) -> list[Series]:
+    def place(each: IterationState) -> float:
+        return float(each.iteration) if unit_ms is None else each.wall_time_ms / unit_ms
+
+    def points(value: Callable[[IterationState], float | None]) -> list[tuple[float, float | None]]:
+        return thin([(place(each), value(each)) for each in iterations], max(1, look.width))
+
+    prefix = "other " if is_other else ""
     lower, upper = (lambda each: each.lower_bound), (lambda each: each.upper_bound)
     styles, markers = (("blue", "magenta"), "ox") if is_other else (("green", "yellow"), "#*")
     curves = [
@@ -199,12 +214,8 @@ def _bounds(
     # Both ends of the band at the same iterations, at most two for each column.
     step = -(-len(iterations) // (2 * max(1, look.width)))
     shown = [*iterations[: -1 : max(1, step)], *iterations[-1:]]
-    low, high = ([(_place(each, look), _shifted(each, sign)) for each in shown] for sign in (-1.0, 1.0))
+    low, high = ([(place(each), _shifted(each, sign)) for each in shown] for sign in (-1.0, 1.0))
     return [Series("95 %", ".", "dim yellow", low, high), *curves]
-
-
-def _place(each: IterationState, look: Look) -> float:
-    return each.wall_time_ms / 60000 if look.by_time else float(each.iteration)
 
 
 def _shifted(each: IterationState, sign: float) -> float | None:
@@ -216,16 +227,26 @@ def _shifted(each: IterationState, sign: float) -> float | None:
 def iteration(state: RunState, look: Look) -> list[Row]:
     """View 2: where the time of the last iteration went, and a table of iterations."""
     last = _with_facts(state)
-    if last is None or last.facts is None:
+    if last is None:
         return [line(NO_FACTS if state.iterations else "no iteration yet")]
-    rows = [line((f"iteration {last.iteration}: {duration(last.iteration_time_ms / 1000)}", "bold"))]
-    total = max(1.0, last.iteration_time_ms)
-    parts = [(name, last.facts.get(key)) for name, key in PARTS] + [("checkpoint", last.checkpoint_ms)]
+    rows = _parts(last, look)
+    table = [_row(each) for each in state.iterations]
+    return rows + _table(
+        ("iter", "lower", "cost", "time", "forward", "backward", "solves", "cuts"), table, look, len(rows)
+    )
+
+
+def _parts(last: IterationState, look: Look) -> list[Row]:
+    """Where the time of an iteration went. Its checkpoint comes after it: their shares are of both together."""
+    facts: Mapping[str, Any] = last.facts or {}
+    saving = f", and {duration(last.checkpoint_ms / 1000)} for the checkpoint" if last.checkpoint_ms else ""
+    rows = [line((f"iteration {last.iteration}: {duration(last.iteration_time_ms / 1000)}{saving}", "bold"))]
+    total = max(1.0, last.iteration_time_ms + last.checkpoint_ms)
+    parts = [(name, facts.get(key)) for name, key in PARTS] + [("checkpoint", last.checkpoint_ms)]
     for name, ms in parts:
         if isinstance(ms, int | float):
             shown = bar(ms / total, 30, is_ascii=look.is_ascii)
             rows.append(line(f"  {name:<13}{shown} {duration(ms / 1000):>11} {100 * ms / total:5.0f} %"))
-    facts = last.facts
     rows.append(
         line(
             f"  {facts.get('lp_solves', '-')} linear programs, {facts.get('simplex_iterations', '-')} simplex "
@@ -233,10 +254,7 @@ def iteration(state: RunState, look: Look) -> list[Row]:
         )
     )
     rows.append(line())
-    table = [_row(each) for each in state.iterations]
-    return rows + _table(
-        ("iter", "lower", "cost", "time", "forward", "backward", "solves", "cuts"), table, look, len(rows)
-    )
+    return rows
 
 
 def _row(each: IterationState) -> tuple[str, ...]:
@@ -259,11 +277,33 @@ def _milliseconds(value: object) -> str:
 
 def _table(titles: Sequence[str], rows: Sequence[tuple[str, ...]], look: Look, used: int) -> list[Row]:
     """The newest rows that fit, or older ones after scrolling."""
-    room = max(1, look.height - used - 1)
+    room = _room(look, used)
     end = len(rows) - min(look.offset, max(0, len(rows) - room))
     shown = rows[max(0, end - room) : end]
     head = "".join(f"{title:>9} " for title in titles)
     return [line((head, "bold")), *(line("".join(f"{cell:>9} " for cell in row)) for row in shown)]
+
+
+def _room(look: Look, used: int) -> int:
+    """Rows of the table of iterations that fit below ``used`` others and its head."""
+    return max(1, look.height - used - 1)
+
+
+def furthest(view: int, state: RunState, look: Look) -> int:
+    """How far the rows of a view can be moved."""
+    last = _with_facts(state)
+    if last is None or last.facts is None:
+        return 0
+    if VIEWS[view] is iteration:
+        return max(0, len(state.iterations) - _room(look, len(_parts(last, look))))
+    if VIEWS[view] is cuts:
+        by_stage = last.facts.get("cuts_per_stage")
+        return max(0, len(by_stage) - _stages_shown(look)) if isinstance(by_stage, list) else 0
+    return 0
+
+
+def _stages_shown(look: Look) -> int:
+    return max(4, look.height // 2 - 2)
 
 
 def cuts(state: RunState, look: Look) -> list[Row]:
@@ -282,7 +322,7 @@ def cuts(state: RunState, look: Look) -> list[Row]:
     ]
     by_stage = facts.get("cuts_per_stage")
     if isinstance(by_stage, list) and by_stage:
-        most, room = max(1, *by_stage), max(4, look.height // 2 - 2)
+        most, room = max(1, *by_stage), _stages_shown(look)
         first = min(max(0, len(by_stage) - room), look.offset)
         for stage, count in list(enumerate(by_stage))[first : first + room]:
             shown = bar(count / most, look.width - 26, is_ascii=look.is_ascii)

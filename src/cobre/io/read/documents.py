@@ -184,11 +184,13 @@ def parse_json(path: Path, name: str, problems: Problems) -> Any:
         message, remedy, value = trap.args
         problems.error("ParseError", name, message, remedy, value=value)
     except json.JSONDecodeError as error:
-        line = text.splitlines()[error.lineno - 1].strip()[:60] if text.splitlines() else ""
+        # Lines as the parser counts them: it ends one after the last newline of a file that was cut off there.
+        line = text.split("\n")[error.lineno - 1].strip()[:60]
+        found_there = repr(line) if line or text[error.pos :].strip() else "the file ends there"
         problems.error(
             "ParseError",
             name,
-            f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}: {line!r}",
+            f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}: {found_there}",
             "correct that line (a missing comma, bracket or quote?), or write the file again if it was cut off",
             field=f"line {error.lineno}",
             value=line,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -107,7 +107,9 @@ class CobreTool(Tool):
         try:
             self.fn_metadata.validate_arguments(arguments)
         except ValidationError as error:
-            raise ToolError(_prefixed(self.name, wrong_arguments(self.name, error))) from None
+            raise ToolError(
+                _prefixed(self.name, wrong_arguments(self.name, error, self.parameters))
+            ) from None
         return await super().run(arguments, context, convert_result=convert_result)
 
 
@@ -116,12 +118,17 @@ def _prefixed(name: str, error: CobreError) -> str:
     return f"Error executing tool {name}: {error}\n{json.dumps(error.to_dict(), allow_nan=False)}"
 
 
-def wrong_arguments(tool: str, error: ValidationError) -> InvalidInput:
+def wrong_arguments(tool: str, error: ValidationError, schema: Mapping[str, Any]) -> InvalidInput:
     """All wrong arguments at once; values of the caller are not repeated."""
     problems = [
         {
             "field": visible(".".join(str(part) for part in each["loc"]), 120),
-            "message": visible(each["msg"], 200),
+            "message": visible(
+                f"is unknown; known are {', '.join(_names_at(schema, each['loc'][:-1]))}"
+                if each["type"] == "extra_forbidden"
+                else each["msg"],
+                400,
+            ),
         }
         for each in error.errors(include_url=False, include_input=False, include_context=False)
     ]
@@ -136,6 +143,22 @@ def wrong_arguments(tool: str, error: ValidationError) -> InvalidInput:
         suggestion="see the input schema of the tool in tools/list",
         errors=problems[:MOST_PROBLEMS],
     )
+
+
+def _names_at(schema: Mapping[str, Any], place: Sequence[int | str]) -> list[str]:
+    """Which arguments there are at a place of the input schema, where an unknown one was given."""
+    found: Any = schema
+    for part in place:
+        choices = found.get("anyOf", [found])
+        below = [
+            each.get("items") if isinstance(part, int) else each.get("properties", {}).get(part)
+            for each in choices
+        ]
+        found = next((each for each in below if each is not None), {})
+        for each in (found, *found.get("anyOf", ())):
+            if "$ref" in each:
+                found = schema["$defs"][each["$ref"].rpartition("/")[2]]
+    return list(found.get("properties", ()))
 
 
 async def _call(

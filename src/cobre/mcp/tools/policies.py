@@ -158,11 +158,17 @@ def inspect_policy(service: Service, arguments: InspectArguments) -> PolicyFacts
 
 
 class State(Arguments):
-    """Where a stage ends: what is not given is 0."""
+    """Where a stage ends. A hydro that is not given counts with 0, so give all of them."""
 
-    storage_hm3: dict[str, float] = Field(default_factory=dict, description="By hydro id.", max_length=10_000)
+    storage_hm3: dict[str, float] = Field(
+        default_factory=dict,
+        description="By hydro id (cobre_inspect_policy has them): its storage.",
+        max_length=10_000,
+    )
     inflow_m3s: dict[str, float] = Field(
-        default_factory=dict, description="By hydro id: the inflow of every lag.", max_length=10_000
+        default_factory=dict,
+        description="By hydro id one number: its inflow, which counts for every past period that the policy knows.",
+        max_length=10_000,
     )
 
 
@@ -171,7 +177,11 @@ class EvaluateArguments(Arguments):
 
     policy_dir: str = POLICY_DIR
     stage: int = Field(ge=0, description="Counted from 0: the stage that ends in the state.")
-    states: list[State] = Field(min_length=1, max_length=50)
+    states: list[State] = Field(
+        min_length=1,
+        max_length=50,
+        description="Storages and inflows; the answer has a value for each state.",
+    )
 
 
 class Value(Answer):
@@ -256,7 +266,9 @@ class PolicyRow(Answer):
     final_lower_bound: float | None
     final_upper_bound: float | None
     compatible_with_first: bool
-    cuts_shared_with_first: int | None
+    cuts_shared_with_first: int | None = Field(
+        description="Different cuts that both have; total_cuts counts a cut that was found twice as two."
+    )
     same_study_as_first: bool
 
 

@@ -6,7 +6,8 @@ import base64
 import binascii
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from cobre.errors import CobreError
 from cobre.mcp.limits import too_much
@@ -40,15 +41,29 @@ EntityType = Literal[
 ]  # fmt: skip
 Number = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 """An id or a place; tables store them in 32 bits."""
-Range = list[Number]
+
+
+def _is_rising(ends: list[int]) -> list[int]:
+    if len(ends) == 2 and ends[0] > ends[1]:
+        raise PydanticCustomError("falling_range", "the first must not be greater than the last")
+    return ends
+
+
+Range = Annotated[list[Number], AfterValidator(_is_rising)]
 RANGE = Field(default=None, min_length=2, max_length=2, description="First and last, both included.")
+STAGES = Field(
+    default=None,
+    min_length=2,
+    max_length=2,
+    description="First and last stage_id, both included; most cases begin at 0.",
+)
 
 
 class Filters(Arguments):
     """Which rows and columns."""
 
     entity_id: Number | None = Field(default=None, description="Id of one plant, bus or line.")
-    stage_range: Range | None = RANGE
+    stage_range: Range | None = STAGES
     scenario_range: Range | None = RANGE
     columns: list[str] | None = Field(default=None, min_length=1, max_length=100, description="Default: all.")
     limit: int = Field(default=DEFAULT_LIMIT, ge=1, le=MOST_ROWS, description="Rows of one answer.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cobre import draw
@@ -16,8 +18,8 @@ SOURCES = {
     "deficit_mwh": "deficit",
 }
 USES = {"export_mwh": "exports", "pumping_mwh": "pumping", "losses_mwh": "losses", "excess_mwh": "excess"}
-DRAWN = {"hydro_mwh": 7, "thermal_mwh": 4}
-"""Sources of the other run that are drawn as lines, and their styles; the table has all."""
+THEIRS = ("hydro_mwh", "thermal_mwh")
+"""Sources of the other run of which a line shows where their bars would end; the table has all sources."""
 MOST_LINES = 12
 
 
@@ -44,10 +46,10 @@ def _mix(run: RunData, other: RunData | None) -> str:
     if other is not None and other.simulation is not None:
         for name, label in {**SOURCES, **USES, "load_mwh": "demand"}.items():
             theirs = other.mean(other.summary[name]) / 1000.0
-            line = draw.Line(
-                f"{OTHER}: {label}", (-theirs if name in USES else theirs).tolist(), DRAWN.get(name, 0)
-            )
-            (lines if name in DRAWN else listed).append(line)
+            listed.append(draw.Line(f"{OTHER}: {label}", (-theirs if name in USES else theirs).tolist()))
+        hydro, thermal = (other.mean(other.summary[name]) / 1000.0 for name in THEIRS)
+        lines.append(replace(listed.pop(0), style=7))
+        lines.append(draw.Line(f"{OTHER}: hydro and thermal", (hydro + thermal).tolist(), 4))
         listed = [line for line in listed if any(line.values)]
     load = float(means["load_mwh"].sum())
     parts = [
