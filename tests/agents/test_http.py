@@ -316,7 +316,7 @@ def test_the_sdk_client_sends_the_token(guarded):
 def test_addresses_that_others_reach_need_a_token():
     for host in ("0.0.0.0", "::", "192.168.1.4", "plans.example", "127.0.0.1.evil.example"):
         assert not is_loopback(host)
-        with pytest.raises(CobreError, match="anybody"):
+        with pytest.raises(CobreError, match="everybody"):
             check_address(host, False)
         check_address(host, True)
     for host in ("127.0.0.1", "::1", "localhost", "127.8.8.8"):
