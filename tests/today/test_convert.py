@@ -16,6 +16,7 @@ from today.older_twin import older
 from today.small import TodayCase
 
 FEW = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 6}]}}
+LAGS = "scenarios/inflow_ar_coefficients.parquet"
 EXAMPLES = [path for path in CASES if path.name not in ("4ree", "d16-par1-lag-shift")]
 """Without the large one, and one whose noise is not the one that its coefficients leave."""
 
@@ -32,6 +33,24 @@ def test_the_example_keeps_its_bounds(tmp_path):
     assert cobre.validate(tmp_path / "new").errors == ()
     assert notes == ["residual_std_ratio was left out: 0.18 derives it from the coefficients"]
     assert bounds(tmp_path / "new") == pytest.approx(bounds(old), rel=1e-9)
+
+
+def test_every_plant_has_the_inflows_that_the_longest_model_reads(tmp_path):
+    """The public Cobre 0.18 refuses a case in which a plant has fewer, also where nothing reads them."""
+    case = example_case(tmp_path / "old")
+    lags = case.tables[LAGS]
+    first = lags["hydro_id"][0]
+    kept = [n for n, hydro_id in enumerate(lags["hydro_id"]) if hydro_id == first]
+    case.tables[LAGS] = {name: [values[n] for n in kept] for name, values in lags.items()}
+    convert_case(case.write(), tmp_path / "new")
+    observed = json.loads((tmp_path / "new/initial_conditions.json").read_text())["recent_observations"]
+    starts = {each["hydro_id"]: [] for each in observed}
+    for each in observed:
+        starts[each["hydro_id"]].append(each["start_date"])
+    hydros = json.loads((tmp_path / "new/system/hydros.json").read_text())["hydros"]
+    assert set(starts) == {hydro["id"] for hydro in hydros}
+    assert len(starts) > 1
+    assert all(dates == starts[first] for dates in starts.values())
 
 
 def test_a_case_with_every_file_is_a_valid_case_of_today(tmp_path):

@@ -191,7 +191,10 @@ def _keep_evaporation(
 
 
 def _keep_past_inflows(files: CaseFiles, horizon: Horizon, documents: dict[str, Any]) -> None:
-    """Past inflows, counted by seasons, become dated observations; a lag that nothing is known of was 0."""
+    """Past inflows, counted by seasons, become dated observations; a lag that nothing is known of was 0.
+
+    The public Cobre 0.18 wants as many of every plant as the longest of all models reads, also where nothing reads them.
+    """
     lags, annual = files.tables["inflow_lags"], files.tables["inflow_annual"]
     orders: dict[int, int] = {}
     for hydro_id, lag in zip(lags["hydro_id"].tolist(), lags["lag"].tolist(), strict=True):
@@ -207,9 +210,9 @@ def _keep_past_inflows(files: CaseFiles, horizon: Horizon, documents: dict[str, 
     level, first = calendar.levels[calendar.level[0]], calendar.period[0].number
     given = {entry.hydro_id: entry.values_m3s for entry in files.past_inflows}
     observed = documents["initial_conditions.json"].setdefault("recent_observations", [])
-    for hydro_id, order in sorted(orders.items()):
+    for hydro_id in sorted(hydro["id"] for hydro in documents["system/hydros.json"]["hydros"]):
         values = given.get(hydro_id, ())
-        for lag in range(1, order + 1):
+        for lag in range(1, max(orders.values()) + 1):
             period = Period.of(level, first - lag)
             observed.append(
                 {
