@@ -193,7 +193,7 @@ def _keep_evaporation(
 def _keep_past_inflows(files: CaseFiles, horizon: Horizon, documents: dict[str, Any]) -> None:
     """Past inflows, counted by seasons, become dated observations; a lag that nothing is known of was 0.
 
-    The public Cobre 0.18 wants as many of every plant as the longest of all models reads, also where nothing reads them.
+    The public Cobre 0.18 wants as many of every plant as the longest of all models reads, needed or not.
     """
     lags, annual = files.tables["inflow_lags"], files.tables["inflow_annual"]
     orders: dict[int, int] = {}
