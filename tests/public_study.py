@@ -14,6 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penalties import penalties
+
 HYDROS = (3, 7)
 COEFFICIENT = 0.5
 OPENINGS = 3
@@ -78,24 +80,15 @@ def thermal(number: int, max_mw: float, cost: float) -> dict[str, Any]:
     }
 
 
-PENALTIES = {
-    "bus": {"deficit_segments": [{"depth_mw": None, "cost": 1000.0}], "excess_cost": 1.0},
-    "line": {"exchange_cost": 1.0},
-    "hydro": {
-        "spillage_cost": 0.01,
-        "diversion_cost": 0.1,
-        "storage_violation_below_cost": 9000.0,
-        "filling_target_violation_cost": 6000.0,
-        "turbined_violation_below_cost": 450.0,
-        "outflow_violation_below_cost": 520.0,
-        "outflow_violation_above_cost": 540.0,
-        "generation_violation_below_cost": 700.0,
-        "evaporation_violation_cost": 4000.0,
-        "water_withdrawal_violation_cost": 900.0,
-        "inflow_nonnegativity_cost": 1000.0,
-    },
-    "non_controllable_source": {"curtailment_cost": 0.5},
-}
+PENALTIES = penalties(
+    (9000.0, 6000.0, 450.0, 520.0, 540.0, 700.0, 4000.0, 900.0),
+    excess=1.0,
+    exchange=1.0,
+    curtailment=0.5,
+    spillage_cost=0.01,
+    diversion_cost=0.1,
+    inflow_nonnegativity_cost=1000.0,
+)
 SEASONS = {
     "cycle_type": "monthly",
     "seasons": [{"id": k, "label": f"M{k + 1:02d}", "month_start": k + 1} for k in range(12)],

@@ -6,6 +6,7 @@ import calendar
 import datetime as dt
 
 from case_folders import CaseFolder
+from penalties import penalties
 
 SQRT_3_4 = 0.75**0.5
 """Deviation of the noise of an AR(1) with coefficient 0.5, as a share of the whole deviation."""
@@ -35,24 +36,15 @@ MONTHS_AND_QUARTERS = [
         for q in range(4)
     ),
 ]
-PENALTIES = {
-    "bus": {"deficit_segments": [{"depth_mw": None, "cost": 1000.0}], "excess_cost": 0.01},
-    "line": {"exchange_cost": 0.01},
-    "hydro": {
-        "spillage_cost": 0.01,
-        "fpha_turbined_cost": 0.02,
-        "diversion_cost": 0.1,
-        "storage_violation_below_cost": 10000.0,
-        "filling_target_violation_cost": 6000.0,
-        "turbined_violation_below_cost": 500.0,
-        "outflow_violation_below_cost": 500.0,
-        "outflow_violation_above_cost": 500.0,
-        "generation_violation_below_cost": 1000.0,
-        "evaporation_violation_cost": 5000.0,
-        "water_withdrawal_violation_cost": 1000.0,
-    },
-    "non_controllable_source": {"curtailment_cost": 0.005},
-}
+PENALTIES = penalties(
+    (10000.0, 6000.0, 500.0, 500.0, 500.0, 1000.0, 5000.0, 1000.0),
+    excess=0.01,
+    exchange=0.01,
+    curtailment=0.005,
+    spillage_cost=0.01,
+    fpha_turbined_cost=0.02,
+    diversion_cost=0.1,
+)
 
 
 def stage(stage_id, start, end, season, openings=1, **more):

@@ -12,6 +12,7 @@ import pytest
 from cobre.io import loading
 from cobre.io.examples import write_example
 from cobre.io.validate import semantics
+from small_case import set_limits
 
 NOT_NEEDED = {
     "pyarrow.compute",
@@ -63,9 +64,7 @@ def watched(tmp_path_factory):
     """What ``cobre run`` of the example opened and imported, training for one iteration."""
     folder = tmp_path_factory.mktemp("startup")
     write_example(folder / "case")
-    config = json.loads((folder / "case" / "config.json").read_text())
-    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 1}]
-    (folder / "case" / "config.json").write_text(json.dumps(config))
+    set_limits(folder / "case", 1)
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         capture_output=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 import numpy as np
@@ -13,6 +12,7 @@ from cobre.comm import LocalCommunicator
 from cobre.errors import CobreError
 from cobre.io.examples import write_example
 from cobre.study.threads import VARIABLE, share_of_rank, threads_of_rank, wanted_threads
+from small_case import set_limits
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,7 @@ def test_auto_gives_one_process_what_it_may_use():
 def example(tmp_path_factory):
     folder = tmp_path_factory.mktemp("threads") / "case"
     write_example(folder)
-    config = json.loads((folder / "config.json").read_text())
-    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 3}]
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
+    return set_limits(folder, 3)
 
 
 def test_workers_with_threads_train_the_same_policy(example):

@@ -20,6 +20,7 @@ from cobre.io.examples import write_example
 from cobre.study import RunPlan, idle_workers, load_case
 from launches import start
 from matrices import every_value_once
+from small_case import set_limits
 
 # What `cobre run` does, except that a rank that has failed takes its time to end.
 SLOW_TO_END = """
@@ -54,10 +55,7 @@ def case(tmp_path):
 @pytest.fixture
 def endless(case):
     """A case that trains until it is stopped."""
-    config = json.loads((case / "config.json").read_text())
-    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 100_000}]
-    (case / "config.json").write_text(json.dumps(config))
-    return case
+    return set_limits(case, 100_000)
 
 
 @pytest.mark.few(1)
@@ -146,11 +144,7 @@ IDLE = "an iteration has 2 trajectories to share: 1 of 3 workers is idle"
 @pytest.fixture
 def short(case):
     """One iteration of two trajectories."""
-    config = json.loads((case / "config.json").read_text())
-    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 1}]
-    config["training"]["selection"]["forward_passes"] = 2
-    config["simulation"]["selection"]["num_scenarios"] = 2
-    (case / "config.json").write_text(json.dumps(config))
+    set_limits(case, 1, forward_passes=2, scenarios=2)
     return case
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cobre.io.examples import write_example
+from small_case import set_limits
 
 # Found by every interpreter that starts with this folder on its path: SIGINT comes while the named module is imported.
 SITECUSTOMIZE = """
@@ -100,9 +100,7 @@ def workers_of(parent):
 def test_an_interrupt_while_workers_start_is_no_traceback(environ, tmp_path, later_s):
     case = tmp_path / "case"
     write_example(case)
-    config = json.loads((case / "config.json").read_text())
-    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 100_000}]
-    (case / "config.json").write_text(json.dumps(config))
+    set_limits(case, 100_000)
     command = [sys.executable, "-m", "cobre", "run", str(case), "-n", "2"]
     with subprocess.Popen(
         command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

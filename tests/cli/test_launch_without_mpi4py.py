@@ -14,6 +14,7 @@ import pytest
 import mpi_ranks
 import warm
 from cobre.io.examples import write_example
+from small_case import set_limits
 
 pytestmark = pytest.mark.skipif(find_spec("mpi4py") is not None, reason="needs a Python without mpi4py")
 
@@ -122,16 +123,12 @@ def test_a_step_of_several_tasks_is_an_error(case):
 
 @pytest.mark.parametrize("tasks", [0, 1], ids=["batch script", "step of one"])
 def test_one_process_of_slurm_trains_alone_or_with_workers_of_its_own(case, tasks):
-    config = json.loads((case / "config.json").read_text())
-    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 2}]
-    (case / "config.json").write_text(json.dumps(config))
+    set_limits(case, 2)
     done = run_with(slurm_step(tasks), "run", case, *(["-n", 2] if tasks else []), *QUICKLY)
     assert done.returncode == 0, done.stderr
 
 
 def test_who_means_to_be_alone_can_say_so(case):
-    config = json.loads((case / "config.json").read_text())
-    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 2}]
-    (case / "config.json").write_text(json.dumps(config))
+    set_limits(case, 2)
     done = run_with(slurm_step(4), "run", case, "--backend", "local", *QUICKLY)
     assert done.returncode == 0, done.stderr

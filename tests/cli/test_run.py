@@ -21,6 +21,7 @@ import mpi_ranks
 import warm
 from cobre.io.examples import write_example
 from cobre.sddp.policy import Policy
+from small_case import set_limits
 
 DEADLINE_S = 60
 
@@ -29,17 +30,8 @@ def case_in(tmp_path):
     """The example study, cut down to a few iterations and without its simulation."""
     folder = tmp_path / "case"
     write_example(folder)
-    settings(folder, iterations=3)
+    set_limits(folder, 3, scenarios=0)
     return folder
-
-
-def settings(folder, iterations, scenarios=None):
-    path = folder / "config.json"
-    config = json.loads(path.read_text())
-    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": iterations}]
-    selection = {"method": "sampled", "num_scenarios": scenarios or 1}
-    config["simulation"] = {"enabled": scenarios is not None, "selection": selection}
-    path.write_text(json.dumps(config))
 
 
 def cobre(*arguments, prefix=(), env=None):
@@ -262,7 +254,7 @@ def wait_for(is_so):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_ends_at_once_and_blames_no_rank(tmp_path, number):
     case = case_in(tmp_path)
-    settings(case, iterations=100_000)
+    set_limits(case, 100_000, scenarios=0)
     program = [sys.executable, "-m", "cobre", "run", str(case), "-n", "2"]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         lines = iter(process.stdout)
@@ -288,7 +280,7 @@ def test_a_second_signal_ends_at_once_and_blames_no_rank(tmp_path, number):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_signal_keeps_the_policy_of_the_finished_iterations(tmp_path, number, status, workers):
     case = case_in(tmp_path)
-    settings(case, iterations=100_000)
+    set_limits(case, 100_000, scenarios=0)
     (case / "output").mkdir()
     (case / "output" / "_SUCCESS").touch()
     program = [sys.executable, "-m", "cobre", "run", str(case), "-n", str(workers)]
@@ -314,7 +306,7 @@ def test_a_signal_keeps_the_policy_of_the_finished_iterations(tmp_path, number, 
 def test_a_killed_run_never_shows_the_numbers_of_the_run_before(tmp_path):
     case = case_in(tmp_path)
     assert cobre("run", case).returncode == 0
-    settings(case, iterations=100_000)
+    set_limits(case, 100_000, scenarios=0)
     with subprocess.Popen(
         [sys.executable, "-m", "cobre", "run", str(case)], stdout=subprocess.PIPE
     ) as process:
@@ -339,7 +331,7 @@ def _can_mount():
 @pytest.mark.skipif(not _can_mount(), reason="needs root and unshare for a small disk of its own")
 def test_a_full_disk_is_an_error_of_files_and_leaves_nothing_that_looks_whole(tmp_path):
     case = case_in(tmp_path)
-    settings(case, iterations=10)
+    set_limits(case, 10, scenarios=0)
     disk = tmp_path / "disk"
     disk.mkdir()
     script = f'mount -t tmpfs -o size=48k none {disk} && "$@"; status=$?; ls -RA {disk}; exit $status'
@@ -400,7 +392,7 @@ def _read_to_the_end(pid, terminal, stop_at=None):
 
 def test_a_terminal_shows_one_line_that_changes_in_place(tmp_path):
     case = case_in(tmp_path)
-    settings(case, iterations=1_000_000)  # more than any machine does before it is stopped
+    set_limits(case, 1_000_000, scenarios=0)  # more than any machine does before it is stopped
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(sys.executable, [sys.executable, "-m", "cobre", "run", str(case)])

@@ -11,6 +11,7 @@ from cobre.cli import main
 from cobre.io.examples import write_example
 from cobre.sddp.policy import Policy
 from cobre.study import load_results
+from small_case import set_limits
 
 
 @pytest.fixture
@@ -18,13 +19,7 @@ def case(tmp_path):
     """The example study with one iteration and a simulation of three scenarios."""
     folder = tmp_path / "case"
     write_example(folder)
-    path = folder / "config.json"
-    config = json.loads(path.read_text())
-    config["training"]["selection"]["forward_passes"] = 1
-    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 1}]
-    config["simulation"] = {"enabled": True, "selection": {"method": "sampled", "num_scenarios": 3}}
-    path.write_text(json.dumps(config))
-    return folder
+    return set_limits(folder, 1, forward_passes=1, scenarios=3)
 
 
 def cobre(capsys, *arguments):

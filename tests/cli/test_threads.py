@@ -10,6 +10,7 @@ import pytest
 import warm
 from cobre.io.examples import write_example
 from cobre.study.threads import VARIABLE
+from small_case import set_limits
 
 DEADLINE_S = 60
 
@@ -18,11 +19,7 @@ DEADLINE_S = 60
 def example(tmp_path_factory):
     folder = tmp_path_factory.mktemp("threads") / "case"
     write_example(folder)
-    config = json.loads((folder / "config.json").read_text())
-    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 3}]
-    config["simulation"] = {"enabled": True, "selection": {"method": "sampled", "num_scenarios": 5}}
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
+    return set_limits(folder, 3, scenarios=5)
 
 
 def test_a_run_with_threads_writes_the_same_bytes_and_says_how_many(example, tmp_path):

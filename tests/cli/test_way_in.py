@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cobre.cli.invocation import typed
+from small_case import set_limits
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,11 +32,7 @@ def closing_words():
 
 def test_make_run_ends_with_three_commands_that_work_as_typed(tmp_path, cobre):
     cobre("init", "build/example", cwd=tmp_path, check=0)
-    path = tmp_path / "build/example/config.json"
-    config = json.loads(path.read_text())
-    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 2}]
-    config["simulation"]["selection"]["num_scenarios"] = 5
-    path.write_text(json.dumps(config))
+    set_limits(tmp_path / "build/example", 2, scenarios=5)
     cobre("run", "build/example", "--quiet", cwd=tmp_path, check=0)
     commands = re.findall(r"^  \.venv/bin/cobre (.*?)  ", closing_words(), re.MULTILINE)
     assert len(commands) == 3

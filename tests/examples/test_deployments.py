@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import shutil
@@ -17,6 +16,7 @@ import cobre
 from cli.test_launch_nodes import free_port
 from cobre.cli import launch, run
 from cobre.io.examples import write_example
+from small_case import set_limits
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "examples" / "deploy"
@@ -82,11 +82,7 @@ def test_the_job_for_kubernetes_fits_together(job):
 def test_the_command_of_the_job_trains_over_two_launchers(job, tmp_path, monkeypatch):
     _, text = command_of(job)
     write_example(tmp_path / "my_case")
-    path = tmp_path / "my_case" / "config.json"
-    config = json.loads(path.read_text())
-    config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 2}]
-    config["simulation"]["enabled"] = False
-    path.write_text(json.dumps(config))
+    set_limits(tmp_path / "my_case", 2, scenarios=0)
     here = text.replace("cobre-0.cobre:29500", f"127.0.0.1:{free_port()}").replace("-n 8", "-n 2")
     here = here.replace("exec cobre", f"exec {shlex.quote(sys.executable)} -m cobre")
     monkeypatch.setenv("COBRE_TCP_SECRET", "a secret of this test")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from case_folders import CaseFolder
+from penalties import penalties
 
 MODELS, GEOMETRY = "system/hydro_production_models.json", "system/hydro_geometry.parquet"
 HYDROS, CURVES = "system/hydros.json", "system/tailrace_curves.parquet"
@@ -56,7 +57,15 @@ def d07(path: Path) -> CaseFolder:
             "policy_graph": {"type": "finite_horizon", "annual_discount_rate": 0.0},
             "stages": stages,
         },
-        "penalties.json": _penalties(),
+        "penalties.json": penalties(
+            1e4,
+            excess=0.01,
+            exchange=0.01,
+            curtailment=0.005,
+            spillage_cost=0.01,
+            fpha_turbined_cost=0.0,
+            diversion_cost=0.01,
+        ),
         "initial_conditions.json": {
             "storage": [{"hydro_id": 0, "value_hm3": 100.0}],
             "filling_storage": [],
@@ -136,20 +145,6 @@ def cascade(path: Path) -> CaseFolder:
         **{f"coefficient_{power}": [0.0, 0.0] for power in (2, 3, 4)},
     }
     return case
-
-
-def _penalties() -> dict[str, Any]:
-    names = (
-        "storage_violation_below filling_target_violation turbined_violation_below outflow_violation_below "
-        "outflow_violation_above generation_violation_below evaporation_violation water_withdrawal_violation"
-    )
-    hydro = {f"{name}_cost": 1e4 for name in names.split()}
-    return {
-        "bus": {"deficit_segments": [{"depth_mw": None, "cost": 1000.0}], "excess_cost": 0.01},
-        "line": {"exchange_cost": 0.01},
-        "hydro": {**hydro, "spillage_cost": 0.01, "fpha_turbined_cost": 0.0, "diversion_cost": 0.01},
-        "non_controllable_source": {"curtailment_cost": 0.005},
-    }
 
 
 def config_of(case: CaseFolder) -> dict[str, Any]:

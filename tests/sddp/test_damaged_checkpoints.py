@@ -340,7 +340,7 @@ def test_a_full_disk_ends_training_with_the_old_checkpoint_in_place(saved, tmp_p
             raise OSError(28, "No space left on device")
         sync(descriptor)
 
-    monkeypatch.setattr("cobre.core.files.os.fsync", full)
+    monkeypatch.setattr("cobre.files.os.fsync", full)
     with pytest.raises(cobre.IOError) as caught:
         cobre.train(case_of(5), output=folder, resume=True)
     monkeypatch.undo()
@@ -361,6 +361,6 @@ def test_the_older_one_is_removed_only_after_the_name_of_the_newest_is_on_the_di
             seen.append([path.name[-12:-11] for path in checkpoints_in(tmp_path / "checkpoint")])
         sync(descriptor)
 
-    monkeypatch.setattr("cobre.core.files.os.fsync", watch)
+    monkeypatch.setattr("cobre.files.os.fsync", watch)
     cobre.train(case_of(4), output=tmp_path)
     assert seen == [["1"], ["2", "1"], ["3", "2", "1"], ["4", "3", "2"]]

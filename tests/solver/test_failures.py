@@ -150,8 +150,9 @@ def test_a_model_file_keeps_ranges_free_columns_and_awkward_names(tmp_path, suff
 
 def test_a_model_file_that_cannot_be_written_is_an_io_error(tmp_path):
     solver = LpSolver(small())
-    with pytest.raises(cobre.IOError, match="cannot write the model file"):
-        solver.write_model(tmp_path / "absent" / "stage.lp")
+    (tmp_path / "file").touch()
+    with pytest.raises(cobre.IOError, match="cannot write"):
+        solver.write_model(tmp_path / "file" / "stage.lp")
     with pytest.raises(ValueError, match=r"\.lp or \.mps"):
         solver.write_model(tmp_path / "stage.txt")
 

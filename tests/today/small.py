@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import json
 from collections.abc import Sequence
@@ -16,39 +17,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cobre.io.examples.parts import production
+from penalties import penalties
 
 DATE = "2000-01-01"
 START = dt.date(2025, 1, 1)
 NO_LIMIT = 1e6
+PENALTIES = penalties(
+    (9000.0, 6000.0, 450.0, 520.0, 540.0, 700.0, 4000.0, 900.0),
+    excess=0.01,
+    exchange=1e-9,
+    curtailment=0.001,
+    spillage_cost=1e-9,
+    turbined_cost=0.0,
+    diversion_cost=1e-9,
+    inflow_nonnegativity_cost=1000.0,
+)
+"""Prices that matter little where a case does not violate anything."""
 
 
 def dates(n_stages: int) -> list[dt.date]:
     """First days of months from January 2025 on, one more than there are stages."""
     return [dt.date(START.year + month // 12, month % 12 + 1, 1) for month in range(n_stages + 1)]
-
-
-def penalties() -> dict[str, Any]:
-    """Prices that matter little where a case does not violate anything."""
-    hydro = {
-        "spillage_cost": 1e-9,
-        "turbined_cost": 0.0,
-        "diversion_cost": 1e-9,
-        "turbined_violation_below_cost": 450.0,
-        "outflow_violation_below_cost": 520.0,
-        "outflow_violation_above_cost": 540.0,
-        "generation_violation_below_cost": 700.0,
-        "evaporation_violation_cost": 4000.0,
-        "water_withdrawal_violation_cost": 900.0,
-        "storage_violation_below_cost": 9000.0,
-        "filling_target_violation_cost": 6000.0,
-        "inflow_nonnegativity_cost": 1000.0,
-    }
-    return {
-        "bus": {"deficit_segments": [{"depth_mw": None, "cost": 1000.0}], "excess_cost": 0.01},
-        "line": {"exchange_cost": 1e-9},
-        "hydro": hydro,
-        "non_controllable_source": {"curtailment_cost": 0.001},
-    }
 
 
 def limits(flow: float, power: float = NO_LIMIT, least: float = 0.0) -> dict[str, float]:
@@ -102,7 +91,7 @@ class TodayCase:
                 },
                 "modeling": {"inflow_non_negativity": {"method": "none"}},
             },
-            "penalties.json": penalties(),
+            "penalties.json": copy.deepcopy(PENALTIES),
             "stages.json": {
                 "policy_graph": {"type": "finite_horizon", "annual_discount_rate": 0.0},
                 "stages": stages,

@@ -9,8 +9,8 @@ from os import PathLike
 from pathlib import Path
 
 from cobre import draw
-from cobre.core.files import write_atomically
 from cobre.draw.style import DARK_VARIABLES, LIGHT_VARIABLES
+from cobre.files import write_atomically
 from cobre.report.sections.costs import costs
 from cobre.report.sections.energy import energy
 from cobre.report.sections.plants import plants

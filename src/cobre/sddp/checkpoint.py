@@ -11,8 +11,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.core.files import read_whole, write_atomically
 from cobre.core.versions import version
+from cobre.files import read_whole, write_atomically
 from cobre.sddp.container import checked, checked_bases, decode, pieces, understanding
 from cobre.sddp.journal import SelectionRecord, TrainingLog
 from cobre.sddp.result import IterationRecord

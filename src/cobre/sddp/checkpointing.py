@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from cobre.comm import GroupMember, ReduceOp, contiguous_block
-from cobre.core.files import sync_folder, unwritable
 from cobre.errors import CobreError, IOError, ValidationError
+from cobre.files import sync_folder, unwritable
 from cobre.sddp.bounds import LowerBound
 from cobre.sddp.checkpoint import Bases, PoolState, TrainingState
 from cobre.sddp.sharing import broadcast_value, share_failure

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cobre.core.files import write_atomically
 from cobre.core.horizon import Stage
+from cobre.files import write_atomically
 from cobre.sddp.cuts import CutPool
 from cobre.sddp.policy_file import FILE_NAME, policy_bytes, read_policy
 from cobre.sddp.public_policy import find_public_policy, read_public_policy

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.core.files import read_whole
 from cobre.errors import IOError, ValidationError
+from cobre.files import read_whole
 from cobre.sddp.container import checked, checked_bases, decode, encode, understanding
 from cobre.sddp.public_policy import MANIFEST, METADATA
 from cobre.sddp.stage_cuts import StageCuts

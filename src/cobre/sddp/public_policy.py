@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.core.files import read_whole
 from cobre.errors import ValidationError
+from cobre.files import read_whole
 from cobre.sddp.flatbuffer import Table, identifier
 from cobre.sddp.stage_cuts import StageCuts
 

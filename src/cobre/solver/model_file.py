@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.errors import IOError
+from cobre.files import write_atomically
 from cobre.solver.template import LpTemplate
 
 __all__ = ["ModelData", "write_model_file"]
@@ -69,22 +67,7 @@ def write_model_file(model: ModelData, path: Path) -> Path:
     writers = {".lp": _lp_lines, ".mps": _mps_lines}
     if path.suffix not in writers:
         raise ValueError(f"{path.name} ends in {path.suffix!r}\n  fix: end the name with .lp or .mps")
-    try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                file.writelines(f"{line}\n" for line in writers[path.suffix](model))
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise IOError(
-            str(path),
-            f"cannot write the model file {path}: {error}",
-            suggestion="name a folder that exists, may be written and has space",
-        ) from error
+    write_atomically(path, (f"{line}\n".encode("ascii") for line in writers[path.suffix](model)))
     return path
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from cobre.core.case import Case
-from cobre.core.files import syncing_together
 from cobre.core.outputs import TableSchema
 from cobre.core.training_tables import CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_ITERATIONS, TIMING
+from cobre.files import syncing_together
 from cobre.io.write import (
     RunRecord,
     begin,

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cobre.core.files import write_atomically
 from cobre.errors import IOError
+from cobre.files import write_atomically
 
 __all__ = ["EVENTS", "RUN", "RunLog", "event_line", "whole_lines"]
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from cobre.comm import GroupMember, emit
 from cobre.core.case import Case
-from cobre.core.files import sync_files
 from cobre.core.training_tables import RETRY_HISTOGRAM, SOLVER_ITERATIONS
 from cobre.errors import ValidationError
+from cobre.files import sync_files
 from cobre.io.write import RunRecord
 from cobre.io.write.dictionaries import write_dictionaries
 from cobre.io.write.folder import claim, clear_simulation

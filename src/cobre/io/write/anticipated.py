@@ -6,8 +6,8 @@ from pathlib import Path
 
 from cobre.core.arrow import arrow_table
 from cobre.core.case import Case
-from cobre.core.files import write_atomically
 from cobre.core.simulation_tables import FIXED_DELIVERIES
+from cobre.files import write_atomically
 from cobre.io.write.parquet import parquet_bytes
 
 FOLDER = "anticipated"

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from cobre.core.arrow import arrow_table
 from cobre.core.case import Case
 from cobre.core.constraint_tables import RESOLVED_CONSTRAINTS
-from cobre.core.files import write_atomically
 from cobre.core.hydro_model_tables import HYDRO_MODEL_TABLES
 from cobre.core.outputs import TableSchema, code, identifier, number, table
 from cobre.core.simulation_tables import (
@@ -25,6 +24,7 @@ from cobre.core.simulation_tables import (
     STAGE_SUMMARY,
 )
 from cobre.core.training_tables import CONVERGENCE, CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_ITERATIONS, TIMING
+from cobre.files import write_atomically
 from cobre.io.write.parquet import parquet_bytes
 from cobre.io.write.training import json_bytes
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cobre.core.files import write_atomically
 from cobre.errors import CobreError
+from cobre.files import write_atomically
 from cobre.io.fitted import FitResult
 from cobre.stochastic.fitting.calendar import EPOCH, Level
 from cobre.stochastic.fitting.diagnostics import LevelDiagnostics

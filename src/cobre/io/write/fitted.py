@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cobre.core.files import write_atomically
+from cobre.files import write_atomically
 from cobre.io.assemble.inflow_fitting.report import hydro_report
 from cobre.io.fitted import FitResult
 from cobre.io.read.columns import Table

@@ -11,9 +11,9 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from cobre.core.files import syncing_together, unwritable, write_atomically
 from cobre.core.simulation_tables import SIMULATION_TABLES
 from cobre.errors import IOError
+from cobre.files import syncing_together, unwritable, write_atomically
 from cobre.io.write.model_facts import MODEL_FACTS
 from cobre.io.write.run_record import RunRecord
 from cobre.io.write.training import CONVERGENCE, METADATA, TIMINGS, json_bytes

@@ -11,7 +11,7 @@ from cobre.core.arrow import arrow_table
 from cobre.core.case import Case
 from cobre.core.constraint_tables import RESOLVED_CONSTRAINTS
 from cobre.core.entities import ConstraintTerm, GenericConstraint, Identified, System
-from cobre.core.files import write_atomically
+from cobre.files import write_atomically
 from cobre.io.write.parquet import parquet_bytes
 
 FOLDER = "generic_constraints"

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from cobre.core.arrow import arrow_table
 from cobre.core.case import Case
-from cobre.core.files import write_atomically
 from cobre.core.hydro_model_tables import DEVIATIONS, EVAPORATION, PLANES
 from cobre.core.outputs import TableSchema
 from cobre.core.production import ProductionFit
+from cobre.files import write_atomically
 from cobre.io.write.folder import HYDRO_MODELS
 from cobre.io.write.parquet import parquet_bytes
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cobre.core.case import Case
-from cobre.core.files import write_atomically
+from cobre.files import write_atomically
 from cobre.io.write.training import json_bytes
 
 HYDRO_MODELS = "training/hydro_models.json"

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cobre.core.arrow import arrow_schema
-from cobre.core.files import move_into_place, unwritable
 from cobre.core.outputs import TableSchema
+from cobre.files import move_into_place, unwritable
 
 ROWS_PER_GROUP = 100_000
 SMALL_BYTES = 1 << 16

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from cobre.core.arrow import arrow_schema
-from cobre.core.files import unwritable
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import SIMULATION_TABLES
+from cobre.files import unwritable
 from cobre.io.write.folder import PARTS
 from cobre.io.write.folder import SIMULATION as FOLDER
 from cobre.io.write.parquet import GroupedFile

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre._native import output
-from cobre.core.files import unwritable
 from cobre.core.outputs import Column, TableSchema
+from cobre.files import unwritable
 
 Values = NDArray[Any]
 INTEGER_BITS = {"i8": 8, "i32": 32, "date": 0}
@@ -27,7 +27,7 @@ def write_scenarios(
     """Write ``FOLDER/scenario_id=NNNN/data.parquet`` for each scenario; a table without rows has no files.
 
     Columns are ``[scenario, row]``, or ``[row]`` where all scenarios have the same. Each file appears whole or not at
-    all, but a crash of the machine may lose it until `cobre.core.files.sync_files` is called.
+    all, but a crash of the machine may lose it until `cobre.files.sync_files` is called.
     """
     n_rows = next(iter(columns.values())).shape[-1]
     if n_rows == 0:

@@ -11,9 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cobre.core.arrow import arrow_table
-from cobre.core.files import write_atomically
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY
+from cobre.files import write_atomically
 from cobre.io.write.folder import SIMULATION as FOLDER
 from cobre.io.write.folder import SUCCESS, TRAINING_SUCCESS
 from cobre.io.write.parquet import ROWS_PER_GROUP, GroupedFile, parquet_bytes

@@ -11,8 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cobre.core.case import Case
-from cobre.core.files import write_atomically
 from cobre.core.scenarios import AnnualComponent, Correlation, InflowStatistics
+from cobre.files import write_atomically
 from cobre.io.write.parquet import parquet_bytes
 from cobre.io.write.training import json_bytes
 from cobre.stochastic import OpeningTree

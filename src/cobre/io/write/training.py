@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from cobre.core.arrow import arrow_table
-from cobre.core.files import write_atomically
 from cobre.core.outputs import TableSchema
+from cobre.files import write_atomically
 from cobre.io.write.parquet import parquet_bytes
 
 CONVERGENCE = "training/convergence.parquet"

@@ -55,7 +55,7 @@ class Export(Answer):
 
 def export_results(service: Service, arguments: ExportArguments) -> Result:
     """Write a table."""
-    from cobre.core.files import write_atomically
+    from cobre.files import write_atomically
     from cobre.study.queries.rows import pieces_of_rows, table_name
     from cobre.study.results import load_results
 

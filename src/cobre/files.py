@@ -48,10 +48,12 @@ def write_atomically(
         Path(name).replace(path)
         if is_synced and _unsynced.paths is not None:
             _unsynced.paths.append(path)
-    except OSError as error:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             Path(name).unlink()
-        raise unwritable(path, error) from error
+        if isinstance(error, OSError):
+            raise unwritable(path, error) from error
+        raise
 
 
 def move_into_place(unfinished: Path, path: Path) -> None:

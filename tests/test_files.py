@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from cobre.core.files import syncing_together, write_atomically
 from cobre.errors import IOError
+from cobre.files import syncing_together, write_atomically
 
 
 @pytest.fixture
