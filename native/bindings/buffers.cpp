@@ -31,7 +31,7 @@ std::string utf8(PyObject* text) {
 
 std::string text_of(PyArray_Descr* descr) { return utf8(PyObject_Str(reinterpret_cast<PyObject*>(descr))); }
 
-// Lets anything but the exceptions that mean "not like that" through: Ctrl-C must not become a TypeError.
+// Passes on every exception but those that refuse the buffer: Ctrl-C must not become a TypeError.
 void clear_or_throw(std::initializer_list<PyObject*> expected) {
     if (PyErr_Occurred() == nullptr) return;
     for (PyObject* type : expected) {

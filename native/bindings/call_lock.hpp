@@ -70,7 +70,7 @@ private:
     std::uint64_t departures_ = 0;
 };
 
-// One call, from after its arguments were read to its end; lives and dies with the GIL held.
+// One call, from after its arguments were read to its end; made and destroyed with the GIL held.
 class CallLock {
 public:
     explicit CallLock(CallQueue& queue) : queue_(queue) { queue_.enter(); }

@@ -319,7 +319,7 @@ void bind_foreign_transport(nb::module_& m) {
         .def("check_before_region", &ForeignTransport::check_before_region, "count"_a, "dtype"_a,
              "What stands before each collective, before create_shared_region.")
         .def("begin_call", &ForeignTransport::begin_call, "operation"_a, "Wait for this thread's turn.")
-        .def("try_begin_call", &ForeignTransport::try_begin_call, "Take the turn if nobody has it.")
+        .def("try_begin_call", &ForeignTransport::try_begin_call, "Begin a call if no other is under way.")
         .def("end_call", &ForeignTransport::end_call)
         .def("require_usable", &ForeignTransport::require_usable, "operation"_a,
              "Raise InvalidCommunicator after mark_closed() and in a forked child.")

@@ -59,7 +59,7 @@ private:
     inline static std::thread::id ending_thread_;
 };
 
-// While it lives, this thread does without the GIL.
+// Releases the GIL for as long as the object exists.
 class WithoutGil {
 public:
     WithoutGil() : state_(PyEval_SaveThread()) {}
@@ -71,7 +71,7 @@ private:
     PyThreadState* state_;
 };
 
-// While it lives, inside a `WithoutGil`, this thread has it again.
+// Inside a `WithoutGil`: takes the GIL again for as long as the object exists.
 class WithGil {
 public:
     WithGil() : state_(Gil::take()) {}

@@ -1,4 +1,4 @@
-// The one compiled extension. Only the files in this folder know Python.
+// The one compiled extension. Only the files in this folder include Python's headers.
 #define COBRE_IMPORTS_NUMPY
 #include <nanobind/nanobind.h>
 

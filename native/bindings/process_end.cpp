@@ -19,8 +19,8 @@ struct Finaliser {
     pid_t owner = 0;
 } finaliser;
 
-// After Python's own end, because views of shared memory are valid until then; never in a forked child, which
-// would speak for its parent.
+// After the interpreter has ended, because views of shared memory are valid until then. Not in a forked child,
+// which is no rank.
 void finalise() {
     int done = 0;
     if (getpid() != finaliser.owner || finaliser.is_done(&done) != 0 || done != 0) return;

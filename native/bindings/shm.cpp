@@ -226,7 +226,7 @@ void bind_shm(nb::module_& m) {
             return nb::make_tuple(creator.pid, creator.is_alive);
         },
         "name"_a, nb::sig("def creator_of_segment(name: str) -> tuple[int, bool]"),
-        "The process that made a segment which still has its name, and whether it lives.");
+        "The process that made a segment which still has its name, and whether that process runs.");
     m.def("reclaim_segment", &shm::reclaim_orphan, "name"_a,
           "Remove the name of a segment whose creator is dead; whether it did.");
 }

@@ -166,9 +166,9 @@ void bind_tcp(nb::module_& m) {
         .def_prop_ro("listening_at", &Tcp::listening_at,
                      "Rank 0: addresses it listens at; empty when all are there.")
         .def("gather", &Tcp::gather, "log"_a.none(),
-             "Rank 0: wait until all are there. log(level, text) hears who joined and who was turned away.")
+             "Rank 0: wait until all have joined. log(level, text) gets joined ranks and refused connections.")
         .def("join", &Tcp::join, "host"_a, "port"_a, "secret"_a, "timeout"_a, "log"_a.none(),
-             "Other ranks: find rank 0. log(level, text) hears of refusals that need not be the end.")
+             "Other ranks: find rank 0. log(level, text) gets refusals after which the search continues.")
         .def("end_meeting", &Tcp::end_meeting, "Rank 0: listen no more. Does nothing when all are there.")
         .def_prop_ro("rank", &Tcp::rank, docs::rank)
         .def_prop_ro("size", &Tcp::size, docs::size)

@@ -12,7 +12,7 @@ class Caller {
 public:
     // Before a wait of more than a moment: release locks that others may need. May come several times.
     virtual void release_locks() noexcept {}
-    // Whether to give up because a signal handler asks for it. Asked at least every 100 ms while waiting.
+    // Whether a signal handler requests a stop. Called at least every 100 ms while waiting.
     virtual bool is_interrupted() { return false; }
     // A line for the user's log.
     virtual void log(Level /*level*/, const std::string& /*text*/) {}
@@ -21,7 +21,7 @@ protected:
     ~Caller() = default;
 };
 
-// Thrown when the caller asked to stop; the caller knows the reason.
+// Thrown when the caller requests a stop; the reason is with the caller.
 struct Interrupted {};
 
 }  // namespace cobre::comm

@@ -6,7 +6,7 @@
 
 namespace cobre::comm {
 
-// Without `around_cache` the copy stays in the cache of this core, where somebody reads it next. Around it nothing
+// Without `around_cache` the copy stays in the cache of this core, where it is read next. Around it nothing
 // is read before it is overwritten, which pays for what is larger than the cache and for a reader that has
 // another.
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes, bool around_cache = false) noexcept;

@@ -24,7 +24,7 @@ private:
     Clock::time_point begin_ = Clock::now();
 };
 
-// While waiting, the caller is asked this often whether to stop.
+// While waiting, stop requests are checked this often.
 constexpr int longest_sleep_ms = 100;
 
 // How long poll() may sleep: until `until`, and at most as long as the caller may be left unasked.

@@ -1,4 +1,4 @@
-// Which process a pid means, so that a recycled pid is never taken for a rank that lives.
+// Which process a pid means, so that a recycled pid is never taken for a running rank.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ bool is_in_this_namespace(const ProcessIdentity& identity) noexcept;
 
 enum class ProcessState : std::uint8_t { running, stopped, dead };
 
-// Asks the kernel now. A zombie is dead, and so is a process that has become another program: neither will ever
-// write again. A process of another PID namespace cannot be judged and counts as running.
-// No descriptor is kept per peer: there is nothing that a forked child could inherit, and nothing to run out of.
+// Reads the state from the kernel now. A zombie is dead, and so is a process that has become another program:
+// neither will ever write again. A process of another PID namespace cannot be judged and counts as running. No
+// descriptor is kept per peer: there is nothing that a forked child could inherit, and nothing to run out of.
 ProcessState state_of(const ProcessIdentity& identity) noexcept;
 
 // When the process of that pid began, in ticks since the boot; 0 if there is none, or only a zombie.

@@ -14,7 +14,7 @@ namespace cobre::comm {
 
 class TraceFile;
 
-// On the file as it is here; cobre.comm.trace knows the same layout. Small, because what it costs is memory
+// On the file as it is here; cobre.comm.trace reads the same layout. Small, because what it costs is memory
 // traffic.
 struct TraceEntry {
     std::uint64_t begin_ns = 0;  // CLOCK_MONOTONIC: one clock for all processes of a machine
@@ -48,8 +48,8 @@ private:
     std::uint8_t communicator_ = 0;
 };
 
-// Records the collective in whose scope it lives, however that ends. It must outlive whatever enters the call into
-// the statistics, from which it takes bytes and waiting time.
+// Records the collective in whose scope it is declared, however that ends. It must outlive whatever enters the
+// call into the statistics, from which it takes bytes and waiting time.
 class TraceScope {
 public:
     TraceScope(Track& track, const OperationStatistics& entry, Operation operation) noexcept

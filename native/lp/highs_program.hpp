@@ -24,9 +24,9 @@ public:
     HighsProgram(const HighsProgram&) = delete;
     HighsProgram& operator=(const HighsProgram&) = delete;
 
-    // Forgets everything about earlier solves.
+    // Discards the state of earlier solves.
     void restart() noexcept;
-    // Tells HiGHS what differs from what it was told last: patched numbers and rows of cuts.
+    // Passes to HiGHS what has changed since the last solve: patched numbers and rows of cuts.
     void update(const Model& current);
     // Nothing happens for a basis that says to begin from the slack basis.
     void begin_from(std::span<const std::uint8_t> basis);

@@ -172,8 +172,8 @@ void DualSimplex::compute_duals() {
     are_duals_known_ = true;
 }
 
-// Puts every nonbasic variable where its reduced cost wants it. False if a bound that is needed does not exist.
-// What is wrong by no more than rounding may be right again at the end, when `is_dual_right` judges it.
+// Puts every nonbasic variable at the bound that its reduced cost requires. False if a bound that is needed does
+// not exist. What is wrong by no more than rounding may be right again at the end, when `is_dual_right` judges it.
 bool DualSimplex::choose_sides() {
     has_free_ = false;
     for (std::size_t j = 0; j < at_.size(); ++j) {

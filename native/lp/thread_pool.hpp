@@ -1,7 +1,7 @@
 // Threads that help their caller with one job at a time and sleep in between.
 //
 // A job takes its work from a counter of its own, so that it is complete whoever takes part: the caller alone is
-// enough. That is what happens while the pool serves somebody else, and in the child of a fork, which has no
+// enough. That is what happens while another thread uses the pool, and in the child of a fork, which has no
 // threads.
 #pragma once
 

@@ -20,7 +20,7 @@ enum class Status : std::uint8_t {
 
 // The first byte of a stored basis that says: begin from the slack basis.
 inline constexpr std::uint8_t no_basis = 255;
-// How long solves run before somebody is asked whether to go on.
+// How long solves run between two checks for a stop request.
 inline constexpr std::int64_t interrupt_interval_ns = 20'000'000;
 // What a stored basis holds for a cut that is not in the program, and what a cut unknown to it begins as.
 inline constexpr std::uint8_t basic = 1;

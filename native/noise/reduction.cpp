@@ -186,7 +186,7 @@ private:
     std::size_t rows_;
     std::size_t count_;
     std::size_t width_;
-    std::vector<double> tiles_;  // centres, as `measure` wants them
+    std::vector<double> tiles_;  // centres, in the layout of `measure`
     std::vector<double> distances_;
     std::vector<std::uint32_t> owner_;
     std::vector<double> nearest_;

@@ -2,7 +2,7 @@
 //
 // A Parquet file may be made in a thousand ways; these are made in one. The reader expects exactly that, byte for
 // byte where the format has a choice, and refuses everything else: files of other programs and damaged files alike
-// are left to a library that knows the whole format and says what is wrong.
+// are left to Arrow, which reads the whole format and reports errors.
 #pragma once
 
 #include <cstddef>

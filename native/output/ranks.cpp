@@ -84,7 +84,7 @@ private:
 
 void values_at_ranks(const Columns& columns, std::span<const std::size_t> ranks, std::span<double> found) {
     const std::size_t n = columns.scenarios;
-    const std::size_t stride = n | 15;  // not a power of two, or all places would want the same lines of the cache
+    const std::size_t stride = n | 15;  // not a power of two, or all entries would map to the same cache lines
     std::vector<double> copies(at_a_time * stride);
     Selection selection(n);
     for (std::size_t first = 0; first < columns.places; first += at_a_time) {

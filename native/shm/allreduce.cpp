@@ -13,7 +13,7 @@ namespace cobre::shm {
 
 namespace {
 
-// Inputs and rings want room in the caches beside the result.
+// Inputs and rings need room in the caches beside the result.
 constexpr std::uint64_t sum_larger_than_caches = 4ULL << 20;
 
 // What fold_directly reads of all ranks at a time: it stays in the second-level cache.

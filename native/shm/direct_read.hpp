@@ -8,7 +8,7 @@
 
 namespace cobre::shm {
 
-// An address in this process that holds a number every rank knows.
+// An address in this process that holds a number that is the same on every rank.
 std::uint64_t probe_address() noexcept;
 
 // Whether this process may read that one (same user, no ptrace restriction, no seccomp filter).

@@ -75,12 +75,12 @@ struct Reduction {
 
 // Every rank folds everything itself, chunk by chunk: one hop, best for small payloads and for two ranks.
 // Begins after the slots are agreed upon, with `prefilled` chunks of `unit` bytes in this rank's ring. Payloads
-// that travelled in the slots are taken from there. With `writes` false only the other ranks want the result.
+// that travelled in the slots are taken from there. With `writes` false only the other ranks need the result.
 void fold_everything(Team& team, const Reduction& reduction, std::uint64_t unit, std::uint64_t prefilled,
                      bool writes);
 
 // Rank p folds the p-th part of each chunk and the others fetch it: less work for each of three or more ranks.
-// With `is_placed` the result lies in memory that all ranks share, and is written once.
+// With `is_placed` the result is in memory that all ranks share, and is written once.
 void fold_in_slices(Team& team, const Reduction& reduction, std::uint64_t unit, std::uint64_t prefilled,
                     bool is_placed);
 

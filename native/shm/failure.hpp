@@ -10,8 +10,8 @@
 
 namespace cobre::shm {
 
-// Makes calls from `sequence` on fail. The first text is kept; the lowest sequence wins, for a rank that is still
-// busy with an earlier call may need somebody who has given up on it.
+// Makes calls from `sequence` on fail. The first text is kept, and the lowest sequence: a rank that is still in an
+// earlier call may wait for a rank that has given up on that call.
 void record_failure(Header& header, std::uint64_t sequence, const comm::Failure& failure) noexcept;
 
 // Whether the call with this number has failed. One load of a line that is not written before a failure.

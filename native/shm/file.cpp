@@ -25,8 +25,8 @@ constexpr double look_every_s = 0.02;  // whether a signal has come; it takes th
 
 std::string path_of(const std::string& name) { return directory + name; }
 
-// While it lives, pages are taken from all NUMA nodes in turn; on one node it does nothing. The leader reserves
-// the pages of all ranks, and by default they would all be its own node's.
+// For as long as it exists, pages are taken from all NUMA nodes in turn; on one node it does nothing. The leader
+// reserves the pages of all ranks, and by default they would all be its own node's.
 class Interleaved {
 public:
     Interleaved() noexcept {
@@ -71,7 +71,7 @@ void require_room(std::uint64_t needed, const Room& room, const char* purpose) {
                    " are available (" + room.limited_by + ")",
                "ask for less, free memory, or raise the limit named above (in a container: its memory limit)");
     struct statvfs info = {};
-    if (::statvfs(directory, &info) != 0 || info.f_blocks == 0) return;  // no limit, or fallocate will tell
+    if (::statvfs(directory, &info) != 0 || info.f_blocks == 0) return;  // no limit, or fallocate will fail
     const std::uint64_t available = static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize;
     if (needed > available) refuse_for_size(needed, available, purpose);
 }

@@ -23,7 +23,7 @@ bool is_lack_of_descriptors(int error) noexcept;
 
 // An unnamed file whose pages all exist, spread over the NUMA nodes when there are several. `purpose` begins the
 // sentence of the error ("a region"). Throws comm::Error (AllocationFailed) when there is no room, Interrupted
-// when the caller asks for it. It has no name yet, so that neither a crash leaves it nor anybody sees it half
+// when the caller asks for it. It has no name yet, so that a crash does not leave it and no process sees it half
 // made.
 comm::Descriptor create_reserved_file(std::uint64_t bytes, const Room& room, const char* purpose,
                                       comm::Caller& caller);
@@ -39,7 +39,7 @@ comm::Descriptor open_file_of(std::int64_t pid, int number) noexcept;
 
 // Keeps a lock on the file while it is open here, or in a child forked meanwhile.
 void hold(const comm::Descriptor& file) noexcept;
-// Whether another process does; true also where the system cannot tell.
+// Whether another process does; true also where that cannot be found out.
 bool is_held(const comm::Descriptor& file) noexcept;
 
 // Takes the name away if it still belongs to this file.

@@ -10,8 +10,8 @@ namespace cobre::shm {
 namespace {
 
 // Three counters run after each other through the chunks: staged (my input is in my ring), folded (my part of the
-// result is, too), fetched (all parts are in recv). A part is folded into the ring chunk it came from: nobody else
-// reads that place before it is announced.
+// result is, too), fetched (all parts are in recv). A part is folded into the ring chunk it came from: no other
+// rank reads that place before it is announced.
 class Slices {
 public:
     Slices(Team& team, const Reduction& reduction, std::uint64_t unit, std::uint64_t prefilled, bool is_placed)

@@ -47,11 +47,11 @@ struct alignas(cache_line) Flag {
 
 // Where a rank sleeps. `asleep_for` names the rank that it waits for: only that rank wakes it.
 struct alignas(cache_line) SleepState {
-    static constexpr std::uint32_t nobody = 0;
+    static constexpr std::uint32_t no_rank = 0;
     static constexpr std::uint32_t anybody = ~0U;
 
-    std::atomic<std::uint32_t> wake_count = 0;       // the futex word
-    std::atomic<std::uint32_t> asleep_for = nobody;  // rank + 1
+    std::atomic<std::uint32_t> wake_count = 0;        // the futex word
+    std::atomic<std::uint32_t> asleep_for = no_rank;  // rank + 1
 };
 
 // The CPU on which a rank was when it last had to wait; written only when that changes.
@@ -78,7 +78,7 @@ public:
         : word_(static_cast<std::uint64_t>(identity.pid) | (identity.start << pid_bits)) {}
 
     explicit operator bool() const noexcept { return word_ != 0; }
-    // The claimant, who lives where the creator of the segment does.
+    // The claimant, in the PID namespace of the creator of the segment.
     comm::ProcessIdentity identity(const comm::ProcessIdentity& creator) const noexcept {
         const std::uint64_t pid = word_ & ((1ULL << pid_bits) - 1);
         return {static_cast<std::int64_t>(pid), word_ >> pid_bits, creator.pid_namespace, creator.boot};

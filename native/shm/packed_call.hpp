@@ -12,7 +12,7 @@ class PackedCall : public comm::Call {
 public:
     // Said about this step besides the signature; ranks may differ in these.
     static constexpr std::uint32_t is_inline = 1U << 29;  // the payload is in the slot
-    static constexpr std::uint32_t is_placed = 1U << 30;  // the result lies in a shared region
+    static constexpr std::uint32_t is_placed = 1U << 30;  // the result is in a shared region
     static constexpr std::uint32_t is_ready = 1U << 31;   // nothing of mine needs copying / my step went well
     static constexpr std::uint32_t signature_bits = (1U << 29) - 1;
 
@@ -22,7 +22,7 @@ public:
     std::uint32_t bits() const noexcept { return bits_; }
     std::uint64_t detail() const noexcept { return detail_; }
 
-    // As much of another rank's call as its two words tell.
+    // What the two words hold of another rank's call.
     static comm::Call unpack(std::uint32_t bits, std::uint64_t detail) noexcept;
 
 private:
@@ -42,7 +42,7 @@ private:
                (call.root & 0xFFFFU) << root_shift;
     }
 
-    // Plain types: the count itself, so that the words alone tell it. Records need their layout in it as well.
+    // Plain types: the count itself, so that the words alone suffice. Records need their layout in it as well.
     static std::uint64_t packed_detail(const comm::Call& call) noexcept {
         if (call.verb == comm::Verb::fence) return call.region;
         const bool is_gather = call.verb == comm::Verb::allgatherv;

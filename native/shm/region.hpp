@@ -22,7 +22,7 @@ inline std::uint64_t mix_place(std::uint64_t place, std::uint64_t value) noexcep
     return (place ^ (place >> 32)) | 1U;
 }
 
-// Which of a communicator's regions a buffer lies in. Regions are few and made at the start.
+// Which of a communicator's regions holds a buffer. Regions are few and made at the start.
 class RegionTable {
 public:
     void add(const Region& region);

@@ -58,7 +58,7 @@ public:
         if (!is_of_this_version()) identity.stack = 0;  // earlier ones had none
         return identity;
     }
-    // Of a process in another PID namespace only the lock tells, which earlier versions did not take.
+    // For a process in another PID namespace only the lock shows this, and earlier versions did not take it.
     bool is_orphaned() const noexcept {
         if (comm::state_of(creator()) == comm::ProcessState::dead) return true;
         return is_of_this_version() && !comm::is_in_this_namespace(creator()) && !is_held(file_);

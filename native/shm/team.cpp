@@ -65,7 +65,7 @@ void Team::publish(const PackedCall& call, std::uint32_t flags) noexcept {
 }
 
 bool Team::has_published(int rank) const noexcept {
-    // Acquire pairs with the release in publish. Equality is enough: nobody is ever more than one step ahead, and
+    // Acquire pairs with the release in publish. Equality is enough: no rank is ever more than one step ahead, and
     // that step is in the other slot.
     return slot(rank).word.load(std::memory_order_acquire) >> 32 == (sequence_ & 0xFFFFFFFFU);
 }
@@ -82,7 +82,7 @@ void Team::agree(const PackedCall& call) {
             report_disagreement(call, peer);
     }
     free_until_ = ring(group_.rank).position() + limits_.ring_bytes;
-    // All have read what lies in the other slot: fetching its line for writing now overlaps with the way back to
+    // All have read the other slot: fetching its line for writing now overlaps with the way back to
     // the caller, and the next publication finds it here.
     prepare_to_write(&layout_.entry(group_.rank).slots[(sequence_ + 1) & 1]);
 }

@@ -17,7 +17,7 @@ namespace cobre::shm {
 
 // In the payload of a slot that carries no data.
 struct Offer {
-    std::uint64_t place = 0;      // where the result lies, if in a shared region; equal only for the same bytes
+    std::uint64_t place = 0;      // where the result is, if in a shared region; equal only for the same bytes
     std::uint64_t address = 0;    // of the contribution, for those who read it directly
     std::uint64_t result = 0;     // of the memory for an allreduce's result, likewise
     std::uint64_t prefilled = 0;  // chunks that were in the ring before the slot was published

@@ -10,7 +10,7 @@
 
 namespace cobre::shm {
 
-// Lives only until all ranks have opened it, however that ends.
+// Removed once all ranks have opened the file, or have failed to.
 class TemporaryName {
 public:
     // The same on all ranks.

@@ -107,14 +107,14 @@ void Waiter::sleep(FunctionRef<bool()> ready, std::uint32_t asleep_for, microsec
     else barrier_everywhere();
     if (!ready()) futex_wait(own.wake_count, seen, slice);
     sleepers.fetch_sub(1, std::memory_order_relaxed);
-    own.asleep_for.store(SleepState::nobody, std::memory_order_relaxed);
+    own.asleep_for.store(SleepState::no_rank, std::memory_order_relaxed);
 }
 
 void Waiter::wake_sleepers(bool all) noexcept {
     const std::uint32_t me = static_cast<std::uint32_t>(group_.rank) + 1;
     for (RankEntry& entry : layout_.entries()) {
-        const std::uint32_t whom = entry.sleep.asleep_for.load(std::memory_order_relaxed);
-        if (whom == SleepState::nobody || (whom != me && whom != SleepState::anybody && !all)) continue;
+        const std::uint32_t awaited = entry.sleep.asleep_for.load(std::memory_order_relaxed);
+        if (awaited == SleepState::no_rank || (awaited != me && awaited != SleepState::anybody && !all)) continue;
         entry.sleep.wake_count.fetch_add(1, std::memory_order_relaxed);
         futex_wake(entry.sleep.wake_count, 1);
     }

@@ -39,11 +39,12 @@ struct WaitPolicy {
     int yields = 0;
     bool is_oversubscribed = true;  // more ranks than cores
 
-    // Between publishing and looking for sleepers; else who goes to sleep makes all others execute a barrier.
+    // A barrier between publishing and looking for sleepers; otherwise a rank that goes to sleep makes all others
+    // execute one.
     bool publishers_fence = true;
 
-    // Spinning pays only while nobody spins on the core that the awaited rank needs. With cores for all, few sleep
-    // and many publish; otherwise it is the other way round, which decides who pays for the barrier.
+    // Spinning pays only while no other thread spins on the core that the awaited rank needs. With cores for all,
+    // few sleep and many publish; otherwise it is the other way round, which decides who pays for the barrier.
     static WaitPolicy for_group(bool is_oversubscribed, bool have_barriers) noexcept;
 };
 
@@ -86,11 +87,11 @@ public:
         wait_slowly(ready, awaits, SleepState::anybody);
     }
 
-    // After publishing something: wakes those who sleep for it. One load while nobody sleeps.
+    // After publishing something: wakes the ranks that sleep for it. One load while none sleeps.
     void wake() noexcept {
         if (policy_.publishers_fence) std::atomic_thread_fence(std::memory_order_seq_cst);
         else std::atomic_signal_fence(std::memory_order_seq_cst);  // nor may the compiler look first
-        // Acquire pairs with the increment in `sleep`: whom each sleeper sleeps for comes before it.
+        // Acquire pairs with the increment in `sleep`: the rank that each sleeper waits for is written before it.
         if (layout_.header().sleepers.load(std::memory_order_acquire) != 0) [[unlikely]]
             wake_sleepers(false);
     }

@@ -10,7 +10,7 @@ namespace cobre::tcp {
 
 struct Connection {
     std::uint64_t source = 0;  // where it came from: Endpoint::source
-    bool has_proved = false;   // that it knows the secret
+    bool has_proved = false;   // that it has the secret
 };
 
 // The index of the connection to drop: one without proof, from the source with the most connections without proof.

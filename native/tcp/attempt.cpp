@@ -17,7 +17,7 @@ bool means_nobody_listens(int error) noexcept {
 }  // namespace
 
 Attempt::Attempt(const Endpoint& endpoint, int keepalive_s, const Secret& secret, const Introduction& introduction)
-    : applicant_(secret, introduction) {
+    : handshake_(secret, introduction) {
     try {
         socket_ = begin_connecting(endpoint, keepalive_s);
     } catch (const std::system_error& error) {
@@ -31,25 +31,25 @@ pollfd Attempt::wanted() const noexcept {
 
 void Attempt::proceed() {
     if (state_ == State::connecting) return finish_connecting();
-    const std::span<std::byte> room = applicant_.room();
+    const std::span<std::byte> room = handshake_.room();
     const ssize_t count = ::recv(socket_.get(), room.data(), room.size(), MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (count <= 0)
         return end(State::failed, std::string("it closed the connection during the handshake") +
                                       (count == 0 ? "" : std::string(": ") + std::strerror(errno)));
-    applicant_.received(static_cast<std::size_t>(count));
-    const std::string answer = applicant_.proceed();
-    switch (applicant_.state()) {
-        case Applicant::State::waiting: return send_small(socket_, answer);
-        case Applicant::State::proved:
+    handshake_.received(static_cast<std::size_t>(count));
+    const std::string answer = handshake_.proceed();
+    switch (handshake_.state()) {
+        case WorkerHandshake::State::waiting: return send_small(socket_, answer);
+        case WorkerHandshake::State::proved:
             if (state_ == State::unproved) introduction_ = answer;
             state_ = State::proved;
             return;
-        case Applicant::State::joined: state_ = State::joined; return;
-        case Applicant::State::refused:
-            return end(State::refused, applicant_.failure().text, applicant_.failure().fix);
-        case Applicant::State::misled:
-            return end(State::foreign, applicant_.failure().text, applicant_.failure().fix);
+        case WorkerHandshake::State::joined: state_ = State::joined; return;
+        case WorkerHandshake::State::refused:
+            return end(State::refused, handshake_.failure().text, handshake_.failure().fix);
+        case WorkerHandshake::State::wrong_peer:
+            return end(State::foreign, handshake_.failure().text, handshake_.failure().fix);
     }
 }
 

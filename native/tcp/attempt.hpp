@@ -30,22 +30,22 @@ public:
 
     State state() const noexcept { return state_; }
     bool is_over() const noexcept { return state_ > State::joined; }
-    bool has_met_rank_0() const noexcept { return applicant_.is_with_rank_0(); }
+    bool has_met_rank_0() const noexcept { return handshake_.is_with_rank_0(); }
     // Of an attempt that is over: why, and what to do about it (empty if nothing in particular).
     const comm::Failure& failure() const noexcept { return failure_; }
     // Of one that has joined.
-    std::uint32_t local_ranks() const noexcept { return applicant_.local_ranks(); }
+    std::uint32_t local_ranks() const noexcept { return handshake_.local_ranks(); }
 
     // What to poll for.
     pollfd wanted() const noexcept;
     // Does what can be done after poll() has found it ready.
     void proceed();
-    // In `proved`: tells rank 0 which rank this is. At most one attempt of a worker may, since rank 0 would take a
-    // second one for another worker with the same rank.
+    // In `proved`: sends rank 0 the number of this rank. At most one attempt of a worker may, since rank 0 would
+    // take a second one for another worker with the same rank.
     void introduce();
     // Gives up connecting.
     void expire();
-    // Ends an attempt that is not needed any more, and tells the other side that this is no failure.
+    // Ends an attempt that is not needed any more, and notifies the other side that this is no failure.
     void withdraw() noexcept;
     // In `joined`: hands over the connection.
     comm::Descriptor release() noexcept { return std::move(socket_); }
@@ -54,7 +54,7 @@ private:
     void finish_connecting();
     void end(State state, std::string reason, std::string fix = {});
 
-    Applicant applicant_;
+    WorkerHandshake handshake_;
     State state_ = State::connecting;
     comm::Descriptor socket_;
     std::string introduction_;  // as it goes over the wire

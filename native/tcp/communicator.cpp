@@ -180,13 +180,13 @@ void Communicator::split_local(comm::Caller& caller) {
 
 int Communicator::agree_on_region(std::uint64_t count, const comm::DType& dtype, bool can, comm::Caller& caller) {
     const Turn turn(*this, "create_shared_region", &caller);
-    constexpr std::int64_t nobody = std::numeric_limits<std::int64_t>::max();
-    std::int64_t mine = can ? nobody : group_.rank;
-    std::int64_t lowest = nobody;
+    constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+    std::int64_t mine = can ? none : group_.rank;
+    std::int64_t lowest = none;
     const comm::DType number{comm::Kind::signed_int, false, sizeof mine, 0};
     fold(comm::Call::create_region(count, dtype), {reinterpret_cast<std::byte*>(&mine), 1, number, true},
          {reinterpret_cast<std::byte*>(&lowest), 1, number, false}, comm::ReduceOp::min, caller);
-    return lowest == nobody ? -1 : static_cast<int>(lowest);
+    return lowest == none ? -1 : static_cast<int>(lowest);
 }
 
 void Communicator::count(Operation operation, std::size_t bytes, const comm::Stopwatch& watch) {

@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds answer_time{100};
 
 }  // namespace
 
-// Takes all that has come until its call is known.
+// Reads what has arrived until the call of the other rank is known.
 bool Exchange::may_still_call(Link& link) {
     while (!link.inbox().has_call()) {
         const News news = link.interpret();
@@ -27,7 +27,7 @@ bool Exchange::may_still_call(Link& link) {
     return false;
 }
 
-// A report that knows everybody's call is worth a moment; those who come later learn of it all the same.
+// Waits a moment for the calls of all ranks, for a complete report; later ranks still get it.
 void Exchange::collect_remaining_calls() {
     std::vector<Link*> silent;
     for (const auto& link : links_)
@@ -46,7 +46,7 @@ void Exchange::collect_remaining_calls() {
 void Exchange::disagree() {
     collect_remaining_calls();
     struct Side {
-        const WireCall* call;  // none: not heard yet
+        const WireCall* call;  // none: not received yet
         std::vector<int> ranks;
     };
     std::vector<Side> sides;
@@ -126,16 +126,16 @@ void Exchange::check_overdue_notices() {
     for (OverdueNotice& notice : notices_) {
         if (Clock::now() - notice.since < answer_time) continue;
         const Link& link = *notice.from;
-        if (const std::string whom = culprits(notice); !whom.empty())
+        if (const std::string awaited = culprits(notice); !awaited.empty())
             throw Broken{{"after its timeout rank " + std::to_string(link.rank()) + " still waits in " +
-                              link.inbox().call().describe() + " for " + whom,
+                              link.inbox().call().describe() + " for " + awaited,
                           more_time}};
         notice = notice_of(*notice.from);
     }
 }
 
-// Whom this rank waits for. Of those who have called only the ones whose data there is room for: where there is
-// none somebody else is awaited.
+// The ranks that this rank waits for. Of those that have called only the ones for whose data there is room:
+// without room, this rank waits for another one.
 std::string Exchange::missing() {
     std::vector<int> silent;
     std::vector<int> sending;

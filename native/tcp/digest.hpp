@@ -38,7 +38,7 @@ private:
     Sha256 inner_;
 };
 
-// Takes the same time wherever the first difference is, so that a refusal tells nothing about the secret.
+// Takes the same time wherever the first difference is, so that a refusal reveals nothing about the secret.
 bool are_equal(const Digest& a, const Digest& b) noexcept;
 
 // From the kernel's generator; throws std::system_error if it has none.

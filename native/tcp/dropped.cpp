@@ -18,7 +18,7 @@ std::string connections(std::size_t count) {
 
 }  // namespace
 
-void Dropped::lose(const std::string& address, const std::string& reason) {
+void Dropped::count_lost(const std::string& address, const std::string& reason) {
     if (told_ == most_told) {
         ++untold_;
         return;
@@ -27,9 +27,9 @@ void Dropped::lose(const std::string& address, const std::string& reason) {
     caller_.log(comm::Level::warning, "dropped a connection from " + address + ": " + reason);
 }
 
-void Dropped::turn_away(const std::string& address, const std::string& reason) {
-    lose(address, reason);
-    ++turned_away_;
+void Dropped::refuse(const std::string& address, const std::string& reason) {
+    count_lost(address, reason);
+    ++refused_;
     auto known =
         std::find_if(reasons_.begin(), reasons_.end(), [&](const Reason& other) { return other.text == reason; });
     if (known == reasons_.end()) {
@@ -40,15 +40,15 @@ void Dropped::turn_away(const std::string& address, const std::string& reason) {
     if (known->addresses.size() < most_addresses) known->addresses.push_back(address);
 }
 
-void Dropped::tell_rest() {
+void Dropped::log_rest() {
     if (untold_ > 0) caller_.log(comm::Level::warning, "dropped " + std::to_string(untold_) + " more connections");
     untold_ = 0;
 }
 
-std::string Dropped::turned_away() const {
-    if (turned_away_ == 0) return {};
-    std::string text = "; it turned away " + connections(turned_away_) + ": ";
-    std::size_t others = turned_away_;
+std::string Dropped::refused_text() const {
+    if (refused_ == 0) return {};
+    std::string text = "; it refused " + connections(refused_) + ": ";
+    std::size_t others = refused_;
     for (const Reason& reason : reasons_) {
         others -= reason.count;
         if (&reason != &reasons_.front()) text += ", ";

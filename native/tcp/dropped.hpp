@@ -1,4 +1,4 @@
-// Connections that rank 0 has dropped while the group formed: told to the user at once, and counted by reason.
+// Connections that rank 0 has dropped while the group formed: logged at once, and counted by reason.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@ class Dropped {
 public:
     explicit Dropped(comm::Caller& caller) : caller_(caller) {}
 
-    // The other side has ended it, or the group needs it no more.
-    void lose(const std::string& address, const std::string& reason);
+    // The other side has closed it, or the group does not need it any more.
+    void count_lost(const std::string& address, const std::string& reason);
     // Rank 0 has ended it.
-    void turn_away(const std::string& address, const std::string& reason);
-    // Tells how many more there were than have been told one by one. Once, at the end.
-    void tell_rest();
+    void refuse(const std::string& address, const std::string& reason);
+    // Logs how many more there were than have been logged one by one. Once, at the end.
+    void log_rest();
 
-    // "; it turned away 2 connections: 2 from 10.0.0.7:5001, 10.0.0.7:5002 (its secret is not rank 0's)", or
+    // "; it refused 2 connections: 2 from 10.0.0.7:5001, 10.0.0.7:5002 (its secret is not rank 0's)", or
     // nothing. Short, however many connections there were.
-    std::string turned_away() const;
+    std::string refused_text() const;
 
 private:
     struct Reason {
@@ -34,7 +34,7 @@ private:
     comm::Caller& caller_;
     std::size_t told_ = 0;
     std::size_t untold_ = 0;
-    std::size_t turned_away_ = 0;
+    std::size_t refused_ = 0;
     std::vector<Reason> reasons_;  // the first ones
 };
 

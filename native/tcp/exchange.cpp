@@ -63,8 +63,9 @@ bool Folding::advance() {
 
 WaitPolicy WaitPolicy::for_ranks(int local_ranks, int usable_cpus) noexcept {
     // Waking a sleeper takes some 50 us, so whoever sleeps after a shorter time sends the other to sleep as well,
-    // and both stay slow. Offering the processor costs nothing while nobody else wants it, and is what the awaited
-    // rank needs if it sits on the same one. With fewer processors than ranks nobody looks without offering.
+    // and both stay slow. Offering the processor costs nothing while no other thread needs it, and is what the
+    // awaited rank needs if it sits on the same one. With fewer processors than ranks every rank offers it between
+    // two looks.
     return local_ranks <= usable_cpus ? WaitPolicy{40, 500} : WaitPolicy{0, 20};
 }
 
@@ -77,7 +78,8 @@ void Exchange::adopt(Links links, WaitPolicy policy) {
 void Exchange::run(const WireCall& call, OwnPart own, Folding* folding, comm::Caller& caller) {
     call_ = &call;
     calls_heard_ = 0;
-    may_send_ = links_.size() == 1;  // between two ranks each compares; among more rank 0 must hear all first
+    may_send_ =
+        links_.size() == 1;  // between two ranks each compares; among more rank 0 must receive all calls first
     // Among more than two rank 0 passes on what this rank gives; of two, a broadcast is for the other alone.
     needs_taker_ = links_.size() == 1 && (group_.size > 2 || call.verb == comm::Verb::broadcast);
     notices_.clear();
@@ -174,7 +176,7 @@ void Exchange::act_on(Link& link, News news) {
     }
 }
 
-// A worker holds back what may not fit the buffers until it knows that we are here to take it.
+// A worker holds back what may not fit the buffers until it knows that this rank receives.
 void Exchange::invite_all() {
     for (const auto& link : links_) {
         const Inbox& inbox = link->inbox();
@@ -282,9 +284,9 @@ void Exchange::check_progress(comm::Caller& caller) {
         links_[0]->give_up();
         throw Broken{links_[0]->departure(" while " + me() + " waited for it in " + call_->describe())};
     }
-    const std::string whom = missing();
+    const std::string awaited = missing();
     throw Broken{{"after " + comm::seconds_text(timeout_s_) + " " + me() + " still waits in " + call_->describe() +
-                      " for " + (whom.empty() ? slow_takers() + " to take its data" : whom),
+                      " for " + (awaited.empty() ? slow_takers() + " to take its data" : awaited),
                   more_time}};
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A rank that takes nothing for so long is told nothing; it notices the end of the connection.
+// A rank that reads nothing for so long gets no message; it notices the end of the connection.
 constexpr std::chrono::milliseconds sending_time{500};
 
 constexpr const char* before = " before this step";
@@ -27,7 +27,7 @@ constexpr const char* before = " before this step";
 void Communicator::fail_call(const char* operation, const Broken& broken) {
     remember(operation, broken.failure);
     if (!broken.is_known_to_others) send_failure_to_others(failure_->failure);
-    lifetime_.require_usable(operation);  // closed by another thread: that is what the caller must hear
+    lifetime_.require_usable(operation);  // closed by another thread: then that is the error
     repeat_failure(operation);
 }
 
@@ -37,7 +37,7 @@ void Communicator::remember(const char* operation, comm::Failure failure) {
 
 void Communicator::repeat_failure(const char* operation) {
     if (failure_->operation.empty()) failure_->operation = operation;  // found between two calls
-    // The error keeps a pointer, and this string lives as long as anybody can call.
+    // The error keeps a pointer; this string exists as long as the communicator.
     throw comm::Error(comm::ErrorClass::collective_failed, failure_->operation.c_str(), 0, 0,
                       failure_->failure.text, failure_->failure.fix);
 }
@@ -60,7 +60,7 @@ void Communicator::send_failure_to_others(const comm::Failure& failure) noexcept
             for (const Link* link : untold) polled.push_back({link->fd(), POLLOUT, 0});
             ::poll(polled.data(), polled.size(), static_cast<int>(left));
         }
-        // A worker says nothing more: its end wakes rank 0's watcher, should rank 0 be computing.
+        // A worker sends nothing more: the end of its connection wakes rank 0's watcher if rank 0 is computing.
         if (group_.rank != 0)
             for (const auto& link : exchange_.links()) link->end_sending();
     } catch (...) {  // out of memory: the others will notice the end of the connection
@@ -86,7 +86,7 @@ void Communicator::note_closed_links() {
 void Communicator::watch() noexcept {
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);  // Python's handlers belong to the threads that Python knows
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);  // Python's signal handlers must run in Python's threads
     try {
         watch_until_closed();
     } catch (...) {  // closed or failed meanwhile: nothing is left to watch
@@ -104,7 +104,7 @@ void Communicator::watch_until_closed() {
             const Turn turn(*this, "watch");  // throws once the communicator is closed or has failed
             for (std::size_t i = 0; i < exchange_.links().size(); ++i) {
                 const Link& link = *exchange_.links()[i];
-                // Only the end of a stream wakes us; arriving data is none of our business.
+                // Poll for the end of a stream only, not for arriving data.
                 if (!link.is_lost() && !is_unwatched_[i]) polled.push_back({link.fd(), POLLRDHUP, 0});
             }
         }

@@ -39,7 +39,7 @@ std::optional<Framed> frame_at(std::span<const std::byte> bytes, const Header& h
 }
 
 // The first bytes of another program, for the log.
-std::string impression_of(std::span<const std::byte> bytes) {
+std::string first_bytes_of(std::span<const std::byte> bytes) {
     std::string shown;
     for (const std::byte byte : bytes.first(std::min<std::size_t>(bytes.size(), 16))) {
         const char c = std::to_integer<char>(byte);
@@ -79,28 +79,28 @@ Introduction Introduction::decode(std::span<const std::byte, wire_bytes> bytes) 
     return introduction;
 }
 
-std::string Doorkeeper::challenge() const { return frame(Tag::challenge, text_of(nonce_)); }
+std::string HubHandshake::challenge() const { return frame(Tag::challenge, text_of(nonce_)); }
 
-std::string Doorkeeper::refuse(std::uint8_t code, std::string reason) {
+std::string HubHandshake::refuse(std::uint8_t code, std::string reason) {
     state_ = State::refused;
     reason_ = std::move(reason);
     return frame(Tag::refusal, std::string(1, static_cast<char>(code)) + reason_);
 }
 
 // Payload bytes of the frame that comes next.
-std::size_t Doorkeeper::due() const noexcept {
+std::size_t HubHandshake::due() const noexcept {
     return state_ == State::proving ? sizeof(Nonce) + sizeof(Digest) : Introduction::wire_bytes;
 }
 
-std::span<std::byte> Doorkeeper::room() noexcept {
-    const std::size_t whole = header_bytes + due(), there = vestibule_.unread().size();
-    return vestibule_.room().first(whole > there ? whole - there : 0);
+std::span<std::byte> HubHandshake::room() noexcept {
+    const std::size_t whole = header_bytes + due(), there = input_.unread().size();
+    return input_.room().first(whole > there ? whole - there : 0);
 }
 
-std::string Doorkeeper::proceed(const Examiner& examine) {
+std::string HubHandshake::proceed(const Examiner& examine) {
     std::string answer;
     while (state_ == State::proving || state_ == State::introducing) {
-        const std::optional<Header> header = header_at(vestibule_.unread());
+        const std::optional<Header> header = header_at(input_.unread());
         if (!header) break;
         const bool is_proof = state_ == State::proving;
         const std::size_t bytes = due();
@@ -111,18 +111,18 @@ std::string Doorkeeper::proceed(const Examiner& examine) {
         // Decided by the first five bytes: no other client sends these, so no more is read from one.
         if (header->tag != (is_proof ? Tag::proof : Tag::handshake) || header->length != bytes + 1) {
             state_ = State::refused;
-            reason_ = "it does not speak this protocol: it said " + impression_of(vestibule_.unread());
+            reason_ = "it does not speak this protocol: it said " + first_bytes_of(input_.unread());
             break;
         }
-        const std::optional<Framed> framed = frame_at(vestibule_.unread(), *header);
+        const std::optional<Framed> framed = frame_at(input_.unread(), *header);
         if (!framed) break;
         answer += is_proof ? take_proof(framed->payload) : take_introduction(framed->payload, examine);
-        vestibule_.consume(header_bytes + bytes);
+        input_.consume(header_bytes + bytes);
     }
     return answer;
 }
 
-std::string Doorkeeper::take_proof(std::span<const std::byte> payload) {
+std::string HubHandshake::take_proof(std::span<const std::byte> payload) {
     const auto theirs = array_from<Nonce>(payload);
     const auto proof = array_from<Digest>(payload.subspan(sizeof(Nonce)));
     if (!are_equal(proof, secret_->worker_proof(nonce_, theirs)))
@@ -131,7 +131,7 @@ std::string Doorkeeper::take_proof(std::span<const std::byte> payload) {
     return frame(Tag::proof, text_of(secret_->hub_proof(nonce_, theirs)));
 }
 
-std::string Doorkeeper::take_introduction(std::span<const std::byte> payload, const Examiner& examine) {
+std::string HubHandshake::take_introduction(std::span<const std::byte> payload, const Examiner& examine) {
     introduction_ = Introduction::decode(payload.first<Introduction::wire_bytes>());
     if (introduction_.version != protocol_version)
         return refuse(refused_introduction, "it speaks version " + std::to_string(introduction_.version) +
@@ -145,36 +145,37 @@ std::string Doorkeeper::take_introduction(std::span<const std::byte> payload, co
     return {};
 }
 
-std::string Applicant::mislead(std::string text) {
-    state_ = State::misled;
+std::string WorkerHandshake::end_as_wrong_peer(std::string text) {
+    state_ = State::wrong_peer;
     failure_ = {std::move(text), "check COBRE_TCP_COORDINATOR and COBRE_TCP_PORT: another program listens there"};
     return {};
 }
 
-std::span<std::byte> Applicant::room() noexcept {
-    const std::span<const std::byte> unread = vestibule_.unread();
+std::span<std::byte> WorkerHandshake::room() noexcept {
+    const std::span<const std::byte> unread = input_.unread();
     const std::optional<Header> header = header_at(unread);
     const std::size_t due = header && header->length > 0 ? header_bytes + header->payload_bytes() : header_bytes;
-    const std::span<std::byte> room = vestibule_.room();
+    const std::span<std::byte> room = input_.room();
     return room.first(std::min(room.size(), due > unread.size() ? due - unread.size() : 0));
 }
 
-std::string Applicant::proceed() {
+std::string WorkerHandshake::proceed() {
     std::string answer;
     while (state_ == State::waiting || state_ == State::proved) {
-        const std::optional<Header> header = header_at(vestibule_.unread());
+        const std::optional<Header> header = header_at(input_.unread());
         if (!header) break;
         if (header->length == 0 || header->payload_bytes() > longest_control_payload)
-            return mislead("what listens there is no rank 0: it said " + impression_of(vestibule_.unread()));
-        const std::optional<Framed> framed = frame_at(vestibule_.unread(), *header);
+            return end_as_wrong_peer("what listens there is no rank 0: it said " +
+                                     first_bytes_of(input_.unread()));
+        const std::optional<Framed> framed = frame_at(input_.unread(), *header);
         if (!framed) break;
         answer += take(*header, framed->payload);
-        vestibule_.consume(header_bytes + framed->payload.size());
+        input_.consume(header_bytes + framed->payload.size());
     }
     return answer;
 }
 
-std::string Applicant::take(const Header& header, std::span<const std::byte> payload) {
+std::string WorkerHandshake::take(const Header& header, std::span<const std::byte> payload) {
     if (header.tag == Tag::refusal && payload.size() > 1) {
         state_ = State::refused;
         const bool by_secret = std::to_integer<std::uint8_t>(payload[0]) == refused_secret;
@@ -198,7 +199,7 @@ std::string Applicant::take(const Header& header, std::span<const std::byte> pay
     if (header.tag == Tag::proof && has_challenge_ && state_ == State::waiting &&
         payload.size() == sizeof(Digest)) {
         if (!are_equal(array_from<Digest>(payload), secret_->hub_proof(challenge_, nonce_)))
-            return mislead("what listens there does not know the secret");
+            return end_as_wrong_peer("what listens there does not have the secret");
         state_ = State::proved;
         is_with_rank_0_ = true;
         return frame(Tag::handshake, introduction_.encode());
@@ -208,8 +209,8 @@ std::string Applicant::take(const Header& header, std::span<const std::byte> pay
         state_ = State::joined;
         return {};
     }
-    return mislead("what listens there is no rank 0: it sent a frame with tag " +
-                   std::to_string(static_cast<int>(header.tag)));
+    return end_as_wrong_peer("what listens there is no rank 0: it sent a frame with tag " +
+                             std::to_string(static_cast<int>(header.tag)));
 }
 
 std::string goodbye_frame() { return frame(Tag::shutdown); }

@@ -49,7 +49,7 @@ struct Introduction {
 
 // Bytes of the other side, as many as it may send before it is known and not one more.
 template <std::size_t capacity>
-class Vestibule {
+class BoundedInput {
 public:
     std::span<std::byte> room() noexcept { return std::span(bytes_).subspan(used_); }
     void received(std::size_t bytes) noexcept { used_ += bytes; }
@@ -65,7 +65,7 @@ private:
 };
 
 // Rank 0's side of one connection.
-class Doorkeeper {
+class HubHandshake {
 public:
     // `withdrawn`: the other side needs this connection no more, since it has found rank 0 at another address.
     enum class State : std::uint8_t { proving, introducing, accepted, refused, withdrawn };
@@ -73,12 +73,12 @@ public:
     using Examiner = std::function<std::optional<std::string>(const Introduction&)>;
 
     // Throws std::system_error if there are no random numbers to be had.
-    explicit Doorkeeper(const Secret& secret) : secret_(&secret), nonce_(fresh_nonce()) {}
+    explicit HubHandshake(const Secret& secret) : secret_(&secret), nonce_(fresh_nonce()) {}
 
     std::string challenge() const;
     // Where to receive: never more than the frame that is due, for behind the last one work begins.
     std::span<std::byte> room() noexcept;
-    void received(std::size_t bytes) noexcept { vestibule_.received(bytes); }
+    void received(std::size_t bytes) noexcept { input_.received(bytes); }
     // Makes sense of what has arrived; returns bytes to send, refusals included.
     std::string proceed(const Examiner& examine);
 
@@ -94,36 +94,36 @@ private:
 
     const Secret* secret_;
     Nonce nonce_;
-    Vestibule<header_bytes + sizeof(Nonce) + sizeof(Digest)> vestibule_;
+    BoundedInput<header_bytes + sizeof(Nonce) + sizeof(Digest)> input_;
     State state_ = State::proving;
     Introduction introduction_;
     std::string reason_;
 };
 
 // A worker's side.
-class Applicant {
+class WorkerHandshake {
 public:
-    enum class State : std::uint8_t { waiting, proved, joined, refused, misled };
+    enum class State : std::uint8_t { waiting, proved, joined, refused, wrong_peer };
 
-    Applicant(const Secret& secret, Introduction introduction)
+    WorkerHandshake(const Secret& secret, Introduction introduction)
         : secret_(&secret), introduction_(introduction), nonce_(fresh_nonce()) {}
 
     // Where to receive: never more than the frame that is due, for behind the last one work begins.
     std::span<std::byte> room() noexcept;
-    void received(std::size_t bytes) noexcept { vestibule_.received(bytes); }
+    void received(std::size_t bytes) noexcept { input_.received(bytes); }
     // Makes sense of what has arrived; returns bytes to send.
     std::string proceed();
 
     State state() const noexcept { return state_; }
     // Whether the other side has proved that it is our rank 0, whatever it said afterwards.
     bool is_with_rank_0() const noexcept { return is_with_rank_0_; }
-    // Refused: rank 0's words. Misled: why it cannot be our rank 0.
+    // Refused: rank 0's words. Wrong peer: why it cannot be our rank 0.
     const comm::Failure& failure() const noexcept { return failure_; }
     // How many ranks run on this machine, this one included.
     std::uint32_t local_ranks() const noexcept { return neighbours_; }
 
 private:
-    std::string mislead(std::string text);
+    std::string end_as_wrong_peer(std::string text);
     std::string take(const Header& header, std::span<const std::byte> payload);
 
     const Secret* secret_;
@@ -131,7 +131,7 @@ private:
     Nonce nonce_;
     Nonce challenge_ = {};
     bool has_challenge_ = false;
-    Vestibule<header_bytes + longest_control_payload> vestibule_;
+    BoundedInput<header_bytes + longest_control_payload> input_;
     State state_ = State::waiting;
     bool is_with_rank_0_ = false;
     comm::Failure failure_;

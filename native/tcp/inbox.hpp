@@ -1,4 +1,4 @@
-// Turns the bytes of one connection into a step's call, payload and news. Knows no socket, so a fuzzer can feed
+// Turns the bytes of one connection into a step's call, payload and news. Has no socket, so a fuzzer can feed
 // it.
 #pragma once
 

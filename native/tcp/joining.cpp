@@ -20,11 +20,11 @@ constexpr milliseconds longest_connecting{3000};
 constexpr milliseconds first_pause{5}, longest_pause{100};
 constexpr milliseconds first_pause_after_refusal{100}, longest_pause_after_refusal{1000};
 constexpr milliseconds longest_lookup_pause{1000};
-// How long a worker that was refused at one address of a name gives the others, where nobody listens: its own rank
-// 0 may have been started with it, and be about to.
+// How long a worker that was refused at one address of a name tries the others, where no process listens: its own
+// rank 0 may have been started at the same time and be about to listen.
 constexpr milliseconds policy{500};
-// How long a worker that has met rank 0 waits beyond its deadline for rank 0 to say who is missing: rank 0 may
-// have begun later, and may have to wait for a processor.
+// How long a worker that is connected to rank 0 waits beyond its deadline for the names of missing ranks: rank 0
+// may have begun later, and may have to wait for a processor.
 constexpr milliseconds failure_time{4000};
 
 }  // namespace
@@ -142,7 +142,8 @@ void Joining::serve(std::size_t place) {
     if (attempt.is_over()) conclude(address, now);
 }
 
-// The others go first: rank 0 may be behind several of the addresses, and hears in one connection only who we are.
+// The others go first: rank 0 may be behind several of the addresses, and gets the introduction in one connection
+// only.
 void Joining::choose(std::size_t place) {
     chosen_ = place;
     lookup_.reset();
@@ -172,8 +173,8 @@ void Joining::conclude(Address& address, Clock::time_point now) {
     next_start_ = now;  // the next address need not wait for this one any more
 }
 
-// Fails when there is nobody left to ask: somebody else is at every address; or a rank 0 that refused us is at
-// one, and at the others nobody listens though they were tried again after a while.
+// Fails when no address is left: another program is at every address; or a rank 0 that refused us is at one, and
+// at the others no process listens though they were tried again after a while.
 void Joining::judge(Clock::time_point now) {
     std::size_t listed = 0, vacant = 0, foreign = 0, refused = 0;
     for (const Address& address : addresses_) {

@@ -1,5 +1,5 @@
 // How a worker finds rank 0: at all addresses of its name side by side (RFC 8305), until the first of them proves
-// that it knows the secret.
+// that it has the secret.
 #pragma once
 
 #include <chrono>

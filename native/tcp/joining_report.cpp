@@ -1,4 +1,4 @@
-// What a worker says that did not find rank 0.
+// The error of a worker that did not find rank 0.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -18,7 +18,7 @@ constexpr std::size_t most_named = 32;
 
 }  // namespace
 
-// The reason of a refused or misled attempt where no other address is left to ask.
+// The reason of an attempt that was refused or found another program where no other address is left to try.
 void Joining::fail_for(const Address& address) const {
     const bool is_refused = address.ended_as(State::refused);
     config_.fail(

@@ -38,7 +38,7 @@ ssize_t send_vectors(int fd, std::span<iovec> vectors) noexcept {
     return ::sendmsg(fd, &message, flags);
 }
 
-// The send window: how many bytes the other machine takes now, read or not. 0 if this kernel does not tell.
+// The send window: how many bytes the other machine takes now, read or not. 0 if this kernel does not report it.
 std::size_t send_window(int fd) noexcept {
     // tcpi_snd_wnd of Linux 5.4 and later, by its offset in the kernel's stable ABI: tcp_info of <netinet/tcp.h>
     // ends before it, and <linux/tcp.h> cannot be included beside that and is older where wheels are built.

@@ -39,7 +39,7 @@ public:
     // Puts a small frame behind the frame that is on its way; `flush` sends what the kernel takes of both.
     void post(std::string frame) { posted_ += frame; }
     Outcome flush();
-    // Tells the other side, once in a step and unless our call does, that we have come to it.
+    // Notifies the other side, once in a step and unless our call does, that this rank has reached it.
     void invite();
     bool has_posted() const noexcept { return !posted_.empty(); }
 
@@ -51,7 +51,7 @@ public:
     bool wants_to_send(std::size_t piece) const noexcept;
     bool wants_to_receive() noexcept;
 
-    // Nobody takes what we send any more, but there may be something left to read.
+    // The other side reads nothing any more, but there may be something left to read here.
     void stop_sending() noexcept;
     // The connection is of no use any more; it counts as served.
     void lose(bool has_said_goodbye) noexcept {
@@ -68,7 +68,7 @@ public:
     // Non-waiting goodbye: says Shutdown if a frame may begin here, closes our half, takes what is unread so that
     // the kernel does not answer it with a reset, and gives the descriptor back.
     void leave() noexcept;
-    // Tells the other side that nothing more will come.
+    // Notifies the other side that nothing more will come.
     void end_sending() noexcept;
 
     // What the other side has left in the stream that it has ended, without taking it.

@@ -54,7 +54,7 @@ int Meeting::listen() {
                          std::to_string(needed) + " open files on rank 0, and " + std::to_string(files.rlim_cur) +
                          " are allowed",
                      "allow more open files where rank 0 starts (ulimit -n), or use fewer ranks");
-    seats_.resize(static_cast<std::size_t>(config_.group.size));
+    members_.resize(static_cast<std::size_t>(config_.group.size));
     int choices_left = most_port_choices;
     while (!open_listeners(endpoints, --choices_left > 0)) continue;
     return local_endpoint(listeners_.front()).port();
@@ -91,7 +91,8 @@ std::vector<std::string> Meeting::listening_at() const {
 }
 
 bool Meeting::is_complete() const {
-    return std::all_of(seats_.begin() + 1, seats_.end(), [](const Seat& seat) { return bool(seat.socket); });
+    return std::all_of(members_.begin() + 1, members_.end(),
+                       [](const Member& member) { return bool(member.socket); });
 }
 
 MeetingResult Meeting::gather() {
@@ -104,41 +105,41 @@ MeetingResult Meeting::gather() {
             polled.push_back({candidate.socket.get(), POLLIN, 0});
             until = std::min(until, candidate.deadline);
         }
-        for (const Seat& seat : seats_) polled.push_back({seat.socket.get(), POLLRDHUP, 0});
+        for (const Member& member : members_) polled.push_back({member.socket.get(), POLLRDHUP, 0});
         if (::poll(polled.data(), polled.size(), comm::poll_ms_until(until)) > 0) {
             // Back to front, because a candidate that is served leaves the list.
             for (std::size_t i = candidates_.size(); i-- > 0;)
-                if (polled[listeners_.size() + i].revents != 0 && hear(candidates_[i]))
+                if (polled[listeners_.size() + i].revents != 0 && serve(candidates_[i]))
                     candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(i));
             for (std::size_t i = 0; i < listeners_.size(); ++i)
-                if (polled[i].revents != 0) admit_newcomers(listeners_[i]);
-            look_after_seats();
+                if (polled[i].revents != 0) accept_connections(listeners_[i]);
+            free_lost_members();
         }
-        dismiss_overdue();
+        drop_overdue();
         if (caller_.is_interrupted()) {
-            send_to_seated(failure_frame({"rank 0 was interrupted by a signal", "start all ranks again"}));
+            send_to_members(failure_frame({"rank 0 was interrupted by a signal", "start all ranks again"}));
             throw comm::Interrupted{};
         }
         if (Clock::now() >= config_.deadline && !is_complete()) fail_incomplete();
     }
-    return welcome();
+    return acknowledge_all();
 }
 
 void Meeting::fail_incomplete() {
-    dropped_.tell_rest();
+    dropped_.log_rest();
     const comm::Failure failure{
         "rank 0 waited " + comm::seconds_text(config_.timeout_s) + " for " + absent() + " in vain" +
-            (has_lacked_descriptors_ ? ", and had to turn connections away for want of open files" : "") +
-            dropped_.turned_away(),
+            (has_lacked_descriptors_ ? ", and had to refuse connections because too few files may be open" : "") +
+            dropped_.refused_text(),
         has_lacked_descriptors_
             ? "allow more open files where rank 0 starts (ulimit -n), or close some there"
             : "start all ranks with the same coordinator, port, size and secret, or allow more "
               "time: COBRE_TCP_CONNECT_TIMEOUT_MS or TcpConfig(connect_timeout=…)"};
-    send_to_seated(failure_frame(failure));
+    send_to_members(failure_frame(failure));
     config_.fail(failure.text, failure.fix);
 }
 
-void Meeting::admit_newcomers(const comm::Descriptor& listener) {
+void Meeting::accept_connections(const comm::Descriptor& listener) {
     for (int i = 0; i < 64; ++i) {
         Endpoint peer;
         comm::Descriptor socket = accept_from(listener, peer, config_.keepalive_s);
@@ -153,121 +154,122 @@ void Meeting::admit_newcomers(const comm::Descriptor& listener) {
         if (candidates_.size() == most_candidates) make_room("too many connections waited");
         candidates_.push_back({std::move(socket), peer.text(), peer.source(),
                                std::min(config_.deadline, Clock::now() + handshake_time),
-                               Doorkeeper(config_.secret)});
-        send_small(candidates_.back().socket, candidates_.back().door.challenge());
+                               HubHandshake(config_.secret)});
+        send_small(candidates_.back().socket, candidates_.back().handshake.challenge());
     }
 }
 
 void Meeting::make_room(const std::string& reason) {
     std::vector<Connection> waiting;
     for (const Candidate& candidate : candidates_)
-        waiting.push_back({candidate.source, candidate.door.state() == Doorkeeper::State::introducing});
-    Candidate& dismissed = candidates_[choose_eviction(waiting, chance_)];
-    dropped_.turn_away(dismissed.address, reason);
-    std::swap(dismissed, candidates_.back());
+        waiting.push_back({candidate.source, candidate.handshake.state() == HubHandshake::State::introducing});
+    Candidate& evicted = candidates_[choose_eviction(waiting, chance_)];
+    dropped_.refuse(evicted.address, reason);
+    std::swap(evicted, candidates_.back());
     candidates_.pop_back();
 }
 
-// Whether the candidate is done with, one way or the other.
-bool Meeting::hear(Candidate& candidate) {
-    const std::span<std::byte> room = candidate.door.room();
+// Reads from a connection; whether it can leave the list of candidates.
+bool Meeting::serve(Candidate& candidate) {
+    const std::span<std::byte> room = candidate.handshake.room();
     const ssize_t count = ::recv(candidate.socket.get(), room.data(), room.size(), MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (count <= 0) {
-        const bool has_proved = candidate.door.state() == Doorkeeper::State::introducing;
-        dropped_.lose(candidate.address,
-                      std::string(has_proved ? "it left without saying which rank it is"
-                                             : "it left without proving that it knows the secret") +
-                          (count == 0 ? "" : std::string(": ") + std::strerror(errno)));
+        const bool has_proved = candidate.handshake.state() == HubHandshake::State::introducing;
+        dropped_.count_lost(candidate.address,
+                            std::string(has_proved ? "it left without saying which rank it is"
+                                                   : "it left without proving that it has the secret") +
+                                (count == 0 ? "" : std::string(": ") + std::strerror(errno)));
         return true;
     }
-    candidate.door.received(static_cast<std::size_t>(count));
+    candidate.handshake.received(static_cast<std::size_t>(count));
     send_small(candidate.socket,
-               candidate.door.proceed([this](const Introduction& who) { return objection_to(who); }));
-    switch (candidate.door.state()) {
-        case Doorkeeper::State::proving:
-        case Doorkeeper::State::introducing: return false;
-        case Doorkeeper::State::withdrawn: return true;
-        case Doorkeeper::State::refused:
-            dropped_.turn_away(candidate.address, candidate.door.reason());
+               candidate.handshake.proceed([this](const Introduction& who) { return reason_to_refuse(who); }));
+    switch (candidate.handshake.state()) {
+        case HubHandshake::State::proving:
+        case HubHandshake::State::introducing: return false;
+        case HubHandshake::State::withdrawn: return true;
+        case HubHandshake::State::refused:
+            dropped_.refuse(candidate.address, candidate.handshake.reason());
             close_without_reset(candidate.socket);
             return true;
-        case Doorkeeper::State::accepted: break;
+        case HubHandshake::State::accepted: break;
     }
-    const Introduction& who = candidate.door.introduction();
-    seats_[who.rank] = {std::move(candidate.socket), candidate.address, who.host};
+    const Introduction& who = candidate.handshake.introduction();
+    members_[who.rank] = {std::move(candidate.socket), candidate.address, who.host};
     caller_.log(comm::Level::info, "rank " + std::to_string(who.rank) + " has joined from " + candidate.address);
     return true;
 }
 
-std::optional<std::string> Meeting::objection_to(const Introduction& who) {
+std::optional<std::string> Meeting::reason_to_refuse(const Introduction& who) {
     const std::string size = std::to_string(config_.group.size);
     if (who.size != static_cast<std::uint32_t>(config_.group.size))
         return "it belongs to a group of " + std::to_string(who.size) + " ranks, rank 0 to one of " + size;
     if (who.rank == 0 || who.rank >= who.size)
         return "it calls itself rank " + std::to_string(who.rank) + " of " + size;
-    vacate_if_left(who.rank);
-    if (seats_[who.rank].socket)
-        return "there is a rank " + std::to_string(who.rank) + " already, at " + seats_[who.rank].address;
+    free_if_lost(who.rank);
+    if (members_[who.rank].socket)
+        return "there is a rank " + std::to_string(who.rank) + " already, at " + members_[who.rank].address;
     return std::nullopt;
 }
 
-void Meeting::dismiss_overdue() {
+void Meeting::drop_overdue() {
     const Clock::time_point now = Clock::now();
     std::erase_if(candidates_, [&](const Candidate& candidate) {
         if (now < candidate.deadline) return false;
-        dropped_.turn_away(candidate.address,
-                           "it proved nothing in " + comm::seconds_text(duration<double>(handshake_time).count()));
+        dropped_.refuse(candidate.address,
+                        "it proved nothing in " + comm::seconds_text(duration<double>(handshake_time).count()));
         return true;
     });
 }
 
 // A rank that dies before the group is complete may be started again.
-void Meeting::look_after_seats() {
-    for (std::size_t rank = 1; rank < seats_.size(); ++rank) vacate_if_left(rank);
+void Meeting::free_lost_members() {
+    for (std::size_t rank = 1; rank < members_.size(); ++rank) free_if_lost(rank);
 }
 
-void Meeting::vacate_if_left(std::size_t rank) {
-    Seat& seat = seats_[rank];
-    pollfd polled{seat.socket.get(), POLLRDHUP, 0};
-    if (!seat.socket || ::poll(&polled, 1, 0) <= 0) return;
-    dropped_.lose(seat.address, "rank " + std::to_string(rank) + " left before the group was complete");
-    seat = {};
-    seat.has_left = true;
+void Meeting::free_if_lost(std::size_t rank) {
+    Member& member = members_[rank];
+    pollfd polled{member.socket.get(), POLLRDHUP, 0};
+    if (!member.socket || ::poll(&polled, 1, 0) <= 0) return;
+    dropped_.count_lost(member.address, "rank " + std::to_string(rank) + " left before the group was complete");
+    member = {};
+    member.has_left = true;
 }
 
-MeetingResult Meeting::welcome() {
+MeetingResult Meeting::acknowledge_all() {
     listeners_.clear();
-    for (const Candidate& candidate : candidates_) dropped_.lose(candidate.address, "the group is complete");
-    dropped_.tell_rest();
+    for (const Candidate& candidate : candidates_) dropped_.count_lost(candidate.address, "the group is complete");
+    dropped_.log_rest();
     candidates_.clear();
-    seats_[0].host = comm::boot_id();
+    members_[0].host = comm::boot_id();
     MeetingResult met;
-    for (std::size_t rank = 0; rank < seats_.size(); ++rank) {
-        Seat& seat = seats_[rank];
-        const auto local_ranks = std::count_if(seats_.begin(), seats_.end(),
-                                               [&](const Seat& other) { return other.host == seat.host; });
+    for (std::size_t rank = 0; rank < members_.size(); ++rank) {
+        Member& member = members_[rank];
+        const auto local_ranks = std::count_if(members_.begin(), members_.end(),
+                                               [&](const Member& other) { return other.host == member.host; });
         if (rank == 0) {
             met.local_ranks = static_cast<int>(local_ranks);
             continue;
         }
-        send_small(seat.socket, ack_frame(static_cast<std::uint32_t>(config_.group.size),
-                                          static_cast<std::uint32_t>(local_ranks)));
-        met.links.push_back(std::make_unique<Link>(std::move(seat.socket), static_cast<int>(rank), seat.address));
+        send_small(member.socket, ack_frame(static_cast<std::uint32_t>(config_.group.size),
+                                            static_cast<std::uint32_t>(local_ranks)));
+        met.links.push_back(
+            std::make_unique<Link>(std::move(member.socket), static_cast<int>(rank), member.address));
     }
     return met;
 }
 
-void Meeting::send_to_seated(const std::string& bytes) noexcept {
-    for (const Seat& seat : seats_)
-        if (seat.socket) send_small(seat.socket, bytes);
+void Meeting::send_to_members(const std::string& bytes) noexcept {
+    for (const Member& member : members_)
+        if (member.socket) send_small(member.socket, bytes);
 }
 
 std::string Meeting::absent() const {
     std::vector<int> unseen;
     std::vector<int> gone;
-    for (std::size_t rank = 1; rank < seats_.size(); ++rank)
-        if (!seats_[rank].socket) (seats_[rank].has_left ? gone : unseen).push_back(static_cast<int>(rank));
+    for (std::size_t rank = 1; rank < members_.size(); ++rank)
+        if (!members_[rank].socket) (members_[rank].has_left ? gone : unseen).push_back(static_cast<int>(rank));
     const std::string list = names_of(unseen);
     const std::string rest = names_of(gone, " (came and left)");
     return list + (list.empty() || rest.empty() ? "" : ", ") + rest;

@@ -34,27 +34,27 @@ private:
         std::string address;
         std::uint64_t source;
         Clock::time_point deadline;
-        Doorkeeper door;
+        HubHandshake handshake;
     };
-    struct Seat {
+    struct Member {
         comm::Descriptor socket;
         std::string address;
         std::uint64_t host = 0;
-        bool has_left = false;  // who sat here last
+        bool has_left = false;  // the previous process of this rank
     };
 
     bool open_listeners(std::vector<Endpoint> endpoints, bool may_choose_again);
-    void admit_newcomers(const comm::Descriptor& listener);
+    void accept_connections(const comm::Descriptor& listener);
     void make_room(const std::string& reason);
-    bool hear(Candidate& candidate);
-    std::optional<std::string> objection_to(const Introduction& who);
-    void dismiss_overdue();
-    void look_after_seats();
-    void vacate_if_left(std::size_t rank);
+    bool serve(Candidate& candidate);
+    std::optional<std::string> reason_to_refuse(const Introduction& who);
+    void drop_overdue();
+    void free_lost_members();
+    void free_if_lost(std::size_t rank);
     bool is_complete() const;
     [[noreturn]] void fail_incomplete();
-    MeetingResult welcome();
-    void send_to_seated(const std::string& bytes) noexcept;
+    MeetingResult acknowledge_all();
+    void send_to_members(const std::string& bytes) noexcept;
     std::string absent() const;
 
     MeetingConfig config_;
@@ -63,7 +63,7 @@ private:
     std::vector<comm::Descriptor> listeners_;
     std::vector<Candidate> candidates_;
     std::minstd_rand chance_{std::random_device{}()};
-    std::vector<Seat> seats_;  // by rank
+    std::vector<Member> members_;  // by rank
     bool has_lacked_descriptors_ = false;
 };
 

@@ -20,7 +20,7 @@ struct Endpoint {
     std::string text() const;
     int port() const noexcept;
     void set_port(int port) noexcept;
-    // Whom its address belongs to, as far as that can be told: an IPv4 address, or the first half of an IPv6 one,
+    // The source of the address for counting: an IPv4 address, or the first half of an IPv6 one,
     // since the other half is everybody's own choice.
     std::uint64_t source() const noexcept;
     bool operator==(const Endpoint& other) const noexcept;

@@ -233,7 +233,7 @@ void check_fork(Report& report) {
     if (child == 0) _exit(const_cast<LocalCommunicator&>(local).lifetime().is_forked() ? 0 : 1);
     int status = 0;
     waitpid(child, &status, 0);
-    report.expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a forked child knows that it is one");
+    report.expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a forked child is recognised as one");
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ public:
         gather_parts(dtype, counts, in_place);
     }
 
-    // One rank has much more to say than the others, of whom some have nothing.
+    // One rank contributes much more than the others, some of which contribute nothing.
     void gather_unevenly(std::size_t count, int heavy) {
         std::vector<std::int64_t> counts;
         for (int r = 0; r < group_.size; ++r) {
@@ -211,7 +211,7 @@ private:
 // limit are tried.
 constexpr std::size_t long_chunk = 4096;
 
-// How many cores the ranks believe they have: those of this machine, or one for each.
+// How many cores the ranks assume: those of this machine, or one for each.
 enum class Cores { real, plenty };
 
 void run_rank(const std::shared_ptr<shm::Mapping>& segment, comm::Group group, const shm::Limits& limits,

@@ -87,16 +87,16 @@ void give(std::span<std::byte> room, const std::string& text) {
 
 // Both sides of a handshake in memory.
 struct Introduced {
-    Applicant::State worker;
-    Doorkeeper::State hub;
+    WorkerHandshake::State worker;
+    HubHandshake::State hub;
     std::string words;
 };
 
 Introduced introduce(const std::string& hub_secret, const std::string& worker_secret) {
     const Secret ours(hub_secret), theirs(worker_secret);
-    Doorkeeper door(ours);
-    Applicant applicant(theirs, {1, 2});
-    const auto tell = [](auto& listener, std::string words, const auto&... examine) {
+    HubHandshake hub_side(ours);
+    WorkerHandshake worker_side(theirs, {1, 2});
+    const auto deliver = [](auto& listener, std::string words, const auto&... examine) {
         std::string answer;
         while (!words.empty()) {
             const std::size_t taken = std::min(listener.room().size(), words.size());
@@ -109,14 +109,14 @@ Introduced introduce(const std::string& hub_secret, const std::string& worker_se
         return answer;
     };
     const auto accept_all = [](const Introduction&) { return std::nullopt; };
-    std::string said = tell(applicant, door.challenge());
-    const std::string handshake = tell(applicant, tell(door, said, accept_all));
-    tell(door, handshake, accept_all);
-    if (door.state() == Doorkeeper::State::accepted) tell(applicant, ack_frame(2, 1));
-    return {applicant.state(), door.state(), said.append(handshake)};
+    std::string said = deliver(worker_side, hub_side.challenge());
+    const std::string handshake = deliver(worker_side, deliver(hub_side, said, accept_all));
+    deliver(hub_side, handshake, accept_all);
+    if (hub_side.state() == HubHandshake::State::accepted) deliver(worker_side, ack_frame(2, 1));
+    return {worker_side.state(), hub_side.state(), said.append(handshake)};
 }
 
-// Which places are ever dismissed.
+// Which places are ever evicted.
 std::set<std::size_t> evicted_of(const std::vector<Connection>& waiting) {
     std::minstd_rand chance(1);
     std::set<std::size_t> places;
@@ -134,14 +134,16 @@ void check_admission(Report& report) {
 }
 
 void check_handshake(Report& report) {
-    const Introduced friends = introduce("between us", "between us");
-    report.expect(friends.worker == Applicant::State::joined && friends.hub == Doorkeeper::State::accepted,
-                  "two who share the secret accept each other");
-    report.expect(friends.words.find("between us") == std::string::npos, "the secret never crosses the wire");
-    const Introduced strangers = introduce("between us", "guess");
-    report.expect(strangers.worker == Applicant::State::refused && strangers.hub == Doorkeeper::State::refused,
-                  "a wrong secret is refused");
-    report.expect(introduce("", "").worker == Applicant::State::joined, "on loopback no secret is needed");
+    const Introduced same_secret = introduce("between us", "between us");
+    report.expect(
+        same_secret.worker == WorkerHandshake::State::joined && same_secret.hub == HubHandshake::State::accepted,
+        "two who share the secret accept each other");
+    report.expect(same_secret.words.find("between us") == std::string::npos, "the secret never crosses the wire");
+    const Introduced other_secret = introduce("between us", "guess");
+    report.expect(
+        other_secret.worker == WorkerHandshake::State::refused && other_secret.hub == HubHandshake::State::refused,
+        "a wrong secret is refused");
+    report.expect(introduce("", "").worker == WorkerHandshake::State::joined, "on loopback no secret is needed");
     report.expect(introduce("x", "x").words != introduce("x", "x").words, "no two handshakes are alike");
 }
 

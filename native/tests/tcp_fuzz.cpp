@@ -215,7 +215,7 @@ OverdueNotice feed_farewell(Random& random) {
 OverdueNotice feed_any(Random& random) {
     switch (below(random, 9)) {
         case 0: return feed_doorkeeper(random);
-        case 1: return feed_applicant(random);
+        case 1: return feed_worker_side(random);
         case 2: return feed_farewell(random);
         default: return feed_inbox(random);
     }

@@ -35,6 +35,6 @@ inline void damage(Random& random, std::string& stream) {
 
 // Rank 0's side of a handshake, and a worker's.
 OverdueNotice feed_doorkeeper(Random& random);
-OverdueNotice feed_applicant(Random& random);
+OverdueNotice feed_worker_side(Random& random);
 
 }  // namespace cobre::tcp::fuzz

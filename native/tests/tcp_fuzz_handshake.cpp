@@ -19,12 +19,14 @@ const Secret& secret() {
     return shared;
 }
 
-bool listens(const Doorkeeper& door) {
-    return door.state() == Doorkeeper::State::proving || door.state() == Doorkeeper::State::introducing;
+bool listens(const HubHandshake& hub_side) {
+    return hub_side.state() == HubHandshake::State::proving ||
+           hub_side.state() == HubHandshake::State::introducing;
 }
 
-bool listens(const Applicant& applicant) {
-    return applicant.state() == Applicant::State::waiting || applicant.state() == Applicant::State::proved;
+bool listens(const WorkerHandshake& worker_side) {
+    return worker_side.state() == WorkerHandshake::State::waiting ||
+           worker_side.state() == WorkerHandshake::State::proved;
 }
 
 struct Talk {
@@ -33,9 +35,9 @@ struct Talk {
     bool is_stuck = false;
 };
 
-// Says `words` in pieces until the listener has made up its mind.
+// Says `words` in pieces until the handshake has ended.
 template <class Listener, class... Examiner>
-Talk tell(Random& random, Listener& listener, std::string words, const Examiner&... examine) {
+Talk deliver(Random& random, Listener& listener, std::string words, const Examiner&... examine) {
     Talk talk;
     while (!words.empty() && listens(listener) && !talk.is_stuck) {
         const std::span<std::byte> room = listener.room();
@@ -58,70 +60,76 @@ std::optional<std::string> refuse_all_but_rank_1(const Introduction& who) {
 // What rank 0 says behind its proof, and what a worker must make of it.
 struct Ending {
     std::string words;
-    Applicant::State state;
+    WorkerHandshake::State state;
     std::string text;
 };
 
 Ending ending(Random& random) {
     switch (below(random, 3)) {
-        case 0: return {ack_frame(2, 7), Applicant::State::joined, ""};
-        case 1: return {failure_frame({"rank 2 has died", "again"}), Applicant::State::refused, "rank 2 has died"};
+        case 0: return {ack_frame(2, 7), WorkerHandshake::State::joined, ""};
+        case 1:
+            return {failure_frame({"rank 2 has died", "again"}), WorkerHandshake::State::refused,
+                    "rank 2 has died"};
         default: {
             const std::string text(1 + below(random, 900), 'r');
-            return {frame(Tag::refusal, "\2" + text), Applicant::State::refused, text};
+            return {frame(Tag::refusal, "\2" + text), WorkerHandshake::State::refused, text};
         }
     }
 }
 
-bool has_understood(const Applicant& applicant, const Ending& ending, const Talk& talk) {
-    return applicant.state() == ending.state && applicant.failure().text == ending.text &&
-           applicant.local_ranks() == (ending.state == Applicant::State::joined ? 7u : 1u) && talk.unread == work;
+bool is_understood(const WorkerHandshake& worker_side, const Ending& ending, const Talk& talk) {
+    return worker_side.state() == ending.state && worker_side.failure().text == ending.text &&
+           worker_side.local_ranks() == (ending.state == WorkerHandshake::State::joined ? 7u : 1u) &&
+           talk.unread == work;
 }
 
 // A worker that has found rank 0 elsewhere says so before or behind its proof.
-OverdueNotice feed_withdrawal(Random& random, Doorkeeper& door, const std::string& proof) {
+OverdueNotice feed_withdrawal(Random& random, HubHandshake& hub_side, const std::string& proof) {
     const std::string words = (below(random, 2) == 0 ? proof : std::string()) + goodbye_frame();
-    const Talk talk = tell(random, door, words, refuse_all_but_rank_1);
-    return door.state() == Doorkeeper::State::withdrawn && talk.unread.empty() ? nullptr
-                                                                               : "rank 0 missed a withdrawal";
+    const Talk talk = deliver(random, hub_side, words, refuse_all_but_rank_1);
+    return hub_side.state() == HubHandshake::State::withdrawn && talk.unread.empty()
+               ? nullptr
+               : "rank 0 missed a withdrawal";
 }
 
 }  // namespace
 
 OverdueNotice feed_doorkeeper(Random& random) {
-    Doorkeeper door(secret());
+    HubHandshake hub_side(secret());
     const auto rank = static_cast<std::uint32_t>(below(random, 3));
     const Introduction introduction{rank, 2};
-    Applicant applicant(secret(), introduction);
+    WorkerHandshake worker_side(secret(), introduction);
     // The genuine answer to this very challenge, then damaged: the deepest a stranger could get.
-    const std::string proof = tell(random, applicant, door.challenge()).answer;
+    const std::string proof = deliver(random, worker_side, hub_side.challenge()).answer;
     std::string answer = proof + frame(Tag::handshake, introduction.encode()) + work;
-    if (below(random, 8) == 0) return feed_withdrawal(random, door, proof);
+    if (below(random, 8) == 0) return feed_withdrawal(random, hub_side, proof);
     const bool is_honest = below(random, 3) == 0;
     if (!is_honest && below(random, 3) == 0) answer = garbage(random);
     if (!is_honest) damage(random, answer);
-    const Talk talk = tell(random, door, answer, refuse_all_but_rank_1);
+    const Talk talk = deliver(random, hub_side, answer, refuse_all_but_rank_1);
     if (talk.is_stuck) return "rank 0 listens and takes nothing";
     const bool has_entered =
-        door.state() == Doorkeeper::State::introducing || door.state() == Doorkeeper::State::accepted;
+        hub_side.state() == HubHandshake::State::introducing || hub_side.state() == HubHandshake::State::accepted;
     // Its own proof is for those only who gave theirs.
     const bool has_proved = !talk.answer.empty() && talk.answer[4] == static_cast<char>(Tag::proof);
-    if ((has_entered || has_proved) && !answer.starts_with(proof)) return "rank 0 let somebody in without a proof";
+    if ((has_entered || has_proved) && !answer.starts_with(proof))
+        return "rank 0 admitted a worker without a proof";
     if (!is_honest) return nullptr;
-    if (rank != 1) return door.state() == Doorkeeper::State::refused ? nullptr : "rank 0 took a rank it refuses";
-    if (door.state() != Doorkeeper::State::accepted || door.introduction().rank != 1)
-        return "rank 0 did not let a worker in";
+    if (rank != 1)
+        return hub_side.state() == HubHandshake::State::refused ? nullptr : "rank 0 took a rank it refuses";
+    if (hub_side.state() != HubHandshake::State::accepted || hub_side.introduction().rank != 1)
+        return "rank 0 did not admit a worker";
     return talk.unread == work ? nullptr : "rank 0 read what follows a Handshake";
 }
 
-OverdueNotice feed_applicant(Random& random) {
-    Applicant applicant(secret(), {1, 2});
+OverdueNotice feed_worker_side(Random& random) {
+    WorkerHandshake worker_side(secret(), {1, 2});
     Nonce nonce;
     std::memcpy(nonce.data(), random_bytes(random, nonce.size()).data(), nonce.size());
     const bool is_honest = below(random, 3) == 0, knows_secret = is_honest || below(random, 2) == 0;
     std::string challenge = frame(Tag::challenge, {reinterpret_cast<const char*>(nonce.data()), nonce.size()});
     if (!is_honest && below(random, 8) == 0) damage(random, challenge);
-    const std::string answer = tell(random, applicant, challenge).answer;
+    const std::string answer = deliver(random, worker_side, challenge).answer;
     Nonce theirs = {};
     if (!answer.empty()) std::memcpy(theirs.data(), answer.data() + header_bytes, theirs.size());
     const Digest digest = secret().hub_proof(nonce, theirs);
@@ -131,14 +139,14 @@ OverdueNotice feed_applicant(Random& random) {
     if (!is_honest && below(random, 6) == 0) words = due.words;
     if (!is_honest && below(random, 6) == 0) words = garbage(random);
     if (!is_honest) damage(random, words);
-    const Talk talk = tell(random, applicant, words);
+    const Talk talk = deliver(random, worker_side, words);
     if (talk.is_stuck) return "a worker listens and takes nothing";
-    const bool has_said_who = talk.answer.ends_with(frame(Tag::handshake, Introduction{1, 2}.encode()));
-    if (has_said_who != applicant.is_with_rank_0())
-        return "a worker said who it is to somebody who proved nothing, or kept it from rank 0";
-    const bool has_joined = applicant.is_with_rank_0() || applicant.state() == Applicant::State::joined;
-    if (has_joined && !words.starts_with(proof)) return "a worker joined somebody who proved nothing";
-    return !is_honest || has_understood(applicant, due, talk) ? nullptr : "a worker misread its rank 0";
+    const bool has_introduced = talk.answer.ends_with(frame(Tag::handshake, Introduction{1, 2}.encode()));
+    if (has_introduced != worker_side.is_with_rank_0())
+        return "a worker introduced itself without a proof of rank 0, or did not after one";
+    const bool has_joined = worker_side.is_with_rank_0() || worker_side.state() == WorkerHandshake::State::joined;
+    if (has_joined && !words.starts_with(proof)) return "a worker joined without a proof of rank 0";
+    return !is_honest || is_understood(worker_side, due, talk) ? nullptr : "a worker misread its rank 0";
 }
 
 }  // namespace cobre::tcp::fuzz

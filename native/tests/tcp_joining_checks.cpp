@@ -108,7 +108,7 @@ cobre::comm::Descriptor silent_listener(int port) {
 void check_both_addresses(Report& report) {
     Hub hub("localhost");
     report.expect(join(hub.port()).empty(), "a worker joins a rank 0 at two addresses of its name");
-    report.expect(hub.end().empty() && hub.warnings().empty(), "which counts it once and warns of nobody");
+    report.expect(hub.end().empty() && hub.warnings().empty(), "which counts it once and logs no warning");
 }
 
 void check_silent_address(Report& report) {
@@ -133,9 +133,9 @@ void check_refusals(Report& report) {
                   "a wrong secret is the reason given");
     report.expect(said.find(" within ") == std::string::npos, "before the deadline");
     const std::string& error = hub.end();
-    report.expect(error.find("rank 0 waited 3 s for rank 1 in vain; it turned away ") != std::string::npos &&
+    report.expect(error.find("rank 0 waited 3 s for rank 1 in vain; it refused ") != std::string::npos &&
                       error.find("(its secret is not rank 0's)") != std::string::npos,
-                  "rank 0 says whom it turned away");
+                  "rank 0 names the connections that it refused");
     report.expect(!hub.warnings().empty(), "and has warned of it before");
 }
 

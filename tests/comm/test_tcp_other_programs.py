@@ -101,11 +101,11 @@ def rank_beyond(connection):
 
 
 REASONS = {
-    port_scanner: "left without proving that it knows the secret",
+    port_scanner: "left without proving that it has the secret",
     http_client: "does not speak this protocol: it said 'GET / HTTP/1.1",
     oversized_length: "does not speak this protocol",
     empty_frame: "does not speak this protocol",
-    truncated_proof: "left without proving that it knows the secret",
+    truncated_proof: "left without proving that it has the secret",
     wrong_secret: "its secret is not rank 0's",
     handshake_without_proof: "does not speak this protocol",
     another_version: "version 9",
@@ -194,7 +194,7 @@ def test_rank_0_lists_refused_connections_and_reasons_in_its_error(stranger):
         addresses = sorted("{}:{}".format(*each.getsockname()) for each in (first, second))
         error = hub.opening.outcome()
     assert isinstance(error, InitializationFailed)
-    said, _, told = error.message.partition("; it turned away 2 connections: 2 from ")
+    said, _, told = error.message.partition("; it refused 2 connections: 2 from ")
     assert said.endswith("rank 0 waited 3 s for rank 1 in vain")
     listed, _, reason = told.partition(" (")
     assert sorted(listed.split(", ")) == addresses
@@ -202,14 +202,14 @@ def test_rank_0_lists_refused_connections_and_reasons_in_its_error(stranger):
 
 
 @pytest.mark.waits
-def test_however_many_are_turned_away_the_error_stays_short_and_harmless():
+def test_many_refused_connections_leave_the_error_short_and_printable():
     hub = Hub(connect_timeout=6.0)
     words = [f"no. {number} \x1b[31m\0\n".encode() for number in range(40)] + [b"GET / HTTP/1.1\r\n"] * 60
     with contextlib.ExitStack() as stack:
         for each in words:
             stack.enter_context(hub.knock()).sendall(each)
         error = hub.opening.outcome()
-    told = error.message.partition("; it turned away ")[2]
+    told = error.message.partition("; it refused ")[2]
     assert told.startswith("100 connections: "), error.message
     assert re.search(r", \d\d for other reasons$", told), told
     assert len(told) < 800
@@ -265,7 +265,7 @@ def test_the_secret_never_crosses_the_wire_and_rank_0_proves_it_too():
                 seen += connection.recv(100)
         outcome = worker.outcome()
     assert isinstance(outcome, InitializationFailed)
-    assert "does not know the secret" in outcome.message
+    assert "does not have the secret" in outcome.message
     assert len(seen) == 69
     assert SECRET.encode() not in seen
 

@@ -212,7 +212,7 @@ def test_a_refusal_says_why(rank, size, secret, words):
 
     def hub():
         with pytest.raises(
-            InitializationFailed, match=r"rank 1 in vain; it turned away 1 connection: 1 from"
+            InitializationFailed, match=r"rank 1 in vain; it refused 1 connection: 1 from"
         ):
             TcpCommunicator.connect(config, on_listening=lambda _: listens.set())
 

@@ -60,7 +60,7 @@ class TcpCommunicator(_core.TcpCommunicator, ClosesAfterUse):
 
         ``on_listening(port)`` is called on rank 0 once it listens, for a caller that asked for port 0 and must tell
         the others. Failure: `InitializationFailed`, at once for a refused secret, rank or size, else after
-        ``connect_timeout``, naming who is missing and who was turned away. Meanwhile rank 0 logs who joins
+        ``connect_timeout``, naming who is missing and which connections were refused. Meanwhile rank 0 logs who joins
         and, as warnings, what it refuses.
         """
         limits = config.limits if isinstance(config, _TunedConfig) else LIMITS

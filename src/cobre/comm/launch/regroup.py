@@ -2,7 +2,7 @@
 
 Between two attempts the launcher of machine 0 listens where rank 0 does. The others tell it how the attempt ended on
 their machines. Who has not come within the time limit is left out; the answer says how many ranks on how many machines
-start again. Both sides prove that they know the secret of the group.
+start again. Both sides prove that they have the secret of the group.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _receive(connection: socket.socket, secret: bytes, context: bytes) -> dict[s
     proof, _, body = _receive_line(connection).partition(b" ")
     expected = hmac.digest(secret or b"-", context + body, "sha256").hex().encode()
     if not hmac.compare_digest(proof, expected):
-        raise ValueError("the other side does not know the secret")
+        raise ValueError("the other side does not have the secret")
     message: dict[str, Any] = json.loads(body)
     return message
 
