@@ -53,7 +53,7 @@ def _id(error: errors.CobreError) -> str:
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=_id)
-def test_an_error_survives_pickle_with_all_it_carries(error):
+def test_a_pickled_error_keeps_all_fields(error):
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is type(error)
     assert str(copy) == str(error)
@@ -92,7 +92,7 @@ def test_errors_nested_deeply_or_in_a_circle_pickle_at_once():
     assert copy.context["self"] is copy
 
 
-def test_only_the_part_that_cannot_travel_becomes_text():
+def test_only_unpicklable_parts_become_text():
     error = errors.CobreError("x", context={"list": [1, threading.Lock(), {"deep": 2}]})
     kept = pickle.loads(pickle.dumps(error)).context["list"]
     assert kept[0] == 1
@@ -100,7 +100,7 @@ def test_only_the_part_that_cannot_travel_becomes_text():
     assert kept[2] == {"deep": 2}
 
 
-def test_values_of_a_class_that_cannot_travel_become_text():
+def test_values_of_unpicklable_classes_become_text():
     class Count(int):
         pass
 

@@ -29,7 +29,7 @@ def _python(code: str) -> str:
 
 
 @pytest.mark.parametrize("package", [cobre, cobre.comm], ids=lambda p: p.__name__)
-def test_all_is_what_is_visible_and_every_name_resolves(package):
+def test_all_lists_the_public_names_and_each_resolves(package):
     for name in package.__all__:
         assert getattr(package, name) is not None
     assert package.__all__ == sorted(package.__all__)
@@ -63,7 +63,7 @@ def test_the_version_is_the_distribution_s():
     assert cobre.__version__ == importlib.metadata.version("pycobre")
 
 
-def test_the_union_of_backends_holds_the_four_classes():
+def test_communicator_is_the_union_of_the_four_classes():
     names = {cls.__name__ for cls in cobre.comm.CommBackend.__args__}
     assert names == {"MpiCommunicator", "TcpCommunicator", "ShmCommunicator", "LocalCommunicator"}
 

@@ -112,7 +112,7 @@ def test_loading_assembles_a_case_once(tmp_path, monkeypatch):
         ("_process.needs_whole_end()", ["main", "thread", "registered", "freed"]),
     ],
 )
-def test_a_process_of_our_own_does_all_that_is_asked_for_its_end_and_frees_nothing(more, said):
+def test_a_process_of_our_own_runs_exit_handlers_and_frees_nothing(more, said):
     program = [sys.executable, "-c", ENDING.replace("{more}", more)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout.split(), done.stderr) == (7, said, "")

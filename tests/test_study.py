@@ -43,7 +43,7 @@ def test_overrides_are_laid_over_the_settings(alone):
     assert alone.total_cuts == 3 * 4 * 11
 
 
-def test_a_folder_will_do(folder, alone):
+def test_a_case_may_be_given_as_a_folder(folder, alone):
     assert digest(cobre.train(folder, config_overrides=LIMIT)) == digest(alone)
 
 
@@ -254,7 +254,7 @@ def test_two_runs_never_write_into_one_folder(folder, tmp_path):
     assert read_results(tmp_path).is_complete
 
 
-def test_a_folder_that_another_machine_took_over_gets_no_results_of_this_run(folder, tmp_path):
+def test_a_folder_claimed_by_another_machine_gets_no_results_of_this_run(folder, tmp_path):
     other = {**RunRecord.start(cobre.load_case(folder)).facts("running"), "hostname": "elsewhere"}
 
     def take_over(event):
@@ -266,7 +266,7 @@ def test_a_folder_that_another_machine_took_over_gets_no_results_of_this_run(fol
     assert not (tmp_path / "policy").exists()
 
 
-def test_output_that_cannot_be_written_is_noticed_before_training(folder, tmp_path):
+def test_an_unwritable_output_folder_is_reported_before_training(folder, tmp_path):
     (tmp_path / "file").write_text("")
     events = []
     with pytest.raises(cobre.IOError, match="file"):
@@ -286,7 +286,7 @@ def test_output_that_cannot_be_written_is_noticed_before_training(folder, tmp_pa
         ({"num_workers": True}, "cannot run on True workers"),
     ],
 )
-def test_workers_that_cannot_be(folder, arguments, message):
+def test_invalid_numbers_of_workers_are_refused(folder, arguments, message):
     with pytest.raises(cobre.CobreError, match=message) as caught:
         cobre.train(folder, **arguments)
     assert caught.value.kind == "IncompatibleSettings"
@@ -318,7 +318,7 @@ def test_comm_and_workers_exclude_each_other(folder):
         cobre.train(folder, 2, comm=comm)
 
 
-def test_a_solver_error_in_a_worker_keeps_its_story(tmp_path, monkeypatch):
+def test_a_solver_error_in_a_worker_keeps_its_context(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # where the programs without a solution are written
     monkeypatch.setattr(tempfile, "tempdir", None)
     with pytest.raises(cobre.SolverError, match="infeasible"):
@@ -362,7 +362,7 @@ def test_a_signal_ends_training_with_a_policy_that_does_not_look_finished(
     assert (tmp_path / "training" / "metadata.json").exists()
 
 
-def test_the_order_in_files_leaves_no_trace(folder, alone, tmp_path):
+def test_the_order_in_files_changes_no_bit(folder, alone, tmp_path):
     other = shuffled_copy(folder, tmp_path / "shuffled")
     assert (other / "system/hydros.json").read_text() != (folder / "system/hydros.json").read_text()
     assert digest(cobre.train(other, config_overrides=LIMIT)) == digest(alone)

@@ -36,7 +36,7 @@ def test_an_argument_wins_over_the_variable_and_one_thread_is_the_default(given,
     ("given", "variable"),
     [(0, None), (-1, None), (True, None), (1.5, None), ("two", None), (None, "0"), (None, "x")],
 )
-def test_what_is_no_number_of_threads_is_refused_by_name(given, variable):
+def test_an_invalid_number_of_threads_is_refused_by_name(given, variable):
     with pytest.raises(CobreError, match="number of threads") as caught:
         wanted_threads(given, {} if variable is None else {VARIABLE: variable})
     assert ("COBRE_THREADS" if variable else "threads") in caught.value.message

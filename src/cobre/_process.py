@@ -1,6 +1,6 @@
 """A process that runs Cobre and nothing else: it ends at once, and one thread is enough for the libraries it loads.
 
-What is here must not happen to a process of somebody else who imports Cobre.
+Never use this in a process of a user who imports Cobre.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def run_alone(main: Callable[[], int]) -> int:
     by one, as the interpreter would: that takes about as long as loading a small case. An error that ``main`` lets
     through leads to the interpreter's own end.
     """
-    # Functions are called in reverse order: ours is the last one, unless somebody came before this program.
+    # Functions are called in reverse order: ours is the last one, unless one was registered before this program.
     if atexit._ncallbacks() == 0:
         _State.is_ours = True
         atexit.register(_end)

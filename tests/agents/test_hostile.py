@@ -219,7 +219,7 @@ TARGETS = [
 @pytest.mark.parametrize(
     "target", [*TARGETS, "linked_output/output", "case", "case/..", "warm", "warm/system"]
 )
-def test_results_are_written_nowhere_else(place, server, target):
+def test_results_are_written_below_allowed_folders_only(place, server, target):
     before = everything(place)
     if target == "root-evil":
         target = str(place / "root-evil")
@@ -253,7 +253,7 @@ def test_overrides_that_point_outside_are_refused(place, server, path):
 @pytest.mark.parametrize(
     "file", ["../x.csv", "/tmp/x.csv", "link/x.csv", "case/config.json", "case/x.html", "fifo/x.csv"]
 )
-def test_exports_go_nowhere_else_and_replace_nothing_but_exports(place, folder, file):
+def test_exports_stay_in_allowed_folders_and_replace_only_exports(place, folder, file):
     server = server_of(folder, place / "root")
     file = f"root/{file}" if not file.startswith("/") else file
     name = f"{folder.name}/case"
@@ -362,7 +362,7 @@ WRONG = [
 ]
 
 
-def test_wrong_arguments_and_unknown_things_are_refused_with_an_error_that_programs_read(folder):
+def test_wrong_arguments_and_unknown_names_are_refused_with_a_structured_error(folder):
     names = {"case": "case", "done": "case/output"}
 
     def renamed(arguments):
@@ -444,7 +444,7 @@ def test_huge_and_deep_arguments_are_refused(folder):
 
 
 @pytest.mark.parametrize("text", ["[" * 50_000, '{"a":' * 900 + "1" + "}" * 900, '{"a": NaN}', "\x00", '"x"'])
-def test_settings_that_no_program_wrote_are_answered_and_not_followed(tmp_path, text):
+def test_instructions_in_names_and_settings_are_returned_as_data(tmp_path, text):
     folder = tmp_path.resolve()
     case = write_small_case(folder / "case", iterations=1)
     (case / "config.json").write_text(text)
@@ -469,7 +469,7 @@ DAMAGED = [
 ]
 
 
-def test_results_that_no_run_wrote_are_refused_with_an_error_that_programs_read(tmp_path, folder):
+def test_forged_results_are_refused_with_a_structured_error(tmp_path, folder):
     root = tmp_path.resolve()
     shutil.copytree(folder / "less", root / "less")
     broken = root / "less/simulation/hydros/scenario_id=0000/data.parquet"
@@ -511,7 +511,7 @@ def test_results_that_no_run_wrote_are_refused_with_an_error_that_programs_read(
     assert talk(server_of(root), conversation) >= 2
 
 
-def test_texts_of_results_and_names_of_folders_reach_a_client_short_and_printable(tmp_path, folder):
+def test_texts_and_folder_names_in_answers_are_short_and_printable(tmp_path, folder):
     root = tmp_path.resolve()
     shutil.copytree(folder / "less", root / "less")
     path = root / "less/training/metadata.json"
@@ -582,7 +582,7 @@ def test_the_kernel_refuses_files_outside_to_the_server_and_its_children(tmp_pat
 
 
 @pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock")
-def test_a_link_that_changes_while_it_is_checked_reveals_nothing_outside(tmp_path):
+def test_swapping_a_link_during_the_check_reveals_nothing_outside(tmp_path):
     folder = tmp_path.resolve()
     root = folder / "root"
     case = write_small_case(root / "case", iterations=1)
@@ -623,7 +623,7 @@ def test_a_link_that_changes_while_it_is_checked_reveals_nothing_outside(tmp_pat
     assert SECRET not in "".join(found)
 
 
-def test_a_client_that_goes_away_in_the_middle_leaves_nothing(tmp_path):
+def test_a_client_that_disconnects_leaves_no_process_or_file(tmp_path):
     folder = tmp_path.resolve()
     write_small_case(folder / "case", iterations=1_000_000)
 

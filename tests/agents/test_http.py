@@ -161,7 +161,7 @@ def test_unknown_host_and_origin_headers_are_refused(serving):
     assert serving.post(Origin=f"http://127.0.0.1:{serving.port}") == 200
 
 
-def test_requests_that_are_no_messages_are_refused(serving):
+def test_malformed_requests_are_refused(serving):
     assert serving.post(b"{") in (400, 422)
     assert serving.post(b"x" * (5 << 20)) == 413
     assert serving.post(Content_Type="text/plain") == 400
@@ -283,7 +283,7 @@ def test_files_without_public_keys_are_refused(tmp_path, text):
         read_keys(path)
 
 
-def test_keys_that_others_may_change_and_addresses_without_tls_are_refused(tmp_path, keys):
+def test_key_files_writable_by_others_and_issuers_without_tls_are_refused(tmp_path, keys):
     path = tmp_path / "keys.json"
     path.write_text(keys[2].read_text())
     path.chmod(0o666)
@@ -313,7 +313,7 @@ def test_the_sdk_client_sends_the_token(guarded):
     assert anyio.run(main) == 17
 
 
-def test_addresses_that_others_reach_need_a_token():
+def test_non_loopback_addresses_need_a_token():
     for host in ("0.0.0.0", "::", "192.168.1.4", "plans.example", "127.0.0.1.evil.example"):
         assert not is_loopback(host)
         with pytest.raises(CobreError, match="everybody"):

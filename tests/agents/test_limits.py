@@ -30,7 +30,7 @@ def test_too_many_calls_are_refused_and_later_ones_are_not():
         rate.take()
 
 
-def test_only_so_many_calls_are_under_way():
+def test_the_number_of_concurrent_calls_is_limited():
     at_once = CallsAtOnce(2)
     with at_once, at_once:
         with pytest.raises(CobreError, match="under way"), at_once:
@@ -41,13 +41,13 @@ def test_only_so_many_calls_are_under_way():
         pass
 
 
-def test_a_full_disk_is_left_alone(tmp_path):
+def test_nothing_is_written_to_a_nearly_full_disk(tmp_path):
     check_disk(tmp_path / "new" / "folder", 0)
     with pytest.raises(CobreError, match="MB left"):
         check_disk(tmp_path, 10**12)
 
 
-def test_roots_are_folders_and_never_everything(tmp_path):
+def test_roots_must_be_folders_and_not_the_root_directory(tmp_path):
     (tmp_path / "file").touch()
     for folders in ([Path("/")], [tmp_path / "nothing"], [tmp_path / "file"], []):
         with pytest.raises(CobreError):
@@ -82,7 +82,7 @@ def test_several_roots_have_labels(tmp_path):
         roots.path("x")
 
 
-def test_lines_beyond_the_limit_are_cut_whatever_their_pieces_are():
+def test_lines_beyond_the_limit_are_cut_however_they_arrive():
     choose = random.Random(5)
     lines = [b"x" * choose.randrange(40) for _ in range(200)]
     reader, writer = os.pipe()
@@ -124,7 +124,7 @@ def test_no_request_is_read_while_the_client_does_not_read_answers():
         os.close(each)
 
 
-def test_a_host_that_closes_its_end_and_reads_no_answer_is_given_up(monkeypatch):
+def test_the_server_ends_when_its_host_closes_the_pipe_and_reads_nothing(monkeypatch):
     monkeypatch.setattr(standard_input, "END_GRACE_S", 0.1)
     unread, answers = full_pipe()
     reader, writer = os.pipe()
@@ -140,7 +140,7 @@ def test_a_host_that_closes_its_end_and_reads_no_answer_is_given_up(monkeypatch)
         os.close(each)
 
 
-def test_half_a_character_is_replaced_however_it_arrives():
+def test_lone_surrogates_are_replaced_however_they_arrive():
     choose = random.Random(5)
     pieces = ["a", "\\", '"', "u", "ud83d", "\n", "é", "\ud83d", "\ude00", "\ud83d\ude00", "\ud800\ud83d"]
     for _ in range(300):

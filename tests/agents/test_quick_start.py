@@ -80,7 +80,7 @@ print(json.dumps(sorted(sys.modules)))
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-def test_what_only_http_needs_is_imported_for_http_alone(transport):
+def test_modules_for_http_are_imported_for_http_only(transport):
     words = [sys.executable, "-c", IMPORTED, transport]
     ran = subprocess.run(words, capture_output=True, text=True, timeout=200, check=True)
     imported = set(json.loads(ran.stdout))

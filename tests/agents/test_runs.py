@@ -272,7 +272,7 @@ def started_server(folder):
 @pytest.mark.parametrize(
     "end", ["killed", *(["closed", "terminated"] if "COBRE_TEST_SOAK" in os.environ else [])]
 )
-def test_no_run_outlives_its_server_however_that_ends(folder, end):
+def test_no_run_continues_after_its_server_has_ended(folder, end):
     write_small_case(folder / "case", iterations=ENDLESS)
     server, run = started_server(folder)
     pid = run.facts["pid"]

@@ -46,7 +46,7 @@ def test_tools_are_listed_in_order_with_strict_schemas_and_hints(folder):
     assert next(tool for tool in tools if tool.name == "cobre_run").annotations.destructive_hint
 
 
-def test_tools_and_their_schemas_are_those_that_hosts_and_programs_know():
+def test_tools_and_schemas_equal_the_stored_list():
     assert golden.listed() == golden.STORED.read_text()
 
 
@@ -62,7 +62,7 @@ def test_a_server_that_only_reads_lists_tools_that_write_as_disabled_and_refuses
     assert "--allow-write" in refused["suggestion"]
 
 
-def test_readers_answer_what_the_files_say(folder):
+def test_reading_tools_return_what_the_files_contain(folder):
     output = folder / "case" / "output"
 
     async def conversation(client):
@@ -275,7 +275,7 @@ def test_exports_have_all_rows(folder, tmp_path, format_):
     assert linked.blob
 
 
-def test_names_that_a_spreadsheet_would_compute_are_text_in_csv(folder):
+def test_names_that_look_like_formulas_are_text_in_csv(folder):
     import pyarrow as pa
 
     from cobre.mcp.tools.writing import _encoded
@@ -346,7 +346,7 @@ def test_prompts_are_rendered_with_what_the_user_gave_as_data(folder):
     talk(server_of(folder), conversation)
 
 
-def test_names_of_a_case_reach_a_client_short_and_printable(tmp_path):
+def test_names_of_a_case_in_answers_are_short_and_printable(tmp_path):
     from agents import served
 
     tmp_path = tmp_path.resolve()

@@ -58,7 +58,7 @@ def browser(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["report", "both", "notebook"])
-def test_a_page_opens_without_complaints_or_requests(browser, pages, name):
+def test_a_page_opens_without_console_errors_or_requests(browser, pages, name):
     browser.emulate()
     browser.complaints(), browser.requests()
     browser.open(pages / f"{name}.html")
@@ -153,7 +153,7 @@ def test_long_names_break_and_cover_nothing(browser, pages, name):
     assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_name_that_a_spreadsheet_would_compute_is_copied_as_text(browser, pages):
+def test_a_name_that_looks_like_a_formula_is_copied_as_text(browser, pages):
     browser.open(pages / "report.html")
     copied = browser.run("""return csvOf([...document.querySelectorAll('table')].find(
         table => table.caption.textContent === 'Use of lines'))""")
@@ -165,7 +165,7 @@ def test_a_name_that_a_spreadsheet_would_compute_is_copied_as_text(browser, page
     ]  # fmt: skip
 
 
-def test_the_other_run_is_drawn_otherwise(browser, pages):
+def test_the_other_run_has_a_different_line_style(browser, pages):
     browser.open(pages / "both.html")
     entries = browser.run("""return [...document.querySelectorAll('figure')].find(
         figure => figure.querySelector('h3').textContent === 'Duration of marginal costs')

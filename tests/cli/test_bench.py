@@ -60,7 +60,7 @@ def test_people_get_a_table_per_operation(cobre):
     assert not re.search(r" $", done.stdout, re.M)
 
 
-def test_it_fits_a_narrow_terminal(terminal):
+def test_the_table_fits_a_narrow_terminal(terminal):
     shell = terminal("bench", "-n", 2, "--backend", "shm", "--op", "allreduce", *QUICK, columns=60)
     assert shell.wait() == 0
     tables = shell.text[shell.text.index("allreduce, 2 ranks") :]
@@ -108,7 +108,7 @@ def test_files_in_the_working_directory_do_not_stand_in_for_modules(environ, tmp
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_what_cannot_be_measured_is_said(cobre):
+def test_sizes_that_cannot_be_measured_are_reported(cobre):
     done = cobre("bench", "-n", 2, "--backend", "local", check=1)
     assert "one rank" in done.stdout
     done = cobre("bench", "--backend", "pigeon", check=4)
@@ -213,7 +213,7 @@ def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_measured(
     assert done.stdout == ""
 
 
-def test_auto_is_not_offered_where_one_has_to_be_named(cobre):
+def test_auto_is_not_listed_where_a_backend_must_be_named(cobre):
     done = cobre("bench", "--backend", "auto", check=4)
     assert "fix: choose mpi, tcp, shm," in done.stderr
 
@@ -244,7 +244,7 @@ def test_mpi4py_is_a_peer_where_it_is_installed():
 
 
 @pytest.mark.skipif(find_spec("torch") is not None, reason="PyTorch is here")
-def test_a_peer_that_is_not_installed_is_said(cobre):
+def test_a_missing_peer_library_is_reported(cobre):
     done = cobre(
         "bench", "-n", 2, "--peers", "--backend", "shm", "--op", "barrier", "--seconds", "0.01", check=0
     )

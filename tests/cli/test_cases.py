@@ -64,7 +64,7 @@ def test_init_answers_in_json(cobre, tmp_path):
     assert "config.json" in document["data"]["files"]
 
 
-def test_validate_says_that_a_case_is_good(cobre, good):
+def test_validate_reports_a_valid_case(cobre, good):
     done = cobre("validate", good, check=0)
     assert done.stdout == f"{good} is valid: 0 errors, 0 warnings\n"
 
@@ -187,7 +187,7 @@ def test_what_may_not_be_read_is_exit_status_2(environ, what):
         shutil.rmtree(folder)
 
 
-def test_names_of_a_case_do_not_steer_the_terminal(cobre, tmp_path):
+def test_control_characters_in_names_do_not_reach_the_terminal(cobre, tmp_path):
     folder = full_case(tmp_path / "case")
     hydro = folder.documents["system/hydros.json"]["hydros"][0]
     hydro["name"], hydro["bus_id"] = "\x1b[31mred\x07\u202egnp 👩‍🔬", 99

@@ -46,7 +46,7 @@ def findings_of(done) -> list[Finding]:
     return [Finding(**each) for each in json.loads(done.stdout)["findings"]]
 
 
-def test_everything_is_looked_at(cobre):
+def test_doctor_reports_every_subject(cobre):
     findings = findings_of(cobre("doctor", "--json"))
     subjects = {finding.subject for finding in findings}
     wanted = {"versions", "cpus", "memory", "limits", "ports", "mpi", "tcp", "shm", "local", "leftovers"}
@@ -55,7 +55,7 @@ def test_everything_is_looked_at(cobre):
     assert all(finding.remedy for finding in findings if finding.level != "ok")
 
 
-def test_a_person_reads_the_same(cobre):
+def test_doctor_shows_the_same_as_its_json(cobre):
     done = cobre("doctor", COLUMNS="100")
     assert "versions" in done.stdout
     assert re.search(r"^\d+ problems?$", done.stdout, re.MULTILINE)
@@ -70,7 +70,7 @@ def test_a_terminal_gets_colours_and_fits_its_width(terminal):
     assert max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in shell.text.splitlines()) <= 60
 
 
-def test_the_segment_of_a_live_creator_is_left_alone(cobre, creator):
+def test_doctor_keeps_the_segment_of_a_running_creator(cobre, creator):
     done = cobre("doctor", "--clean", "--json", check=0)
     assert str(SEGMENT) not in json.loads(done.stdout)["removed"]
     [finding] = [each for each in findings_of(done) if SEGMENT.name in each.text]
@@ -135,7 +135,7 @@ def test_the_region_of_dead_ranks_is_a_problem_until_it_is_cleaned(cobre):
     assert_reported_and_removed(cobre, region, leader.pid)
 
 
-def test_a_file_that_is_no_segment_is_left_alone(cobre):
+def test_doctor_keeps_files_that_are_not_segments(cobre):
     SEGMENT.write_bytes(b"mine")
     try:
         done = cobre("doctor", "--clean", "--json")
@@ -319,7 +319,7 @@ def broken_in(folder, name):
     return str(folder)
 
 
-def test_a_run_on_workers_passes_over_a_backend_that_cannot_be_asked(cobre, tmp_path):
+def test_a_run_on_workers_skips_a_backend_whose_detection_fails(cobre, tmp_path):
     path = broken_in(tmp_path / "site", "detect")
     write_example(tmp_path / "case")
     config = tmp_path / "case/config.json"
@@ -333,7 +333,7 @@ def test_a_run_on_workers_passes_over_a_backend_that_cannot_be_asked(cobre, tmp_
 
 
 @pytest.mark.parametrize("name", ["unavailable", "rank_commands"])
-def test_measuring_passes_over_a_backend_that_is_broken(cobre, tmp_path, name):
+def test_measuring_skips_a_broken_backend(cobre, tmp_path, name):
     path = broken_in(tmp_path / "site", name)
     done = cobre("bench", "-n", 2, "--op", "barrier", "--seconds", 0.01, PYTHONPATH=path)
     assert "Traceback" not in done.stderr

@@ -76,7 +76,7 @@ def test_a_wrong_number_of_series_is_a_usage_error(cobre, folder):
     assert "neither 0 nor a number of 100 or more" in done.stderr
 
 
-def test_no_such_folder_ends_with_status_2(cobre, tmp_path):
+def test_a_missing_folder_ends_with_status_2(cobre, tmp_path):
     assert "does not exist" in cobre("fit", tmp_path / "nowhere", check=2).stderr
 
 

@@ -43,7 +43,7 @@ def test_ranks_keep_stdout_and_stderr_apart(cobre, program):
     assert sorted(done.stderr.splitlines()) == ["[0] err", "[1] err"]
 
 
-def test_together_they_keep_their_order(environ, program):
+def test_merged_stdout_and_stderr_keep_their_order(environ, program):
     path = program("for i in range(50): print(i, file=[sys.stdout, sys.stderr][i % 2])")
     done = subprocess.run(
         [sys.executable, "-m", "cobre", "launch", "-n", "1", "--backend", "local", str(path)],
@@ -62,7 +62,7 @@ def test_no_prefix_shows_lines_as_they_are(cobre):
     assert done.stdout == "hi\nhi\n"
 
 
-def test_prefixes_line_up_from_ten_ranks_on(cobre):
+def test_prefixes_of_ten_and_more_ranks_have_equal_width(cobre):
     done = cobre("launch", "-n", 11, *SOCKETS, "echo", "hi", check=0)
     assert set(done.stdout.splitlines()) == {f"[{rank:>2}] hi" for rank in range(11)}
 
@@ -77,7 +77,7 @@ def test_each_rank_has_its_own_log_file(cobre, program, tmp_path):
     assert "[1] I am 1" in done.stdout
 
 
-def test_logs_of_more_ranks_do_not_stay(cobre, tmp_path):
+def test_logs_of_an_earlier_larger_launch_are_removed(cobre, tmp_path):
     (tmp_path / "rank.log").write_text("mine")
     for size in (3, 2):
         cobre("launch", "-n", size, "--log-dir", tmp_path, "echo", size, check=0)
@@ -85,7 +85,7 @@ def test_logs_of_more_ranks_do_not_stay(cobre, tmp_path):
     assert logs == {"rank.log": "mine", "rank0.log": "2\n", "rank1.log": "2\n"}
 
 
-def test_quiet_shows_nothing_but_a_failure(cobre, program):
+def test_quiet_shows_failures_only(cobre, program):
     path = program("print('a line'); sys.exit(len(sys.argv) - 1)")
     done = cobre("launch", "-n", 2, *SOCKETS, "-q", path, check=0)
     assert (done.stdout, done.stderr) == ("", "")
@@ -116,13 +116,13 @@ def test_the_deadline_kills_and_names_the_ranks(cobre):
         ("raise ValueError('rank 1 is ill')", 1, "exit status 1"),
     ],
 )
-def test_the_first_failure_is_the_launchers(cobre, program, code, status, said):
+def test_the_launcher_exits_with_the_status_of_the_first_failure(cobre, program, code, status, said):
     path = program(MEET + f"comm.barrier()\nif comm.rank == 1:\n    {code}\ncomm.barrier()")
     done = cobre("launch", "-n", 3, *SOCKETS, path, check=status)
     assert f"cobre launch: rank 1 of 3 failed first, with {said}" in done.stderr
 
 
-def test_the_culprits_traceback_comes_last_and_no_survivor_is_blamed(cobre, program):
+def test_the_traceback_of_the_failed_rank_comes_last_and_no_other_rank_is_blamed(cobre, program):
     code = """
     from cobre.comm import create_communicator
     with create_communicator() as comm:
@@ -151,14 +151,14 @@ def test_a_rank_that_waits_for_one_that_ended_normally_is_not_blamed(cobre, prog
     assert "rank 1 has closed its communicator" in done.stderr[done.stderr.rindex("Traceback") :]
 
 
-def test_a_rank_that_fails_before_the_others_meet_is_the_culprit(cobre, program):
+def test_a_rank_that_fails_before_the_group_forms_is_the_culprit(cobre, program):
     path = program("if os.environ['COBRE_SOCKETS_RANK'] == '1': raise ImportError('no such thing')\n" + MEET)
     done = cobre("launch", "-n", 3, *SOCKETS, "--grace", "0.3", path, check=1)
     last = "[1] ImportError: no such thing\ncobre launch: rank 1 of 3 failed with exit status 1\n"
     assert done.stderr.endswith(last)
 
 
-def test_the_others_get_the_grace_that_was_asked_for(cobre, program):
+def test_remaining_ranks_get_the_requested_grace(cobre, program):
     path = program(
         "signal.signal(15, lambda *a: print('told to end', flush=True))\n"
         + MEET
@@ -218,7 +218,7 @@ def test_a_wrong_command_line_says_what_to_do(cobre, arguments, said):
     assert done.stdout == ""
 
 
-def test_help_teaches(cobre):
+def test_help_shows_examples(cobre):
     text = cobre("launch", "--help", check=0).stdout
     for word in (
         "-n N",
@@ -234,7 +234,7 @@ def test_help_teaches(cobre):
     assert max(map(len, text.splitlines())) < 130
 
 
-def test_a_reader_that_goes_away_ends_the_ranks(environ, program):
+def test_closing_the_pipe_of_the_output_ends_the_ranks(environ, program):
     path = program("while True: print('x' * 100)")
     shell = (
         f"{sys.executable} -m cobre launch -n 2 --backend sockets {path} | head -1; echo ${{PIPESTATUS[0]}}"
@@ -302,7 +302,7 @@ def test_the_default_backend_is_shm(cobre, program, options):
     assert sorted(done.stdout.splitlines()) == ["[0] shm", "[1] shm"]
 
 
-def test_a_program_may_close_every_descriptor_it_does_not_know(cobre, program, tmp_path):
+def test_a_program_may_close_all_inherited_descriptors(cobre, program, tmp_path):
     path = program(
         MEET
         + "comm.close()\nos.closerange(3, 1000)\n"
@@ -326,7 +326,7 @@ def test_the_exit_status_is_right_when_output_is_not_read(closed, environ, progr
     assert done.returncode == 3
 
 
-def test_a_failure_counts_where_children_are_let_go(environ, program):
+def test_a_failure_is_reported_where_sigchld_is_ignored(environ, program):
     """As a program does that a careless daemon started."""
     path = program("sys.exit(3)")
     done = subprocess.run(
@@ -392,7 +392,7 @@ def test_a_backend_for_several_processes_without_a_number_advises_one(cobre, tmp
     ],
     ids=lambda arguments: " ".join(map(str, arguments)),
 )
-def test_no_word_is_broken_on_a_narrow_terminal(terminal, arguments):
+def test_lines_break_between_words_on_a_narrow_terminal(terminal, arguments):
     columns = 60
     shell = terminal(*arguments, columns=columns)
     shell.wait()

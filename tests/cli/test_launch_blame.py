@@ -112,7 +112,7 @@ def environ_of(pid):
 
 
 @pytest.mark.parametrize("library", mpi_ranks.LIBRARIES)
-def test_under_mpiexec_what_rank_0_could_not_do_is_said_once_and_no_job_is_aborted(case, library):
+def test_under_mpiexec_an_error_of_rank_0_is_shown_once_and_no_job_is_aborted(case, library):
     python = mpi_ranks.python_of(library)
     mpiexec = Path(python).parent / "mpiexec"
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -162,7 +162,7 @@ def short(case):
         ),
     ],
 )
-def test_ranks_beyond_what_there_is_to_share_are_counted(short, plan, ranks, told):
+def test_idle_ranks_are_counted(short, plan, ranks, told):
     found = idle_workers(load_case(short), plan, ranks)
     assert len(found) == (told is not None)
     assert all(told in warning.message and "-n" in warning.remedy for warning in found)
@@ -175,7 +175,7 @@ def test_ranks_beyond_what_there_is_to_share_are_counted(short, plan, ranks, tol
         (RunPlan(trains=False), "simulation.selection.num_scenarios", "simulation.num_scenarios"),
     ],
 )
-def test_the_setting_to_raise_is_named_as_its_file_spells_it(short, plan, key, older):
+def test_the_setting_to_raise_has_its_name_in_the_file(short, plan, key, older):
     case = load_case(short)
     for each, name in ((case, key), (replace(case, conventions=Conventions()), older)):
         [warning] = idle_workers(each, plan, 3)
@@ -183,7 +183,7 @@ def test_the_setting_to_raise_is_named_as_its_file_spells_it(short, plan, key, o
         assert warning.remedy.endswith(f"or raise {name}")
 
 
-def test_idle_workers_are_said_once_by_those_that_run_and_those_that_are_launched(cobre, short):
+def test_idle_workers_are_reported_once_by_run_and_launch(cobre, short):
     done = cobre("run", short, "-n", 3, check=0)
     assert f"{IDLE}\n  fix: start 2 or fewer (-n 2), " in done.stderr
     launched = cobre(
@@ -193,7 +193,7 @@ def test_idle_workers_are_said_once_by_those_that_run_and_those_that_are_launche
     assert [each["message"] for each in json.loads(launched.stdout)["warnings"]] == [IDLE]
 
 
-def test_nothing_to_do_is_said_by_rank_0_and_leaves_no_rank_waiting(cobre, case):
+def test_rank_0_reports_that_there_is_nothing_to_do_and_no_rank_waits(cobre, case):
     config = json.loads((case / "config.json").read_text())
     config["training"]["enabled"] = False
     (case / "config.json").write_text(json.dumps(config))

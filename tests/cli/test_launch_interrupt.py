@@ -97,7 +97,7 @@ def workers_of(parent):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("later_s", [0.0, 0.1, 0.3])
-def test_an_interrupt_while_workers_start_is_no_traceback(environ, tmp_path, later_s):
+def test_an_interrupt_while_workers_start_shows_no_traceback(environ, tmp_path, later_s):
     case = tmp_path / "case"
     write_example(case)
     set_limits(case, 100_000)
@@ -117,7 +117,7 @@ def test_an_interrupt_while_workers_start_is_no_traceback(environ, tmp_path, lat
     assert complaints in ("", "cobre: interrupted\n")
 
 
-def test_a_worker_that_an_interrupt_ends_is_no_failure(tmp_path):
+def test_a_worker_ended_by_an_interrupt_is_not_reported_as_failed(tmp_path):
     """What `run` raises is what the user did, whatever the worker was doing."""
     program = tmp_path / "program.py"
     program.write_text(

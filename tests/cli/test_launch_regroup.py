@@ -67,7 +67,7 @@ def test_a_rank_that_dies_twice_in_a_row_is_left_out_on_several_machines():
     assert decide(nodes_of(4, 2), reports, restarts)[0].size == 3
 
 
-def test_a_machine_for_which_no_rank_is_left_leaves():
+def test_a_machine_without_ranks_in_the_next_attempt_ends():
     restarts, reports = Restarts(3), reports_of(node0=("told", 0), node1=("died", 1))
     decide(nodes_of(2, 2), reports, restarts)
     answers = decide(nodes_of(2, 2), reports, restarts)
@@ -81,7 +81,7 @@ def test_a_program_that_failed_is_started_again_on_no_machine():
     assert "rank 3 on machine 1 failed" in answers[0].reason
 
 
-def test_without_an_attempt_left_all_end():
+def test_all_machines_end_after_the_last_attempt():
     answers = decide(nodes_of(4, 2), reports_of(node0=("told", 0), node1=("died", 3)), Restarts(0))
     assert {answer.action for answer in answers.values()} == {"end"}
 

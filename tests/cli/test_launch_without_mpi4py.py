@@ -80,7 +80,7 @@ def test_cobre_run_under_a_launcher_ends_with_the_remedy_and_trains_nothing(star
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("starter", STARTERS)
-def test_every_other_front_door_reports_it_too(starter, case, tmp_path):
+def test_every_other_entry_point_reports_it_too(starter, case, tmp_path):
     program = tmp_path / "doors.py"
     program.write_text(DOORS)
     done = start(starter, sys.executable, program, case)
@@ -128,7 +128,7 @@ def test_one_process_of_slurm_trains_alone_or_with_workers_of_its_own(case, task
     assert done.returncode == 0, done.stderr
 
 
-def test_who_means_to_be_alone_can_say_so(case):
+def test_backend_local_runs_one_process_inside_a_step(case):
     set_limits(case, 2)
     done = run_with(slurm_step(4), "run", case, "--backend", "local", *QUICKLY)
     assert done.returncode == 0, done.stderr

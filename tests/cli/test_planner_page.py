@@ -58,7 +58,7 @@ def test_its_tables_fit_the_screen(hydro, width):
         assert label or len(text) <= width - 13, text
 
 
-def test_it_answers_what_planners_ask(hydro):
+def test_it_shows_cost_risk_supply_prices_and_storage(hydro):
     lines = page(hydro, None, 80)
     statistics = hydro.statistics
     assert text_under(lines, "cost")[0].startswith(f"{statistics['mean_cost']:,.2f} ± ")
@@ -83,7 +83,7 @@ def test_it_answers_what_planners_ask(hydro):
         (1010.0, 5.0, "lies above the interval: too few scenarios to tell the mean cost"),
     ],
 )
-def test_where_the_lower_bound_lies(bound, half_width, says):
+def test_the_lower_bound_is_compared_with_the_interval(bound, half_width, says):
     assert bound_line(bound, 1000.0, half_width) == f"lower bound {bound:,.2f} {says}"
 
 

@@ -107,7 +107,7 @@ def test_a_changed_study_is_refused_with_the_difference(killed, tmp_path, capsys
     assert f"the number of forward passes (training.selection) was {n - 1}, now {n}" in said
 
 
-def test_checkpoints_that_cannot_be_read_end_a_run_as_other_files_do(killed, tmp_path, capsys):
+def test_unreadable_checkpoints_end_a_run_with_status_2(killed, tmp_path, capsys):
     case = copied(killed, tmp_path)
     for path in checkpoints_in(case / "output/checkpoint"):
         path.write_bytes(path.read_bytes()[:-7])

@@ -63,7 +63,7 @@ def test_it_trains_and_shows_bounds_progress_and_where_the_results_are(tmp_path)
 
 
 @pytest.mark.waits
-def test_the_output_folder_is_complete_and_says_so_last(tmp_path):
+def test_the_output_folder_is_complete_and_success_is_written_last(tmp_path):
     case = case_in(tmp_path)
     output = tmp_path / "results"
     assert cobre("run", case, "-n", 2, "--output", output).returncode == 0
@@ -174,7 +174,7 @@ def test_a_bad_case_ends_every_launched_rank_with_one_message(tmp_path):
         (["report", "no/such/folder"], 2, "not a folder"),
     ],
 )
-def test_what_cannot_be_done_is_said_with_its_status(tmp_path, arguments, status, message):
+def test_every_refusal_has_its_exit_status(tmp_path, arguments, status, message):
     case = case_in(tmp_path)
     ended = cobre(*(argument.format(case=case) for argument in arguments))
     assert ended.returncode == status, ended.stderr
@@ -210,7 +210,7 @@ def test_a_problem_without_solution_has_the_same_status_on_any_number_of_workers
 @pytest.mark.few(1)
 @pytest.mark.waits
 @pytest.mark.parametrize("workers", [1, 2])
-def test_more_openings_than_memory_is_no_fault_of_the_case(tmp_path, workers):
+def test_too_many_openings_for_the_memory_is_not_an_error_of_the_case(tmp_path, workers):
     case = case_in(tmp_path)
     path = case / "stages.json"
     document = json.loads(path.read_text())
@@ -329,7 +329,7 @@ def _can_mount():
 
 
 @pytest.mark.skipif(not _can_mount(), reason="needs root and unshare for a small disk of its own")
-def test_a_full_disk_is_an_error_of_files_and_leaves_nothing_that_looks_whole(tmp_path):
+def test_a_full_disk_is_an_io_error_and_leaves_no_success_marker(tmp_path):
     case = case_in(tmp_path)
     set_limits(case, 10, scenarios=0)
     disk = tmp_path / "disk"
@@ -346,7 +346,7 @@ def test_a_full_disk_is_an_error_of_files_and_leaves_nothing_that_looks_whole(tm
 
 
 @pytest.mark.waits
-def test_summary_and_report_repeat_what_run_said(tmp_path):
+def test_summary_and_report_show_the_numbers_of_run(tmp_path):
     case = case_in(tmp_path)
     first = cobre("run", case, "-n", 2).stdout
     summary = cobre("summary", case)

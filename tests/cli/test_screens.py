@@ -90,7 +90,7 @@ def test_a_gap_is_shown_only_where_it_means_something(tmp_path, capsys, found, l
     assert lines["gap"] == gap
 
 
-def test_rounding_noise_is_no_gap():
+def test_rounding_differences_are_not_shown_as_a_gap():
     assert percent(1e-16) == percent(-9e-10) == percent(0.0) == "0.00%"
     assert percent(2e-8) == "2e-06%"
 
@@ -100,7 +100,7 @@ def test_a_trend_that_differs_by_rounding_noise_is_flat(tmp_path, capsys):
     assert screen(tmp_path, capsys, None, flat)["trend"] == "▁▁▁▁ of the lower bound"
 
 
-def test_noise_on_a_step_of_the_trend_draws_no_fall(tmp_path, capsys):
+def test_rounding_noise_is_not_drawn_as_a_fall(tmp_path, capsys):
     steps = [0.0, 0.5 * (1 + 4e-10), 0.5 * (1 - 4e-10), 0.5 * (1 + 4e-10), 0.5 * (1 - 4e-10), 1.0]
     blocks = screen(tmp_path, capsys, None, steps)["trend"].split()[0]
     assert list(blocks) == sorted(blocks)
@@ -120,7 +120,7 @@ def test_the_progress_shows_the_mean_cost_that_the_gap_is_about_and_calls_it_no_
 
 
 @pytest.mark.parametrize("seconds", [lambda k: 1.0 + 0.1 * k, lambda k: 3.0, lambda k: 0.2 * k])
-def test_the_time_left_is_learnt_from_growing_iterations(seconds):
+def test_the_time_left_accounts_for_growing_iterations(seconds):
     remaining = RemainingTime()
     for iteration in range(1, 41):
         remaining.learn(seconds(iteration))
@@ -128,7 +128,7 @@ def test_the_time_left_is_learnt_from_growing_iterations(seconds):
     assert remaining.until(40) == remaining.until(3) == 0.0
 
 
-def test_iterations_that_become_shorter_never_promise_less_than_nothing():
+def test_the_time_left_is_never_negative_when_iterations_become_shorter():
     remaining = RemainingTime()
     for iteration in range(1, 11):
         remaining.learn(11.0 - iteration)
@@ -198,7 +198,7 @@ def test_nothing_is_left_at_the_end(monkeypatch):
         assert "left" not in live.__rich__().plain
 
 
-def test_a_log_has_a_line_now_and_then_and_always_the_last(monkeypatch):
+def test_a_log_gets_a_line_every_few_seconds_and_the_last_one(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("cobre.cli.progress.time.monotonic", lambda: now[0])
     stream = io.StringIO()
@@ -229,7 +229,7 @@ def test_a_bar_is_drawn_with_what_the_terminal_has(encoding, monkeypatch):
     )
 
 
-def test_nothing_moves_without_progress(cobre, trained):
+def test_no_progress_shows_no_progress_lines(cobre, trained):
     ran = cobre("run", trained, "--no-progress", "--skip-simulation", check=0)
     assert "iteration  " not in ran.stdout
     assert "lower bound" in ran.stdout
@@ -300,7 +300,7 @@ def test_help_fits_and_breaks_between_words(cobre, command, columns):
     assert words_of(narrow) == words_of(wide)
 
 
-def test_a_live_line_shows_whole_parts_only(terminal, trained):
+def test_the_progress_line_drops_whole_parts_that_do_not_fit(terminal, trained):
     text = terminal("run", trained, "--output", trained / "out", columns=60)
     assert text.wait() == 0
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\r", text.text)

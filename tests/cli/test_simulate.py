@@ -38,7 +38,7 @@ def scenarios(folder):
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "1.5", "1e3", "many", ""])
-def test_a_number_of_scenarios_that_is_none_is_refused(case, capsys, count):
+def test_an_invalid_number_of_scenarios_is_refused(case, capsys, count):
     status, printed = cobre(capsys, "simulate", case, f"--scenarios={count}")
     assert (status, f"{count!r} is not a whole number" in printed) == (4, True)
 
@@ -135,7 +135,7 @@ def raise_cost(document):
 
 
 @pytest.mark.parametrize("command", [["simulate"], ["run", "--simulate-only"]])
-def test_a_policy_of_a_study_that_has_changed_since_is_used_and_that_is_said(case, capsys, command):
+def test_a_policy_of_a_changed_study_is_used_with_a_note(case, capsys, command):
     assert cobre(capsys, "run", case)[0] == 0
     status, printed = cobre(capsys, *command, case)
     assert (status, "changed since" in printed) == (0, False)

@@ -58,7 +58,7 @@ def test_help_of_a_command_on_a_full_stdout_is_an_error_too(environ):
     assert (done.returncode, done.stderr.count("\n")) == (2, 2), done.stderr
 
 
-def test_a_closed_stdout_is_nowhere_to_show_things_and_no_error(environ):
+def test_a_closed_stdout_shows_nothing_and_is_no_error(environ):
     done = run(environ, ["version"], stdout=subprocess.DEVNULL, preexec_fn=lambda: os.close(1))
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -22,7 +22,7 @@ def example(tmp_path_factory):
     return set_limits(folder, 3, scenarios=5)
 
 
-def test_a_run_with_threads_writes_the_same_bytes_and_says_how_many(example, tmp_path):
+def test_a_run_with_threads_writes_the_same_bytes_and_reports_their_number(example, tmp_path):
     outputs = {}
     for threads in (1, 3):
         output = tmp_path / str(threads)

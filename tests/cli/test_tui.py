@@ -47,7 +47,7 @@ def case(tmp_path):
     return write_small_case(tmp_path / "case", iterations=1_000_000)
 
 
-def test_a_real_run_is_paused_let_go_on_and_stopped_and_has_the_bits_of_one_without_ui(case, terminal):
+def test_a_real_run_is_paused_continued_and_stopped_with_the_bits_of_one_without_ui(case, terminal):
     screen = terminal("run", case, "-n", 2, "--tui", TERM="xterm-256color")
     before = termios.tcgetattr(screen._master)
     wait_for(screen, "RUNNING")
@@ -71,7 +71,7 @@ def test_a_real_run_is_paused_let_go_on_and_stopped_and_has_the_bits_of_one_with
     assert (case / "output" / "policy" / "policy.cobre").read_bytes() == plain.policy.to_bytes()
 
 
-def test_leaving_leaves_the_run_alone_and_says_how_to_come_back(case, terminal):
+def test_quitting_keeps_the_run_going_and_shows_how_to_reattach(case, terminal):
     first = terminal("run", case, "--tui", TERM="xterm-256color")
     wait_for(first, "RUNNING")
     first.type("q")
@@ -134,11 +134,11 @@ def test_a_table_of_convergence_is_replayed(tmp_path, terminal):
         (("--replay", "nowhere"), 2, "there is no file"),
     ],
 )
-def test_what_cannot_be_shown_is_refused(cobre, arguments, status, words):
+def test_unreadable_sources_are_refused(cobre, arguments, status, words):
     assert words in cobre("tui", *arguments, check=status).stderr
 
 
-def test_no_terminal_is_an_error_that_says_what_works(cobre, tmp_path):
+def test_without_a_terminal_the_error_names_alternatives(cobre, tmp_path):
     case = write_small_case(tmp_path / "case", iterations=1)
     cobre("run", case, "--quiet", check=0)
     assert "json-lines" in cobre("tui", case, check=4).stderr

@@ -6,7 +6,7 @@ import functools
 import re
 
 from cobre.comm.testing import digest
-from sabotage.threaded import run_threaded
+from faulty.threaded import run_threaded
 
 
 @functools.cache

@@ -228,7 +228,7 @@ def test_arrays_that_reading_the_counts_changes_are_read_afterwards():
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, ZeroDivisionError])
-def test_what_the_caller_s_own_code_raises_comes_through(error):
+def test_exceptions_of_the_caller_s_objects_are_passed_on(error):
     class Raises:
         def __index__(self):
             raise error("mine")
@@ -239,7 +239,7 @@ def test_what_the_caller_s_own_code_raises_comes_through(error):
         check_allgatherv(np.zeros(1), np.zeros(1), [Raises()], [0], 0, 1)
 
 
-def test_the_length_of_counts_is_asked_for_before_they_are_read():
+def test_the_length_of_counts_is_checked_before_they_are_read():
     with pytest.raises(InvalidBufferSize, match="counts has 1000000000000 entries"):
         check_allgatherv(np.zeros(1), np.zeros(1), range(10**12), [0], 0, 1)
 

@@ -188,7 +188,7 @@ def test_leading_zeros_change_no_whole_number(variable):
 
 @pytest.mark.parametrize("text", ["+2", "2_0", "2.0", "0x2", "2e0", "-2", "\u0662", "2 2"])
 @pytest.mark.parametrize("variable", WHOLE_NUMBERS)
-def test_whole_numbers_are_digits_in_every_variable(variable, text):
+def test_integers_in_variables_must_be_plain_digits(variable, text):
     with pytest.raises(InitializationFailed):
         WHOLE_NUMBERS[variable](text)
 
@@ -197,7 +197,7 @@ def test_whole_numbers_are_digits_in_every_variable(variable, text):
 @pytest.mark.parametrize(
     "variable", sorted(WHOLE_NUMBERS.keys() - {"COBRE_COMM_LIMITS"})
 )  # a list, which may hold spaces
-def test_spaces_belong_to_no_whole_number(variable, text):
+def test_integers_in_variables_have_no_spaces(variable, text):
     with pytest.raises(InitializationFailed):
         WHOLE_NUMBERS[variable](text)
 
@@ -243,12 +243,12 @@ def test_any_positive_number_is_a_timeout(seconds):
 @pytest.mark.parametrize(
     "seconds", [10**400, -1, 0, np.float32("inf"), "3", None, 1j], ids=lambda s: str(s)[:9]
 )
-def test_anything_else_is_none(seconds):
+def test_anything_else_is_no_timeout(seconds):
     with pytest.raises(InitializationFailed, match="timeout"):
         ShmConfig("/x", 0, 1, timeout=seconds)
 
 
-def test_an_array_is_no_rank():
+def test_an_array_is_refused_as_a_rank():
     with pytest.raises(InitializationFailed, match="rank"):
         ShmConfig("/x", np.array([0, 1]), 2)
 
@@ -280,7 +280,7 @@ def test_rank_zero_behind_a_v6_address_listens_where_the_others_look():
 
 @pytest.mark.parametrize("host", ["127.0.0.1\0elsewhere", "node\udcff", "node\n7"])
 @pytest.mark.parametrize("field", ["coordinator", "bind_addr"])
-def test_hosts_that_no_resolver_could_be_asked_for_are_refused(field, host):
+def test_malformed_hosts_are_refused(field, host):
     with pytest.raises(InitializationFailed, match=f"{field}=.* is no host name"):
         TcpConfig(**{"coordinator": "localhost", "rank": 0, "size": 2, "secret": "s", field: host})
 
@@ -288,7 +288,7 @@ def test_hosts_that_no_resolver_could_be_asked_for_are_refused(field, host):
 @pytest.mark.parametrize(
     "host", ["[::1", "::1]", "[[::1]]", "[127.0.0.1]", "[node7]", "no[de]7", "[]", "[::1]x"]
 )
-def test_brackets_hold_a_v6_address_or_nothing_at_all(host):
+def test_brackets_must_contain_a_v6_address(host):
     for field in ("coordinator", "bind_addr"):
         with pytest.raises(InitializationFailed, match=f"{field}="):
             TcpConfig(**{"coordinator": "localhost", "rank": 0, "size": 2, "secret": "s", field: host})

@@ -47,7 +47,7 @@ def _kit(backend: str, size: int, limits: str = "") -> str:
 
 
 @pytest.mark.parametrize(("backend", "size"), PAIRS)
-def test_the_backend_keeps_the_contract(backend, size):
+def test_the_backend_passes_the_conformance_kit(backend, size):
     assert ", 0 failed" in _kit(backend, size)
 
 
@@ -64,7 +64,7 @@ def test_every_backend_gives_the_same_digest(backend, size):
         if get_backend(pair[0]).limits and (pair[0] == "local" or pair[1] in SIZES_SHRUNK)
     ],
 )
-def test_it_keeps_the_contract_with_every_internal_limit_shrunk(backend, size):
+def test_it_passes_the_conformance_kit_with_every_internal_limit_shrunk(backend, size):
     limits = get_backend(backend).limits
     shrunk = ",".join(f"{name}={min(value, 192)}" for name, value in limits.items())
     said = _kit(backend, size, shrunk)

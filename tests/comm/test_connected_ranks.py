@@ -55,7 +55,7 @@ def wait_until_it_is(program, pid):
 
 
 @pytest.mark.parametrize(("later_s", "alike"), [(0.0, (2,)), (0.001, ())])
-def test_ranks_that_are_seen_gone_together_cannot_be_told_apart(later_s, alike):
+def test_ranks_that_end_at_the_same_time_are_reported_together(later_s, alike):
     connected = ConnectedRanks(MPI, 3, is_split=False, keep_lines=10)
     for number, gone_at in ((1, 5.0), (2, 5.0 + later_s)):
         rank = connected.ranks[number] = ConnectedRank(number, keep_lines=10)

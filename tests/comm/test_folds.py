@@ -147,7 +147,7 @@ def test_unaligned_memory_folds():
     assert out.tobytes() == (np.arange(600) + 0.5).tobytes()
 
 
-def test_parts_that_are_made_as_they_are_asked_for_stay_alive():
+def test_parts_created_on_access_stay_alive():
     class Fresh:
         def __len__(self):
             return 3

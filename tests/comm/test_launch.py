@@ -80,7 +80,7 @@ def test_a_line_of_megabytes_is_one_line(capfd):
     assert capfd.readouterr().out == f"[0] {'x' * 3_000_000}\n"
 
 
-def test_a_last_line_without_its_end_is_shown(capfd):
+def test_a_last_line_without_a_newline_is_shown(capfd):
     [result] = run_code(1, "sys.stdout.write('first\\nunfinished')", echo=True)
     assert capfd.readouterr().out == "[0] first\n[0] unfinished\n"
     assert result.output == "first\nunfinished\n"
@@ -101,7 +101,7 @@ def test_lines_appear_while_the_rank_still_runs(capfd, tmp_path):
     assert result.exit_code == 0
 
 
-def test_undecodable_output_is_no_obstacle():
+def test_undecodable_output_is_shown():
     [result] = run_code(1, "sys.stdout.buffer.write(b'\\xff\\n')")
     assert result.output == "\ufffd\n"
 
@@ -136,14 +136,14 @@ def test_a_rank_that_ignores_sigterm_is_killed(monkeypatch, tmp_path):
     assert [r.exit_code for r in results] == [-signal.SIGKILL, 1]
 
 
-def test_what_a_rank_leaves_running_is_ended_with_it():
+def test_processes_that_a_rank_leaves_are_ended():
     [result] = run_code(1, "import subprocess; print(subprocess.Popen(['sleep', '60']).pid)")
     assert result.exit_code == 0
     assert wait_for(lambda: not is_alive(int(result.output)))
 
 
 @pytest.mark.parametrize("ending", ["", "sys.exit(1)", "os.kill(os.getpid(), 9)"])
-def test_what_a_rank_put_into_a_session_of_its_own_is_ended_with_it(ending):
+def test_processes_in_sessions_of_their_own_are_ended(ending):
     code = (
         "import subprocess; print(subprocess.Popen(['sleep', '60'], start_new_session=True).pid, flush=True)"
     )
@@ -241,7 +241,7 @@ def test_nothing_to_start_is_refused(size, argv):
         run_ranks(PLAIN, size, argv)
 
 
-def test_a_backend_s_leavings_are_removed(tmp_path):
+def test_files_left_by_a_backend_are_removed(tmp_path):
     file, folder = tmp_path / "segment", tmp_path / "meeting"
     folder.mkdir()
 
@@ -329,7 +329,7 @@ def result(rank, exit_code, ended_after_s, was_ended=False, blames_another=None)
     ],
     ids=["own exception", "signal", "status", "everybody blames another", "first of equals"],
 )
-def test_the_culprit_failed_by_itself(culprit, others):
+def test_the_culprit_is_a_rank_that_failed_by_itself(culprit, others):
     assert first_failure([*others, culprit]) is culprit
 
 

@@ -105,7 +105,7 @@ def end_by(comm, number):
         (signal.SIGBUS, "could not be had when it was used", "/dev/shm"),
     ],
 )
-def test_what_else_ends_a_worker_is_explained_too(number, reason, remedy):
+def test_every_other_fatal_signal_is_explained(number, reason, remedy):
     with pytest.raises(WorkerError) as caught:
         run(end_by, num_workers=2, args=(number,))
     assert (caught.value.rank, caught.value.exit_code) == (0, -number)
@@ -114,7 +114,7 @@ def test_what_else_ends_a_worker_is_explained_too(number, reason, remedy):
     assert remedy in caught.value.suggestion
 
 
-def test_an_exit_status_and_a_request_to_end_need_no_explanation():
+def test_exit_statuses_and_sigterm_get_no_explanation():
     watch = SignalWatch()
     assert [watch.explain(code) for code in (0, 1, 4, -signal.SIGTERM, -signal.SIGINT)] == [None] * 5
     assert signal_name(-signal.SIGRTMIN - 1) == f"signal {signal.SIGRTMIN + 1}"

@@ -149,7 +149,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 @pytest.mark.parametrize("is_closed", [False, True])
-def test_a_daemon_thread_that_outlives_the_program_is_no_leak_of_ours(is_closed):
+def test_a_daemon_thread_at_exit_is_not_reported_as_a_leak(is_closed):
     program = f"""
 import threading, time
 from cobre.comm import LocalCommunicator
@@ -165,7 +165,7 @@ if {is_closed}:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_the_split_is_one_of_its_own(comm):
+def test_split_local_returns_a_new_communicator(comm):
     with comm.split_local() as node:
         assert (node.rank, node.size) == (0, 1)
     comm.barrier()
@@ -180,7 +180,7 @@ def test_ranks_of_local_are_started_as_one_process():
 
 
 class TestHeapRegion:
-    def test_memory_goes_with_the_last_view(self):
+    def test_memory_is_freed_with_the_last_view(self):
         region = HeapRegion(1000)
         region.as_mut_slice()[:] = 7
         view = region.as_slice()

@@ -68,7 +68,7 @@ def test_v1_without_a_limit_does_not_limit(machine):
     assert available_memory(machine).bytes == 4 * GIB
 
 
-def test_inside_a_container_the_host_s_path_is_not_there_but_the_limit_is(machine):
+def test_a_container_limit_is_found_without_the_host_s_path(machine):
     _write(machine, proc__self__cgroup="0::/host/only/path\n")
     _write(machine, sys__fs__cgroup__memory_DOT_max=str(GIB), sys__fs__cgroup__memory_DOT_current="0")
     assert available_memory(machine).bytes == GIB
@@ -99,5 +99,5 @@ def test_kills_in_a_v1_group_are_counted(machine):
     assert memory_kills(machine) == MemoryKills(in_group=1, on_machine=None)
 
 
-def test_a_kernel_that_does_not_count_kills_is_not_taken_for_none(machine):
+def test_missing_kill_counters_are_unknown_and_not_zero(machine):
     assert memory_kills(machine) == MemoryKills(None, None)

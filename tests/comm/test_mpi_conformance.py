@@ -29,7 +29,7 @@ SOME = [("mpich", 3, "plain"), ("openmpi", 2, "both")]
 @pytest.mark.parametrize(
     ("library", "size", "way"), EVERYTHING if os.environ.get("COBRE_TEST_SOAK") else SOME
 )
-def test_it_keeps_the_contract_and_gives_the_digest_of_every_other_backend(library, size, way):
+def test_it_passes_the_conformance_kit_with_the_digest_of_every_other_backend(library, size, way):
     command = [python_of(library), "-m", "cobre.comm.testing", "-n", size, "--backend", "mpi"]
     done = run(*command, "--deadline", 60, **WAYS[way])
     assert done.returncode == 0, done.stdout[-6000:]

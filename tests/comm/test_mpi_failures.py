@@ -59,7 +59,7 @@ def test_a_rank_that_raises_ends_the_job_with_its_traceback(ranks, block):
     assert "cobre: rank 1 of 3 raised ValueError: aborting the job" in output
 
 
-def test_a_rank_that_leaves_in_good_order_may_fail_afterwards_without_harm_to_others(ranks):
+def test_a_rank_may_fail_after_close_without_aborting_others(ranks):
     _, output = ranks(
         """
         with create_communicator() as comm:
@@ -120,7 +120,7 @@ def test_no_rank_outlives_its_launcher(ranks, tmp_path):
     # That nothing is left is what every test is asked for at its end, by tests/conftest.py.
 
 
-def test_no_rank_on_a_communicator_of_the_programs_own_outlives_mpiexec(tmp_path):
+def test_no_rank_with_a_given_communicator_outlives_mpiexec(tmp_path):
     # Open MPI notices inside its own calls only; MPICH's proxies see to it themselves.
     program = write_program(
         tmp_path,
@@ -264,7 +264,7 @@ def test_an_mpiexec_of_another_mpi_is_explained(tmp_path, launcher, library):
     assert "'cobre launch --backend mpi' finds it" in done.stdout
 
 
-def test_an_mpiexec_of_another_mpi_is_explained_to_who_brings_a_communicator(tmp_path):
+def test_an_mpiexec_of_another_mpi_is_explained_for_a_given_communicator(tmp_path):
     # The other way round MPICH itself refuses to start.
     program = write_program(
         tmp_path,

@@ -51,6 +51,6 @@ def test_each_class_of_error_has_its_exception(name, expected):
     assert error.suggestion
 
 
-def test_what_has_no_exception_of_its_own_keeps_its_code():
+def test_other_mpi_errors_keep_their_code():
     error = as_comm_error(MPI, Reported(MPI.ERR_OTHER), "barrier", 0, 2)
     assert (error.operation, error.mpi_error_code) == ("barrier", 1015)

@@ -32,7 +32,7 @@ def ranks(request, tmp_path):
         half.Barrier()
         """,
 )
-def test_a_given_communicator_is_duplicated_and_left_alone(said):
+def test_a_given_communicator_is_duplicated_and_not_changed(said):
     assert said == ["0 1 2 [2, 0]", "1 1 2 [3, 1]", "2 0 2 [2, 0]", "3 0 2 [3, 1]"]
 
 
@@ -47,12 +47,12 @@ def test_a_given_communicator_is_duplicated_and_left_alone(said):
                 say(type(error).__name__)
         """,
 )
-def test_what_is_no_group_is_refused(said):
+def test_invalid_communicators_are_refused(said):
     assert said == ["InitializationFailed"] * 2 + ["TypeError"] * 4
 
 
 @pytest.mark.soak
-def test_where_the_library_has_no_room_for_another_group_the_contract_says_so(tmp_path):
+def test_running_out_of_communicator_ids_is_a_contract_error(tmp_path):
     # MPICH has a limit; Open MPI makes as many as memory allows.
     program = write_program(
         tmp_path,
@@ -98,7 +98,7 @@ def test_where_the_library_has_no_room_for_another_group_the_contract_says_so(tm
             say(total.tolist(), mine.tolist(), theirs.tolist())
         """,
 )
-def test_the_users_own_messages_never_mix_with_ours(said):
+def test_messages_of_the_user_s_communicator_are_not_received(said):
     assert said == [
         "[3.0, 3.0, 3.0] [1.0, 1.0, 1.0] [10.0, 10.0, 10.0]",
         "[3.0, 3.0, 3.0] [1.0, 1.0, 1.0] [20.0, 20.0, 20.0]",
@@ -332,11 +332,11 @@ def test_views_stay_readable_after_the_program_finalises_mpi(ranks, size):
         say(held < 120, mapped() - before < 90)
         """,
 )
-def test_memory_goes_where_no_view_is_left(said):
+def test_memory_without_views_is_freed_at_close(said):
     assert said == ["True True"] * 2
 
 
-def test_regions_that_the_user_forgets_are_settled_at_the_end(ranks):
+def test_regions_that_are_not_closed_are_freed_at_exit(ranks):
     assert (
         ranks(
             3,

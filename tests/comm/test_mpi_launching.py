@@ -92,7 +92,7 @@ class TestCommand:
             ({}, ("--prtemca", "prte_tmpdir_base", "/scratch")),
         ],
     )
-    def test_unless_the_user_says_where(self, environ, options):
+    def test_a_session_folder_of_the_user_is_kept(self, environ, options):
         # Open MPI refuses two directions.
         command = mpiexec_command(["prog"], 2, environ, options)
         assert command.leaves == ()

@@ -114,7 +114,7 @@ SURVIVED = {
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("ranks", "how"), with_libraries(SURVIVED), indirect=["ranks"])
-def test_a_rank_that_has_closed_disturbs_no_other(ranks, how):
+def test_a_rank_that_has_closed_does_not_abort_others(ranks, how):
     status, output = ranks(
         f"""
         comm = create_communicator()
@@ -144,7 +144,7 @@ def test_a_rank_that_raises_ends_the_job_with_any_excepthook(ranks):
     assert "cobre: rank 1 of 2 ended without close(): aborting the job" in output
 
 
-def test_what_cobre_starts_it_finalises_even_if_mpi4py_was_told_not_to_start_it(ranks):
+def test_mpi_started_by_cobre_is_finalised_even_if_mpi4py_must_not_start_it(ranks):
     status, output = ranks(
         """
         import mpi4py

@@ -181,7 +181,7 @@ def left_of_segments(output):
     return [path for path in named if Path(path).exists()]
 
 
-def test_the_doctor_asks_for_them(segment, tmp_path, monkeypatch):
+def test_doctor_lists_leftovers_of_mpi(segment, tmp_path, monkeypatch):
     path = segment("mpich_shm_1_0")
     monkeypatch.setattr("cobre.comm.backends.mpi.leftovers.find_leftovers.__defaults__", (tmp_path,))
     assert str(path) in [found.path for found in find_all()]

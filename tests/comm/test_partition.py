@@ -35,6 +35,6 @@ def test_a_layout_over_no_ranks_is_refused():
         block_layout(5, 0)
 
 
-def test_fractions_are_refused():
+def test_block_counts_must_be_integers():
     with pytest.raises(TypeError):
         contiguous_block(2.5, 0, 1)

@@ -145,7 +145,7 @@ def test_local_cannot_be_several():
         run(print, num_workers=2, backend="local")
 
 
-def test_what_cannot_be_sent_is_refused_before_anything_starts(backend):
+def test_unpicklable_arguments_are_refused_before_anything_starts(backend):
     with pytest.raises(CobreError, match="cannot be sent") as caught:
         run(print, num_workers=2, backend=backend, args=(threading.Lock(),))
     assert caught.value.kind == "IncompatibleSettings"

@@ -41,7 +41,7 @@ def test_an_exception_is_a_worker_error_with_its_remote_traceback(backend):
     assert (again.rank, again.exit_code, again.inner.args) == (2, 1, ("rank 2 is ill",))
 
 
-def test_the_survivor_s_failure_is_never_the_one_raised(backend):
+def test_the_failure_of_a_remaining_rank_is_never_raised(backend):
     def fail_slowly(comm):
         comm.barrier()
         if comm.rank == 0:
@@ -56,7 +56,7 @@ def test_the_survivor_s_failure_is_never_the_one_raised(backend):
     assert type(caught.value.inner) is KeyError
 
 
-def test_ranks_that_all_disagree_raise_what_they_saw(backend):
+def test_a_disagreement_of_all_ranks_raises_its_own_error(backend):
     def disagree(comm):
         comm.broadcast(np.ones(1), comm.rank % 2)
 
@@ -86,13 +86,13 @@ def test_an_exit_status_is_reported(backend):
     assert caught.value.exit_code == 3
 
 
-def test_leaving_without_a_result_is_an_error(backend):
+def test_exiting_without_a_result_is_an_error(backend):
     with pytest.raises(WorkerError, match="rank 1 ended without returning"):
         run(lambda comm: sys.exit() if comm.rank else None, num_workers=2, backend=backend, timeout=60)
 
 
 @pytest.mark.parametrize("leave", [sys.exit, os._exit])
-def test_a_rank_that_left_in_good_order_is_blamed_and_not_those_that_waited_for_it(leave, backend):
+def test_a_rank_that_closed_too_early_is_blamed_and_not_those_that_waited(leave, backend):
     def work(comm, leave):
         comm.barrier()
         if comm.rank == 1:
@@ -157,7 +157,7 @@ def _raise_one_of_a_module_that_only_workers_have(comm):
         _raise_one_of_a_module_that_only_workers_have,
     ],
 )
-def test_an_exception_that_cannot_travel_as_it_is_is_described(fail):
+def test_an_exception_that_cannot_be_pickled_is_described(fail):
     travelling = type(fail)(fail.__code__, {"sys": sys, "threading": threading}, fail.__name__)
     travelling.__module__ = "__main__"  # by value: this module cannot be imported there
     with pytest.raises(WorkerError) as caught:
@@ -166,7 +166,7 @@ def test_an_exception_that_cannot_travel_as_it_is_is_described(fail):
     assert f"in {fail.__name__}" in caught.value.inner.__notes__[0]
 
 
-def test_a_result_that_cannot_travel_is_that_rank_s_failure(backend):
+def test_an_unpicklable_result_is_that_rank_s_failure(backend):
     said = r"what rank \d returned cannot be sent back: .*pickle"
     with pytest.raises(WorkerError, match=said):
         run(lambda comm: threading.Lock(), num_workers=2, backend=backend, timeout=60)

@@ -161,7 +161,7 @@ signal.signal(signal.SIGCHLD, wait_for_all)
 
 
 @pytest.mark.parametrize("habit", ["signal.signal(signal.SIGCHLD, signal.SIG_IGN)", WAITS_FOR_ALL])
-def test_programs_that_let_their_children_go_learn_how_ranks_ended(habit):
+def test_exit_codes_are_known_where_sigchld_is_ignored(habit):
     if habit == WAITS_FOR_ALL and not TELLS:
         pytest.skip("before Linux 6.15 nobody but who waited knows")
     code = f"import os, signal\nfrom cobre.comm import run\n{habit}\n" + textwrap.dedent("""
@@ -238,7 +238,7 @@ run(work, num_workers=2, on_event=hear)
 """
 
 
-def test_a_forked_child_does_not_keep_the_workers_of_its_dead_parent():
+def test_a_forked_child_does_not_keep_workers_of_its_ended_parent_running():
     with subprocess.Popen(
         [sys.executable, "-c", FORKS_AND_DIES], stdout=subprocess.PIPE, text=True
     ) as parent:

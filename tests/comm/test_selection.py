@@ -147,7 +147,7 @@ def test_a_config_of_another_backend_is_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["mpi", "tcp", "shm"])
-def test_a_known_backend_that_is_lacking_says_so_with_a_remedy(monkeypatch, name):
+def test_an_unavailable_backend_is_an_error_with_a_remedy(monkeypatch, name):
     record = selection.get_backend(name)
     if record.unavailable() is None:
         pytest.skip(f"{name} is available here")
@@ -169,7 +169,7 @@ def test_a_known_backend_that_is_lacking_says_so_with_a_remedy(monkeypatch, name
         lambda: comm.ShmCommunicator.attach(comm.ShmConfig("/x", 0, 1)),
     ],
 )
-def test_a_class_whose_backend_is_lacking_imports_and_refuses(make):
+def test_a_class_of_an_unavailable_backend_imports_and_refuses(make):
     try:
         communicator = make()
     except comm.BackendNotAvailable as error:
@@ -203,7 +203,7 @@ class TestAuto:
     def test_a_launcher_s_variable_means_mpi(self, monkeypatch, variable):
         assert self.detect(monkeypatch, **{variable: "0"}) == "mpi"
 
-    def test_a_batch_script_of_slurm_is_no_launcher(self, monkeypatch):
+    def test_a_slurm_batch_script_does_not_mean_mpi(self, monkeypatch):
         """It has SLURM_PROCID and SLURM_NTASKS, and is one process: without an MPI to load it runs alone."""
         script = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_JOB_ID": "7"}
         monkeypatch.setattr(mpi, "_unavailable", lambda: Unavailable("no mpi4py", "pip install mpi4py"))
@@ -265,7 +265,7 @@ class TestAuto:
         step = {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "4"}
         assert selection._detect({**step, "COBRE_TCP_COORDINATOR": "h"}).name == "tcp"
 
-    def test_only_the_records_know_the_variables_that_announce_them(self):
+    def test_launch_variables_are_listed_in_backend_records_only(self):
         """Whoever else names one keeps a list that somebody forgets to change."""
         names = {
             name
@@ -318,7 +318,7 @@ class TestAuto:
 
 
 class TestThirdParties:
-    def test_one_is_listed_before_local_and_opened_by_name(self, plug_in, monkeypatch):
+    def test_a_plugin_is_listed_before_local_and_opened_by_name(self, plug_in, monkeypatch):
         plug_in(_ring())
         assert comm.available_backends()[-2:] == ["ring", "local"]
         assert comm.create_communicator(config=RingConfig()).backend == "ring"
@@ -326,14 +326,14 @@ class TestThirdParties:
         monkeypatch.setenv("COBRE_COMM_BACKEND", "ring")
         assert comm.create_communicator().backend == "ring"
 
-    def test_auto_asks_it_too(self, plug_in, monkeypatch):
+    def test_auto_detects_a_plugin(self, plug_in, monkeypatch):
         plug_in(_ring())
         assert comm.create_communicator().backend == "local"
         monkeypatch.setenv("RING", "yes")
         assert comm.create_communicator().backend == "ring"
 
     @pytest.mark.parametrize("broken", [ImportError("no ring today"), "not a record", _ring(name="other")])
-    def test_a_broken_one_disturbs_only_those_who_ask_for_it(self, plug_in, caplog, broken):
+    def test_a_broken_plugin_affects_only_its_own_use(self, plug_in, caplog, broken):
         plug_in(broken, names=["ring"])
         with caplog.at_level(logging.WARNING, "cobre.comm"):
             comm.create_communicator().close()
@@ -355,20 +355,20 @@ class TestThirdParties:
             {"unavailable": lambda: "no token ring card"},
         ],
     )
-    def test_one_that_cannot_be_asked_is_passed_over(self, plug_in, caplog, changes):
+    def test_a_plugin_whose_detection_raises_is_skipped(self, plug_in, caplog, changes):
         plug_in(_ring(**changes))
         assert comm.create_communicator().backend == "local"
         assert comm.available_backends()[-1] == "local"
         assert "passed over" in caplog.text
 
     @pytest.mark.parametrize("answer", ["no token ring card", True])
-    def test_one_whose_refusal_is_no_refusal_is_not_available(self, plug_in, answer):
+    def test_a_plugin_with_a_malformed_refusal_is_unavailable(self, plug_in, answer):
         plug_in(_ring(unavailable=lambda: answer))
         with pytest.raises(comm.BackendNotAvailable, match="repair or uninstall"):
             comm.create_communicator("ring", RingConfig())
 
     @pytest.mark.parametrize("config_type", ["RingConfig", (RingConfig,)], ids=repr)
-    def test_one_whose_configuration_is_no_class_disturbs_no_other_backend(self, plug_in, config_type):
+    def test_a_plugin_with_a_malformed_configuration_affects_no_other_backend(self, plug_in, config_type):
         plug_in(_ring(config_type=config_type), _ring(name="token"))
         assert comm.create_communicator(config=RingConfig()).backend == "ring"  # opened by token's record
         with pytest.raises(comm.BackendNotAvailable, match="config_type(.|\n)*not a class"):
@@ -387,29 +387,29 @@ class TestThirdParties:
         assert comm.available_backends()[-1] == "local"
         assert ("cannot be searched" in caplog.text) == (group == b"cobre.comm.backends")
 
-    def test_one_that_exits_when_it_is_imported_does_not_end_the_program(self, plug_in):
+    def test_a_plugin_that_exits_on_import_does_not_end_the_program(self, plug_in):
         plug_in(SystemExit(0), names=["ring"])
         assert comm.create_communicator().backend == "local"
         with pytest.raises(comm.BackendNotAvailable):
             comm.create_communicator("ring", RingConfig())
 
-    def test_one_that_opens_no_communicator_is_found_out(self, plug_in):
+    def test_a_plugin_that_opens_no_communicator_is_reported(self, plug_in):
         plug_in(_ring(open=lambda config: None))
         with pytest.raises(comm.InitializationFailed, match="NoneType, which is no communicator"):
             comm.create_communicator("ring", RingConfig())
 
-    def test_none_may_take_a_built_in_name(self, plug_in, caplog):
+    def test_a_plugin_cannot_have_a_built_in_name(self, plug_in, caplog):
         plug_in(_ring(), names=["local"])
         assert comm.available_backends().count("local") == 1
         assert type(comm.create_communicator("local")) is comm.LocalCommunicator
         assert "built-in" in caplog.text
 
-    def test_of_two_with_one_name_the_first_is_used_and_the_log_says_so(self, plug_in, caplog):
+    def test_of_two_plugins_with_one_name_the_first_is_used_with_a_warning(self, plug_in, caplog):
         plug_in(_ring(), _ring())
         assert comm.create_communicator("ring", RingConfig()).backend == "ring"
         assert "both named" in caplog.text
 
-    def test_one_that_is_unavailable_says_why(self, plug_in):
+    def test_an_unavailable_plugin_gives_its_reason(self, plug_in):
         plug_in(_ring(unavailable=lambda: Unavailable("no token ring card", "buy one")))
         assert "ring" not in comm.available_backends()
         with pytest.raises(comm.BackendNotAvailable, match="no token ring card\n  fix: buy one"):

@@ -45,7 +45,7 @@ def test_wrong_arguments_are_named(comm, call, text):
     comm.barrier()
 
 
-def test_help_knows_the_arguments():
+def test_help_lists_the_arguments():
     assert list(inspect.signature(ShmCommunicator.allgatherv).parameters) == [
         "self",
         "send",

@@ -9,7 +9,7 @@ from shm_ranks import NOTICED_S, Ranks, run, wait_until_registered
 NONE_LEFT = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))"
 
 
-def test_a_slow_rank_is_not_taken_for_dead_without_a_descriptor_to_look_with():
+def test_a_slow_rank_is_not_reported_dead_without_a_pidfd():
     body = f"""
 say(begun=True)
 comm = ShmCommunicator.attach(config())
@@ -32,7 +32,7 @@ attempt(comm.barrier)
     assert [rank.said[-1]["error"] for rank in (slow, waiting)] == [None, None], waiting.output
 
 
-def test_a_death_is_seen_without_a_descriptor_to_look_with():
+def test_a_dead_rank_is_noticed_without_a_pidfd():
     body = f"""
 comm = ShmCommunicator.attach(config())
 {NONE_LEFT}

@@ -55,7 +55,7 @@ def assert_all_told(survivors, victim, *words, within, since=None):
 
 @pytest.mark.few(5)
 @pytest.mark.parametrize(("call", "end"), meetings(CALLS, ENDS))
-def test_a_rank_that_is_gone_is_named_at_once(call, end):
+def test_a_dead_rank_is_named_at_once(call, end):
     ranks = run(3, body(CALLS[call], ENDS[end]))
     word = "closed" if end in ("close", "exception", "clean exit") else "died"
     words = [word] if end in ("close", "SIGKILL") else []

@@ -211,9 +211,7 @@ def test_a_refusal_says_why(rank, size, secret, words):
     config = TcpConfig("127.0.0.1", 0, 2, port=port, secret=SECRET, connect_timeout=3.0)
 
     def hub():
-        with pytest.raises(
-            InitializationFailed, match=r"rank 1 in vain; it refused 1 connection: 1 from"
-        ):
+        with pytest.raises(InitializationFailed, match=r"rank 1 in vain; it refused 1 connection: 1 from"):
             TcpCommunicator.connect(config, on_listening=lambda _: listens.set())
 
     def refused():

@@ -92,7 +92,7 @@ def test_any_number_of_ranks_gives_the_same_bytes(study, finished, tmp_path, bac
     assert results_of(tmp_path) == results_of(finished)
 
 
-def test_the_order_of_entities_and_rows_leaves_no_trace(study, finished, tmp_path):
+def test_the_order_of_entities_and_rows_changes_no_bit(study, finished, tmp_path):
     other = shuffled_copy(study, tmp_path / "case")
     with LocalCommunicator() as comm:
         run_study(comm, str(other), str(tmp_path))

@@ -250,7 +250,7 @@ def test_a_study_of_one_stage_and_one_scenario_has_a_page(tmp_path):
     assert not any(re.search(r"\b(?:nan|inf)\b", text, re.I) for text in page.texts)
 
 
-def test_hostile_names_are_text(tmp_path):
+def test_markup_in_names_is_escaped(tmp_path):
     names = [
         "<script>alert(1)</script>",
         '"><img src=x onerror=alert(1)>',

@@ -149,7 +149,7 @@ def test_a_simulation_can_be_paused_and_stopped(tmp_path):
     assert [each["action"] for each in metadata["controls"]] == ["pause", "snapshot", "stop"]
 
 
-def test_a_callback_may_ask_without_waiting(tmp_path):
+def test_a_callback_may_send_requests_without_waiting(tmp_path):
     control = Control()
 
     def callback(event):
@@ -176,7 +176,7 @@ def test_a_callback_may_ask_without_waiting(tmp_path):
         ("set_rule", {"rule": "bound_stalling", "values": {"tolerance": True}}, "cannot be True"),
     ],
 )
-def test_requests_that_nobody_could_carry_out_are_refused_at_once(action, arguments, message):
+def test_impossible_requests_are_refused_at_once(action, arguments, message):
     with pytest.raises(CobreError, match=message):
         Control("/nowhere").request(action, arguments)
 
@@ -197,7 +197,7 @@ def test_what_a_run_cannot_do_is_refused_and_the_run_goes_on(tmp_path):
     assert run.result.termination_reason == "bound_stalling"
 
 
-def test_questions_are_answered_from_the_newest_iteration(tmp_path):
+def test_queries_are_answered_from_the_newest_iteration(tmp_path):
     with Steered(WITHOUT_END, num_workers=2) as run:
         run.control.pause()
         cuts, paths = run.control.cuts(0), run.control.paths()
@@ -250,7 +250,7 @@ except (BrokenPipeError, ConnectionResetError):
 
 
 @pytest.mark.skipif(os.getuid() != 0 or not Path("/usr/bin/python3").exists(), reason="needs root")
-def test_another_user_is_not_heard_even_where_the_folder_lets_him_in():
+def test_requests_of_another_user_are_refused_even_in_an_open_folder():
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         Path(folder).chmod(0o755)
         desk = SocketDesk(f"{folder}/open.sock")
@@ -276,7 +276,7 @@ def test_a_folder_that_others_can_enter_is_not_used(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("sent", [b"no json\n", b"[]\n", b"half", b"", b"x" * 100_000])
-def test_a_desk_survives_whatever_is_sent(sent):
+def test_the_control_socket_survives_malformed_requests(sent):
     desk = SocketDesk(new_address())
     try:
         with socket.socket(socket.AF_UNIX) as stranger:
@@ -292,7 +292,7 @@ def test_a_desk_survives_whatever_is_sent(sent):
         desk.close()
 
 
-def test_whoever_waits_when_the_run_ends_is_told():
+def test_a_waiting_request_is_answered_when_the_run_ends():
     desk = SocketDesk(new_address())
     said = []
 

@@ -173,7 +173,7 @@ def test_kill_9_leaves_whole_lines_and_a_resumed_run_goes_on_after_them(tmp_path
     assert [each.iteration for each in state.iterations] == list(range(1, reached + 3))
 
 
-def test_the_facts_of_a_run_never_stand_beside_the_events_of_another(tmp_path, monkeypatch):
+def test_run_json_and_events_are_always_of_the_same_run(tmp_path, monkeypatch):
     (tmp_path / EVENTS).parent.mkdir()
     (tmp_path / EVENTS).write_text(event_line({"type": "started", "seq": 1}))
     seen = []
@@ -237,7 +237,7 @@ def test_a_simulation_of_its_own_is_added_to_the_events_of_the_training(tmp_path
     assert (len(state.iterations), state.scenarios_complete, state.phase) == (2, 3, "simulation")
 
 
-def test_whoever_closes_the_pipe_does_not_end_the_run(tmp_path):
+def test_closing_the_pipe_of_events_does_not_end_the_run(tmp_path):
     case = write_small_case(tmp_path / "case", iterations=30)
     running = subprocess.Popen(
         command("run", case, "--output-format", "json-lines"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -251,7 +251,7 @@ def test_whoever_closes_the_pipe_does_not_end_the_run(tmp_path):
     assert events_of(case / "output")[-1]["status"] == "complete"
 
 
-def test_numbers_that_are_none_and_hostile_names_are_plain_json():
+def test_nan_and_hostile_names_are_valid_json():
     from cobre.study.event_lines import plain
 
     line = event_line({"a": plain([float("nan"), float("inf"), 1.5]), "name": "\x1b[31m\u202e\n</script>"})

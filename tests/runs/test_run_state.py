@@ -56,7 +56,7 @@ def test_gaps_are_counted_and_survived(events):
     [None, 3, "text", [], {}, {"type": "nonsense"}, {"type": "progress"}, {"type": "iteration", "iteration": []},
      {"type": "progress", "phase": "training", "iteration": "x"}, {"type": 7}, {"type": "finished"}],
 )  # fmt: skip
-def test_garbage_never_crashes(events, garbage):
+def test_malformed_events_never_crash(events, garbage):
     state = folded(*events[:6], garbage, *events[6:])
     assert state.n_foreign == 1
     assert state.status == "complete"

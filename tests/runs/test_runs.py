@@ -74,7 +74,7 @@ def test_a_run_of_another_machine_is_watched_and_not_steered(tmp_path):
         run.control.pause()
 
 
-def test_half_a_line_waits_for_its_end_and_garbage_is_passed_over(tmp_path):
+def test_incomplete_lines_are_kept_until_complete_and_malformed_ones_skipped(tmp_path):
     path = tmp_path / EVENTS
     path.parent.mkdir()
     file = study.EventFile(path)

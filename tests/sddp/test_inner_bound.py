@@ -82,7 +82,7 @@ def _bits(comm):
     return digest_of(train(comm, evaluated(study(stages(risk=RISK)), 3, 6)))
 
 
-def test_ranks_leave_no_trace():
+def test_the_number_of_ranks_changes_no_bit():
     alone = digest_of(trained(evaluated(study(stages(risk=RISK)), 3, 6)))
     assert set(run(_bits, num_workers=3, backend="shm")) == {alone}
 

@@ -75,7 +75,7 @@ def test_a_tree_of_pinned_nodes_is_trained_and_simulated(tmp_path):
         assert rows["node_id"] == paths["node_id"][3 * scenario : 3 * scenario + 3]
 
 
-def test_what_is_said_of_a_census_weighs_its_paths(tmp_path):
+def test_statistics_of_a_census_weigh_its_paths(tmp_path):
     """By hand: in the last month 8, 2 and 40 m3/s with probabilities 0.4, 0.3 and 0.3."""
     case = tree()
     case.documents[CONFIG]["simulation"] = {"enabled": True, "selection": ENUMERATED}

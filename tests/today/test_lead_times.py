@@ -225,7 +225,7 @@ def test_slots_are_used_in_turn(tmp_path):
     assert commitments.names == [f"commitment{slot}:1" for slot in range(4)]
 
 
-def test_what_was_decided_for_days_after_the_study_is_told(tmp_path):
+def test_decisions_for_days_after_the_study_are_reported(tmp_path):
     case = study([31, 28], [50.0, 50.0], (10.0, 100.0, {"lead_stages": 3}), seeds=[[20.0, 20.0]])
     case.documents["initial_conditions.json"]["past_anticipated_commitments"].append(
         {"thermal_id": 1, "start_date": "2025-03-01", "end_date": "2025-04-01", "value_mw": 7.0}

@@ -187,7 +187,7 @@ def test_a_plant_with_planes_and_without_turbines_needs_no_planes(tmp_path):
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-def test_a_file_of_openings_is_never_ignored_in_silence(tmp_path, is_there):
+def test_a_file_of_openings_is_used_or_warned_of(tmp_path, is_there):
     case = river(2)
     if is_there:
         case.tables["scenarios/noise_openings.parquet"] = [
@@ -210,7 +210,7 @@ def test_a_key_of_another_choice_is_no_misspelling(tmp_path):
     assert error.remedy == "remove forward_passes: it goes with another choice than this one"
 
 
-def test_a_boundary_that_is_not_there_is_told_before_a_run(tmp_path):
+def test_a_missing_boundary_policy_is_reported_before_a_run(tmp_path):
     case = river(2)
     case.documents["config.json"]["policy"] = {"boundary": {"path": "../other"}}
     folder = case.write(tmp_path / "case")

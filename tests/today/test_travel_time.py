@@ -152,7 +152,7 @@ def test_a_plant_that_left_passes_on_what_was_on_its_way_to_it(tmp_path):
     assert received[2, 1] == pytest.approx(32.4)
 
 
-def test_rivers_of_different_length_meet(tmp_path):
+def test_water_with_different_travel_times_arrives_at_one_plant(tmp_path):
     case = cascade([30, 30, 30], times=(360.0,))
     case.add_hydro(0.0, 0.0, productivity=MWH, downstream=1, travel_time_hours=1080.0)
     flow = 100.0 / (HM3 * 720.0)

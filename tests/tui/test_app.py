@@ -207,7 +207,7 @@ def lines(events):
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
 
 
-def test_gaps_garbage_and_half_a_line_are_survived(finished, tmp_path):
+def test_gaps_malformed_and_incomplete_lines_are_handled(finished, tmp_path):
     def change(events):
         kept = [each for each in events if each.get("iteration") not in (4, 5)]
         return lines(kept[:8]) + b"garbage\n\xff\xfe\n" + lines(kept[8:]) + b'{"type":"prog'
@@ -220,7 +220,7 @@ def test_gaps_garbage_and_half_a_line_are_survived(finished, tmp_path):
     drive(RunApp(recorded(finished, tmp_path, change)), steps, (120, 24))
 
 
-def test_names_of_a_case_are_text(finished, tmp_path):
+def test_control_characters_in_names_are_shown_as_text_in_the_ui(finished, tmp_path):
     def change(events):
         events[0]["case"] = HOSTILE
         return lines([*events[:4], {"type": "warning", "seq": 5, "message": HOSTILE}])
@@ -235,7 +235,7 @@ def test_names_of_a_case_are_text(finished, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"{}\n", b'{"type":"progress"}\n'])
-def test_a_stream_that_says_nothing_is_shown_as_such(tmp_path, content):
+def test_a_stream_without_events_is_shown_as_such(tmp_path, content):
     (tmp_path / "events.jsonl").write_bytes(content)
 
     async def steps(pilot, wait):
@@ -361,7 +361,7 @@ class Live:
         self.thread.join(60)
 
 
-def test_a_live_run_is_paused_asked_changed_and_stopped_with_the_same_bits(tmp_path):
+def test_a_live_run_is_paused_queried_changed_and_stopped_with_the_same_bits(tmp_path):
     async def steps(pilot, wait):
         app = pilot.app
         await wait("RUNNING")
@@ -391,7 +391,7 @@ def test_a_live_run_is_paused_asked_changed_and_stopped_with_the_same_bits(tmp_p
     assert digest(live.result) == digest(plain)
 
 
-def test_leaving_leaves_the_run_alone_and_ctrl_c_stops_it(tmp_path):
+def test_quitting_keeps_the_run_going_and_ctrl_c_stops_it(tmp_path):
     async def leave(pilot, wait):
         await wait("RUNNING")
         await pilot.press("q")

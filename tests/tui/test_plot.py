@@ -18,7 +18,7 @@ def curve(*values, marker="#"):
     return Series("curve", marker, "", list(enumerate(values)))
 
 
-def test_no_point_is_a_sentence():
+def test_an_empty_plot_shows_a_sentence():
     assert drawn(curve()) == ["no iteration yet"]
     assert drawn(curve(None, math.nan)) == ["no iteration yet"]
 
@@ -111,5 +111,5 @@ def test_bars_and_times():
         ("a\nb", "a?b"),
     ],
 )
-def test_hostile_names_are_plain_text(name, shown):
+def test_control_characters_in_names_are_shown_as_text(name, shown):
     assert safe(name, 22) == shown

@@ -161,7 +161,7 @@ def _unwritable_stdout(error: OSError) -> CobreError:
 
 
 def show_error(error: CobreError) -> None:
-    """Print what went wrong and what to do, and tell a launcher that listens."""
+    """Print what went wrong and what to do, and report it to a launcher that listens."""
     from cobre.cli.wrapping import harmless
     from cobre.comm.report import report_error
 

@@ -1,6 +1,6 @@
 """``cobre completion SHELL``: let the Tab key complete commands, options and paths.
 
-The script is written from the parsers of all commands, so that it knows each of their options. The shell reads it once;
+The script is written from the parsers of all commands, so that it has each of their options. The shell reads it once;
 pressing Tab starts no Python.
 """
 

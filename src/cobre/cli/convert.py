@@ -16,7 +16,7 @@ __all__ = ["main"]
 
 DESCRIPTION = """\
 Write a case in the format of the public Cobre 0.5.1 as one in the format of 0.18, with the same optimum. The old case
-stays as it is. Where 0.18 cannot say what the old case says, a note tells what is different now.
+stays as it is. Where 0.18 cannot express the old case, a note says what is different now.
 """
 
 

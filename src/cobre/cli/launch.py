@@ -37,7 +37,7 @@ how it ends
   Ctrl-C reaches every rank as KeyboardInterrupt; a second one kills them. Other signals are forwarded.
   If the launcher itself is killed, the ranks are, too.
   With --max-restarts R it starts all ranks again when one was killed; one that dies twice in a row is left out.
-  COBRE_LAUNCH_RESTART then tells them how often that happened, and `cobre run` continues from its last checkpoint.
+  COBRE_LAUNCH_RESTART then holds the number of restarts, and `cobre run` continues from its last checkpoint.
   Over several machines give --max-restarts to each launcher: a machine that does not come back is left out with its
   ranks, except machine 0, which holds rank 0.
 
@@ -47,7 +47,7 @@ several machines
     COBRE_TCP_SECRET=… cobre launch -n 8 --backend tcp --nodes 2 --node-rank 1 --coordinator host0:29500 train.py
 
 mpi
-  Starts the mpiexec that belongs to mpi4py's library. Options that are not listed here are passed on to it:
+  Starts the mpiexec of mpi4py's library. Options that are not listed here are passed on to it:
     cobre launch -n 8 --backend mpi --bind-to core -- train.py
 
 environment

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.transport == "stdio" and (options.token_file or options.allowed_host or any(oauth)):
         parser.error("--token-file, --oauth-… and --allowed-host are about --transport http")
     if (any(oauth) or options.oauth_scope) and not all(oauth):
-        parser.error("--oauth-issuer, --oauth-resource and --oauth-keys belong together")
+        parser.error("--oauth-issuer, --oauth-resource and --oauth-keys must be given together")
     if any(oauth) and options.token_file:
         parser.error("--token-file and --oauth-issuer exclude each other")
     given = options.allowed_dirs or [

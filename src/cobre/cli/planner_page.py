@@ -82,7 +82,7 @@ def cost_line(result: SimulationResult) -> str:
 
 
 def bound_line(lower_bound: float, mean: float, half_width: float) -> str:
-    """How the lower bound lies to the interval of the simulated cost."""
+    """Where the lower bound is, compared with the interval of the simulated cost."""
     rounding = ROUNDING * abs(mean)
     if half_width <= rounding:
         if abs(mean - lower_bound) <= rounding:

@@ -40,7 +40,7 @@ files in the output folder
   training/run.json              which run it is, and where it listens: cobre tui DIR steers it
   training/dictionaries/         what the columns, codes and ids of all tables mean
   simulation/                    tables by scenario: costs, hydros, thermals, buses, exchanges, ...
-  _SUCCESS                       written last: all results are there; then events.jsonl tells the end
+  _SUCCESS                       written last: all results are there; then events.jsonl gets the last event
 """
 
 

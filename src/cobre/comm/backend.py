@@ -96,13 +96,13 @@ class Nodes(NamedTuple):
 
     @property
     def ranks(self) -> range:
-        """The ranks that belong on this machine."""
+        """The ranks that run on this machine."""
         start, count = contiguous_block(self.size, self.node_rank, self.nodes)
         return range(start, start + count)
 
 
 class MeetingPoint(NamedTuple):
-    """Where the launchers of several machines meet between two attempts: the launcher of machine 0 listens."""
+    """Where the launchers of several machines connect between two attempts: the launcher of machine 0 listens."""
 
     host: str
     port: int

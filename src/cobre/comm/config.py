@@ -63,7 +63,7 @@ class TcpConfig:
             raise MissingConfiguration(
                 "tcp",
                 ["COBRE_TCP_SECRET"],
-                f"tcp over {', '.join(_addresses(self))} needs a shared secret: without one everybody on the "
+                f"tcp over {', '.join(_addresses(self))} needs a shared secret: without one every program on the "
                 "network could join",
                 suggestion="give every rank the same COBRE_TCP_SECRET (or TcpConfig(secret=…)), "
                 "or stay on 127.0.0.1",
@@ -135,7 +135,7 @@ def missing_if_begun(prefix: str, needed: Sequence[str], environ: Mapping[str, s
 
 
 def encoded_secret(secret: str) -> bytes:
-    """The key that both sides prove to know. A variable may hold any bytes: they come back as they were."""
+    """The key that both sides prove to have. A variable may hold any bytes: they come back as they were."""
     return secret.encode("utf-8", "surrogateescape")
 
 

@@ -26,7 +26,7 @@ def unbracketed(host: str) -> str:
 def everywhere_for(coordinator: str) -> str | None:
     """What stands for all addresses where a rank may look that was given this one.
 
-    ``None``: those of both families, for only the ranks' resolvers know which one a name is in.
+    ``None``: those of both families, because only the resolvers of the ranks can tell which one a name is in.
     """
     try:
         return "0.0.0.0" if ip_address(coordinator).version == 4 else "::"  # noqa: S104

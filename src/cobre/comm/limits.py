@@ -1,7 +1,7 @@
 """Internal sizes that a test may shrink: ``COBRE_COMM_LIMITS=chunk_bytes=4096,frame_bytes=512``.
 
 Results never depend on them. They exist so that a test with a few kilobytes crosses the boundary
-that a user would meet with gigabytes.
+that a user would reach with gigabytes.
 """
 
 from __future__ import annotations

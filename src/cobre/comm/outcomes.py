@@ -55,7 +55,9 @@ def raise_failure(ending: Ending) -> None:
         # What it was asked to do is no failure of the rank.
         raise KeyboardInterrupt if asked_to_end[-1] == signal.SIGINT else SystemExit(128 + asked_to_end[-1])
     if culprit.was_ended or (culprit.failure is not None and culprit.failure.is_consequence):
-        for rank in ending.ranks:  # what the others tell of may be one that left too early, and in good order
+        for (
+            rank
+        ) in ending.ranks:  # others may report a failure of a rank that left too early, without an error
             if rank.exit_code == 0 and not rank.inbox.holds(Tag.RESULT):
                 raise _without_result(rank)
     [rank] = [rank for rank in ending.ranks if rank.rank == culprit.rank]

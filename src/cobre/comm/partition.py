@@ -25,7 +25,7 @@ def contiguous_block(n: int, rank: int, size: int) -> tuple[int, int]:
 
 
 def block_layout(n: int, size: int) -> tuple[list[int], list[int]]:
-    """``(counts, displs)`` of all ranks, as `Communicator.allgatherv` wants them.
+    """``(counts, displs)`` of all ranks, as `Communicator.allgatherv` takes them.
 
     >>> block_layout(10, 4)
     ([3, 3, 2, 2], [0, 3, 6, 8])

@@ -62,7 +62,7 @@ def find_plugins(reserved: Collection[str], tell: Tell) -> dict[str, EntryPoint]
 
     try:
         points = entry_points(group=ENTRY_POINT_GROUP)
-    except Exception as error:  # one damaged package, of anybody, makes Python's own search fail
+    except Exception as error:  # one damaged package makes Python's own search fail
         text = f"installed packages cannot be searched for backends: {one_line(error)}"
         tell(Trouble("packages", text, "reinstall the damaged package: python -m pip check may name it"))
         return found

@@ -122,8 +122,8 @@ class SharedRegion(_ContextManager, Protocol):
     """``count`` zero-filled elements that the ranks of one node share (or each hold a copy of).
 
     Population that works on every backend: the leader writes `as_mut_slice`, or every rank of
-    ``split_local()`` writes its `contiguous_block` through `as_mut_block`; everybody calls `fence`;
-    everybody reads `as_slice`. A view stays valid as long as it is referenced, even after `close`.
+    ``split_local()`` writes its `contiguous_block` through `as_mut_block`; all ranks call `fence`;
+    all ranks read `as_slice`. A view stays valid as long as it is referenced, even after `close`.
     """
 
     @property

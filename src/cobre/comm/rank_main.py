@@ -26,7 +26,7 @@ __all__ = ["dump_exception", "load_task", "main", "script"]
 
 
 def load_task(descriptor: int) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], bool]:
-    """The function, its arguments, and whether anybody listens to events."""
+    """The function, its arguments, and whether the caller receives events."""
     with mmap.mmap(descriptor, 0, prot=mmap.PROT_READ) as memory:
         wants_events, call = pickle.loads(memory)  # noqa: S301 - from the process that started us
     os.close(descriptor)

@@ -20,7 +20,7 @@ __all__ = ["HeapRegion", "checked_block", "checked_request", "closed_region", "r
 
 
 def checked_request(count: int, dtype: DTypeLike) -> tuple[int, np.dtype[Any], int]:
-    """``(count, dtype, bytes)`` of a region that somebody asks for, arguments checked.
+    """``(count, dtype, bytes)`` of a requested region, arguments checked.
 
     Every backend calls this, so that a wrong request gets the same message everywhere.
     """

@@ -1,7 +1,7 @@
 """What a rank sends to its launcher in addition to its output: results, events, and why it failed.
 
 A pipe that the rank inherits; the variable names its descriptor and inode, so that a grandchild in which
-that number means another file stays silent. Ranks that something else started have no such pipe, and nothing is told.
+that number means another file stays silent. Ranks that something else started have no such pipe and report nothing.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class Outbox:
     def send(self, tag: Tag, payload: bytes) -> None:
         """Waits while the pipe is full. Does nothing in a forked child, or when the launcher has closed the pipe.
 
-        Silent, too, where the program closed what it does not know: the number may be another file by then.
+        Also silent if the program closed the descriptor: the number may be another file by then.
         """
         if os.getpid() != self._pid:
             return
@@ -230,7 +230,7 @@ _outboxes: list[Outbox] = []
 
 
 def report_failures() -> None:
-    """From now on tell the launcher which exception ended this process, or that none did, if it listens."""
+    """From now on report to the launcher, if it listens, which exception ended this process, or that none did."""
     outbox = Outbox.from_environment()
     if outbox is None:
         return
@@ -261,7 +261,7 @@ def report_leaves(find: Callable[[], Sequence[str]]) -> None:
 def report_exit(status: int) -> None:
     """Tell the launcher, if it listens, that this rank is about to end the job with ``status``.
 
-    Not if it has told a failure before: that is the reason.
+    Not if a failure was reported before: that is the reason.
     """
     for outbox in _outboxes:
         if not outbox.has_failed:

@@ -51,7 +51,7 @@ DEFAULT_FOR_MANY = "shm"
 """The default of several ranks on one machine."""
 
 REPORT_VARIABLE = "COBRE_LAUNCH_REPORT"
-"""Set by our launcher: it wants to know which exception ends a rank."""
+"""Set by our launcher, to which a rank then reports the exception that ends it."""
 BACKENDS: Mapping[str, str] = {
     "mpi": "cobre.comm.backends.mpi",
     "tcp": "cobre.comm.backends.tcp",
@@ -167,7 +167,7 @@ def _names(points: Collection[str]) -> list[str]:
 
 
 def all_backends(tell: Tell = warn) -> Iterator[Backend]:
-    """Every record that loads, available or not, in order of priority; ``tell`` hears of those that do not."""
+    """Every record that loads, available or not, in order of priority; ``tell`` gets those that do not."""
     points = find_plugins(_RESERVED, tell)
     for name in _names(points):
         if name in BACKENDS:

@@ -11,7 +11,7 @@ __all__ = ["RankTrace", "events_of", "summary"]
 FAILED = 128
 OPERATIONS = ("allgatherv", "allreduce", "broadcast", "barrier")
 PROCESS = 1_000_000
-"""The process that all tracks belong to, far from any track's number: to Perfetto a thread with the number of its
+"""The process of all tracks, far from any track's number: to Perfetto a thread with the number of its
 process is the main one, and number 0 is none at all."""
 
 ROUNDING = 2.0**-23

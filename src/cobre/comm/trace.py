@@ -69,8 +69,8 @@ def merge(path: Path) -> list[RankTrace]:
 def merging(environ: MutableMapping[str, str]) -> Iterator[list[RankTrace]]:
     """Around ranks that run with ``environ``: nothing old stays, and afterwards the list holds what was merged.
 
-    The file gets its whole path, because ranks may go elsewhere. One that cannot be written is told on stderr: how the
-    ranks ended counts for more.
+    The file gets its whole path, because ranks may change their folder. A file that cannot be written is reported on
+    stderr: how the ranks ended is more important.
     """
     traces: list[RankTrace] = []
     if not environ.get(VARIABLE):

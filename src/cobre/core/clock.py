@@ -1,7 +1,7 @@
 """Hours and dates of the stages of a study and of those that follow it.
 
 Hours are those that blocks declare; dates are those of the calendar. After the study come the stages that
-``post_study_stages.json`` names, and then copies of the last duration, as many as anybody asks for.
+``post_study_stages.json`` names, and then copies of the last duration, as many as needed.
 """
 
 from __future__ import annotations

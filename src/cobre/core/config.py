@@ -76,7 +76,7 @@ CutSelectionMethod = Literal["level1", "lml1", "domination", "value_level1", "va
 
 
 class OwnCutSelection(Protocol):
-    """A method that a program defines: a frozen dataclass, so that checkpoints can tell it from another."""
+    """A method that a program defines: a frozen dataclass, so that checkpoints can compare it with another."""
 
     def cuts_to_drop(self, pool: Any, iteration: int) -> Any:
         """True for each cut of a `cobre.sddp.cuts.CutPool` that leaves the stage problem after ``iteration``."""
@@ -218,7 +218,7 @@ class BoundaryConfig:
     source_stage: int | None = None
     """Its stage that ends with this study, counted from 0; None finds it by date."""
     is_strict: bool = False
-    """Whether a component of the state that the policy does not know is an error."""
+    """Whether a component of the state that the policy lacks is an error."""
 
     __repr__ = changed_fields
 

@@ -1,4 +1,4 @@
-"""One hash over everything that a study holds, to tell whether two are the same to the bit."""
+"""One hash over everything that a study holds, to find out whether two are the same to the bit."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A stage as one of several situations meets it, and what may follow.
+    """A stage in one of several situations, and what may follow.
 
     ``children`` are positions in `PolicyGraph.nodes`, each with its probability. What is missing to a sum of 1 is the
     probability that nothing follows; only a cycle ends like that.

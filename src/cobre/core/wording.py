@@ -1,4 +1,4 @@
-"""How messages list things and tell times and shares."""
+"""How messages write lists, times and shares."""
 
 from __future__ import annotations
 

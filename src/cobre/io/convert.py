@@ -193,7 +193,7 @@ def _keep_evaporation(
 def _keep_past_inflows(files: CaseFiles, horizon: Horizon, documents: dict[str, Any]) -> None:
     """Past inflows, counted by seasons, become dated observations; a lag that nothing is known of was 0.
 
-    The public Cobre 0.18 wants as many of every plant as the longest of all models reads, needed or not.
+    The public Cobre 0.18 needs as many of every plant as the longest of all models reads, needed or not.
     """
     lags, annual = files.tables["inflow_lags"], files.tables["inflow_annual"]
     orders: dict[int, int] = {}
@@ -302,11 +302,11 @@ def _keep_openings(documents: dict[str, Any], tables: dict[str, Columns]) -> Non
 
 
 def _keep_words(files: CaseFiles, documents: dict[str, Any], notes: list[str]) -> None:
-    """What 0.18 wants to be told, no longer knows, or refuses although it never had an effect."""
+    """What 0.18 requires, no longer has, or refuses although it never had an effect."""
     rules = documents["config.json"]["training"]["stopping_rules"]
     if not any(rule["type"] == "iteration_limit" for rule in rules):
         rules.append({"type": "iteration_limit", "limit": NO_LIMIT})
-        notes.append(f"an iteration limit of {NO_LIMIT} was added: 0.18 wants one")
+        notes.append(f"an iteration limit of {NO_LIMIT} was added: 0.18 requires one")
     if "scenarios/correlation.json" in documents:
         documents["scenarios/correlation.json"]["method"] = "spectral"
     initial = documents["initial_conditions.json"]

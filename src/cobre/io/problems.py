@@ -96,7 +96,7 @@ class Problems:
         self._note(self.errors, kind, file, message, remedy, place)
 
     def warn(self, kind: str, file: str, message: str, remedy: str, **place: Any) -> None:
-        """Note something that the planner should know but that does not make the case unusable."""
+        """Note something that the planner should see but that does not make the case unusable."""
         self._note(self.warnings, kind, file, message, remedy, place)
 
     def _note(
@@ -184,7 +184,7 @@ def raise_if_invalid(report: ValidationReport, case: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """``value`` as JSON knows it; what JSON has no word for becomes text."""
+    """``value`` in types of JSON; anything else becomes text."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):

@@ -339,7 +339,7 @@ class _Activity:
         self._counts[key] = used
 
     def record(self, iteration: int) -> None:
-        """Collective: add up over ranks and tell the pools, in one message for all of them."""
+        """Collective: add up over ranks and update the pools, in one message for all of them."""
         if self._tolerance is None:
             return
         pools = list({id(node.pool): node.pool for node in self._nodes}.values())

@@ -21,7 +21,7 @@ from cobre.sddp.sharing import share
 __all__ = ["ACTIONS", "ControlDesk", "ControlPoint", "Request", "changed_rules", "check_request"]
 
 STILL_PAUSED_S = 1.0
-"""While a run is paused, its ranks meet this often, so that no collective waits until it fails."""
+"""While a run is paused, its ranks make a collective this often, so that none waits until it fails."""
 ACTIONS: Mapping[str, Mapping[str, bool]] = {
     "pause": {},
     "resume": {},
@@ -192,7 +192,7 @@ class ControlPoint:
         return int(shared["requests"]), StopRequest.signal_of(shared)
 
     def _carry_out(self, request: Request, iteration: int | None) -> bool:
-        """Do what is asked and tell; whether it is to stop."""
+        """Carry out a request and report it; whether it is to stop."""
         outcome: Mapping[str, Any] = {}
         error: CobreError | None = None
         try:

@@ -1,4 +1,4 @@
-"""What trajectories meet: openings of the tree, or noise of their own."""
+"""The noise of trajectories: openings of the tree, or noise of their own."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Forecast(Protocol):
 
 
 class OpeningForecast:
-    """Trajectories that meet one opening of the tree in each stage."""
+    """Trajectories with one opening of the tree in each stage."""
 
     def __init__(
         self, tree_seed: int, openings: Sequence[Floats], weights: Mapping[int, Floats] | None = None

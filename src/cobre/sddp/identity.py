@@ -1,4 +1,4 @@
-"""What a training run is about, part by part, to tell whether a checkpoint belongs to it."""
+"""The parts of a training run that its numbers depend on: a checkpoint with other parts is refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WORDS = {
     "solver": "the version of the LP solver",
     "boundary": "the cuts of policy.boundary",
 }
-"""Each part as a user knows it."""
+"""The name of each part for users."""
 READABLE = (
     "inflow_non_negativity",
     "forward_passes",

@@ -57,12 +57,12 @@ class Control:
     """Steers one run; pass it to `cobre.train`, or take it from `attach`.
 
     Each method returns when all ranks have taken the request up, between two iterations, and no bit of an iteration
-    changes. With ``wait=False`` it returns as soon as the run knows of it: a ``progress_callback`` needs that, because
-    the iteration waits for the callback. Every act is an event of the run and is recorded in its ``metadata.json``.
+    changes. With ``wait=False`` it returns once the run has received it: a ``progress_callback`` needs that, since the
+    iteration waits for the callback. Every act is an event of the run and is recorded in its ``metadata.json``.
     """
 
     def __init__(self, address: str | None = None, is_live: Callable[[], bool] | None = None) -> None:
-        """For the run that listens at ``address``; ``is_live`` tells whether waiting for it makes sense."""
+        """For the run that listens at ``address``; ``is_live``: whether it may still answer."""
         self.address = new_address() if address is None else address
         self._is_live = is_live
 

@@ -70,10 +70,10 @@ class RunEvents:
         keeps: bool = False,
         earlier: Sequence[IterationRecord] = (),
     ) -> None:
-        """The run can start. Does nothing for the second phase of a run, or if nobody would know of it.
+        """The run can start. Does nothing for the second phase of a run, or without folder and listeners.
 
         ``threads`` are those of each rank, or "auto" if the ranks find it out. ``earlier`` are iterations of the
-        checkpoint that it continues. With ``keeps`` the folder tells of them already, but for the last one if the
+        checkpoint that it continues. With ``keeps`` the folder has them already, except the last one if the
         run was killed between its checkpoint and its progress.
         """
         if self._is_begun or (folder is None and self._on_event is None):
@@ -160,11 +160,11 @@ class RunEvents:
                 self._on_note(event.message)
 
     def remember(self, texts: Sequence[str]) -> None:
-        """What the user knows already: events of the run when it starts."""
+        """What was reported already: events of the run when it starts."""
         self._notes.extend(texts)
 
     def note(self, text: str) -> None:
-        """What the user should know."""
+        """A note for the user."""
         if self._is_begun:
             self._write("warning", {"message": text})
         else:
@@ -173,12 +173,12 @@ class RunEvents:
             self._on_note(text)
 
     def training_ended(self, result: TrainingResult) -> None:
-        """Tell how training ended."""
+        """Report how training ended."""
         self._is_partial = result.termination_reason == "shutdown"
         self._write("terminated", terminated_fields(result))
 
     def simulation_ended(self, outcome: SimulationOutcome, n_scenarios: int) -> None:
-        """Tell how the simulation ended."""
+        """Report how the simulation ended."""
         statistics = outcome.statistics
         self._is_partial = statistics is None
         self._write(

@@ -235,7 +235,7 @@ class StartedRun(AttachedRun):
 
     @property
     def failure(self) -> str:
-        """Why it ended before it could tell any event."""
+        """Why it ended before its first event."""
         return self.console.strip() or f"the run ended with exit status {self.process.poll()} before it began"
 
     @property

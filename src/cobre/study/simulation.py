@@ -56,7 +56,7 @@ MAX_SCENARIOS = 2**31 - 1
 
 @dataclass(frozen=True)
 class _Order:
-    """What every rank has to know."""
+    """What every rank needs."""
 
     case: Case
     policy: Policy
@@ -138,7 +138,7 @@ def simulate_with(
             RunRecord.start(study),
             threads=wanted_threads(threads),
         )
-        _tell_changes(order, events.note)
+        _note_changes(order, events.note)
         if order.folder is not None:
             resources.enter_context(claim(order.folder))
             resources.enter_context(removing_unfinished(order.folder))
@@ -285,7 +285,7 @@ def _policy(case: Case, given: Policy | str | PathLike[str] | None) -> Policy:
     return Policy.load(Path(case.folder) / "output" / POLICY_FOLDER)
 
 
-def _tell_changes(order: _Order, on_note: Callable[[str], None]) -> None:
+def _note_changes(order: _Order, on_note: Callable[[str], None]) -> None:
     changes = changes_since(order.policy, order.case)
     if changes is not None:
         on_note(f"{changes}. It decides as for the old study")

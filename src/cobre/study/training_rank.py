@@ -24,7 +24,7 @@ SHARING_MS = "sharing_ms"
 
 @dataclass(frozen=True)
 class TrainingOrder:
-    """What every rank has to know."""
+    """What every rank needs."""
 
     case: Case
     start: TrainingState | None
@@ -34,7 +34,7 @@ class TrainingOrder:
     control: str | None = None
     """Where the first rank listens for requests."""
     wants_details: bool = False
-    """Whether the first rank tells what each iteration did."""
+    """Whether the first rank reports what each iteration did."""
     threads: int | str = 1
     """Of each rank: see `cobre.study.threads`."""
 

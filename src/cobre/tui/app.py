@@ -338,7 +338,7 @@ class RunApp(App[None]):
             return None
 
     def _send(self, action: str, arguments: dict[str, Any]) -> None:
-        """Ask the run for something; its events tell what came of it. A run that starts may not listen yet."""
+        """Ask the run for something; its events report the outcome. A run that starts may not listen yet."""
         control = self._control()
         if control is None:
             return

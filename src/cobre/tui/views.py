@@ -13,7 +13,7 @@ from cobre.tui.text import bar, duration, line, percent, safe, short
 
 __all__ = ["TITLES", "VIEWS", "Look", "furthest", "status_row"]
 
-NO_FACTS = "this source does not tell it: open the folder of the run, cobre tui DIR"
+NO_FACTS = "this source does not have it: open the folder of the run, cobre tui DIR"
 PARTS = (
     ("forward", "forward_ms"),
     ("- sync", "forward_sync_ms"),

@@ -62,7 +62,7 @@ def test_patches_follow_the_order_of_the_calls():
     assert (patches.offset.tolist(), patches.factor.tolist()) == ([0.0, 7.0], [3.0, 1.0])
 
 
-def test_names_have_no_blanks_and_tell_namesakes_apart():
+def test_names_have_no_blanks_and_are_unique():
     lp = LpBuilder()
     lp.add_columns(
         "thermal", [Thermal(3, "Angra 1", 0), Thermal(5, "Gas", 0), Thermal(8, "Gas", 0), Thermal(9, "", 0)]

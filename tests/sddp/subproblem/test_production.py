@@ -30,7 +30,7 @@ def test_power_stays_below_every_plane():
     assert found.value(problem.columns.hydro.generation).item() == pytest.approx(20.0)
 
 
-def test_planes_see_the_mean_of_both_storages():
+def test_planes_use_the_mean_of_both_storages():
     # g = 0.1 (v + 40) / 2 + q with q = 40 - v: emptying gives 42, and each hm3 kept loses 0.95.
     case = plant(initial=40.0, planes=[(0.0, 0.1, 1.0, 0.0)])
     problem, found = solve_stage(case)
@@ -61,7 +61,7 @@ def test_generators_limit_power_not_flow_with_planes():
     assert bounds[problem.columns.hydro.generation].item() == 15.0
 
 
-def test_planes_may_rule_in_one_stage_and_productivity_in_another():
+def test_one_stage_may_use_planes_and_another_a_productivity():
     case = plant(stages=2, initial=20.0, productivity=0.5, planes=([(5.0, 0.0, 1.0, 0.0)], []))
     costs = [solve_stage(case, stage)[1].objective for stage in (0, 1)]
     assert costs == pytest.approx([(100 - 25) * 10 * H, (100 - 10) * 10 * H])

@@ -211,7 +211,7 @@ def test_a_model_of_a_few_years_is_called_poor(n_years):
     assert {verdict.word for verdict in verdicts(diagnose(fit)[0], fit.options)} == {"poor"}
 
 
-def test_a_river_that_does_not_vary_is_not_called_good():
+def test_a_river_that_does_not_vary_is_not_good():
     fit = fit_inflows(monthly_history(np.full((1, 720), 50.0)), MONTHS, range(12))
     (verdict,) = verdicts(diagnose(fit)[0], fit.options)
     assert str(verdict) == "poor: the inflow of 12 of 12 seasons does not vary"

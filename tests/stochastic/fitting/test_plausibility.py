@@ -23,7 +23,7 @@ def test_records_that_were_filled_with_one_value_are_named(value):
     assert told(values) == [(1, f"24 observations in a row, 1941-01 to 1942-12, all are {value:g} m3/s")]
 
 
-def test_a_gauge_that_stood_still_for_half_a_year_is_named_but_neither_five_months_nor_a_dry_season():
+def test_half_a_year_of_equal_records_is_named_but_not_five_months_or_a_dry_season():
     values = river(40, 3)
     values[0, 120:126], values[1, 120:125], values[2, 120:131] = 57.25, 57.25, 0.0
     ((hydro, message),) = told(values)

@@ -43,7 +43,7 @@ LIMITS = {
     "vm_read_bytes": 256 << 10,
 }
 
-DIRECTORY = Path("/dev/shm")  # noqa: S108 - where POSIX shared memory lives, no temporary file
+DIRECTORY = Path("/dev/shm")  # noqa: S108 - the folder of POSIX shared memory, no temporary file
 PREFIX = "cobre_comm_"
 MAGIC = b"COBRESHM"  # the first bytes of a segment
 MIB = 1 << 20
@@ -58,7 +58,7 @@ class ShmCommunicator(_core.ShmCommunicator, ClosesAfterUse):
 
     @classmethod
     def attach(cls, config: ShmConfig) -> ShmCommunicator:
-        """Join the group that meets at ``config.name``; returns once all ranks have.
+        """Join the group of the segment ``config.name``; returns once all ranks have.
 
         Rank 0 creates the segment and the others wait for it. When this returns, its name is gone again.
         """

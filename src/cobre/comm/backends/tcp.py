@@ -113,7 +113,7 @@ class TcpCommunicator(_core.TcpCommunicator, ClosesAfterUse):
     def split_local(self) -> Communicator:
         """A communicator of this rank alone: nothing is shared between processes here."""
         self.split()
-        from cobre.comm.selection import create_communicator  # backends know each other by name only
+        from cobre.comm.selection import create_communicator  # backends refer to each other by name only
 
         return create_communicator("local")
 
@@ -135,7 +135,7 @@ def _host(config: TcpConfig) -> str:
         return coordinator
     if config.bind_addr:
         return unbracketed(config.bind_addr)
-    if config.secret:  # other programs cannot prove that they know it
+    if config.secret:  # other programs cannot prove that they have it
         return everywhere_for(coordinator) or ""
     # Without a secret it is loopback; one of its other addresses (127.0.0.2) is where the others will look.
     return coordinator

@@ -1,6 +1,6 @@
 """How fast the collectives are here: latency, bandwidth, and how close that is to what the machine can do.
 
-`measure` starts ranks of each backend from its record, so nothing here knows any backend. Every size is verified
+`measure` starts ranks of each backend from its record, so nothing here depends on a backend. Every size is verified
 before it is timed.
 """
 

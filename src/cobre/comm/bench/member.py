@@ -98,9 +98,9 @@ def _time(comm: Collectives, call: Call, seconds: float) -> Any:
         begin = clock()
         call()
         times[index] = clock() - begin
-    everybody = np.empty(number * comm.size)
-    comm.allgatherv(times, everybody, [number] * comm.size, list(range(0, number * comm.size, number)))
-    return everybody.reshape(comm.size, number).max(axis=0) * 1e6
+    all_times = np.empty(number * comm.size)
+    comm.allgatherv(times, all_times, [number] * comm.size, list(range(0, number * comm.size, number)))
+    return all_times.reshape(comm.size, number).max(axis=0) * 1e6
 
 
 def _row(backend: str, operation: str, size: int, times: Any, limit: str, limits: dict[int, float]) -> Row:

@@ -52,7 +52,7 @@ def check(path: Path, operations: Sequence[str]) -> None:
 
 
 def plot(report: Report, path: Path) -> None:
-    """Write ``path``: ``.html`` is a page with the figure and the numbers, anything else what matplotlib knows."""
+    """Write ``path``: ``.html`` is a page with the figure and the numbers, anything else a format of matplotlib."""
     figure = _figure(report)
     if path.suffix.lower() not in (".html", ".htm"):
         figure.suptitle(_title(report))  # a page has it as its heading

@@ -1,7 +1,7 @@
 """Start the ranks of any program, show what they print, and leave nothing behind.
 
 ``cobre launch -n 4 -- program.py args…`` is the same from a shell. What to start comes from the backend's
-record, so nothing here knows any backend. Linux only.
+record, so nothing here depends on a backend. Linux only.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ GRACE_S = 2.0
 """How long ranks may take to end by themselves once one has failed, and again after SIGTERM."""
 
 PROMPT_S = 0.15
-"""How long an unfinished line may wait for its end before somebody at a terminal sees it."""
+"""How long an unfinished line may wait for its end before it is shown on a terminal."""
 
 LAST_REPORTS_S = 2.0
 
@@ -305,7 +305,7 @@ class Group:
 
 
 def _stop_ignoring_children() -> bool:
-    """If SIGCHLD is ignored, which programs inherit, nobody learns how a child ended. Whether that was so."""
+    """Restore SIGCHLD if it is ignored, which programs inherit: else exit codes are lost. Whether it was ignored."""
     is_ignored = signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN
     if not is_ignored or threading.current_thread() is not threading.main_thread():
         return False

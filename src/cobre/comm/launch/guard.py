@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 __all__ = ["Guard"]
 
-# Each line it reads is the list of process groups that live, or a file that a rank leaves if it is killed. If the pipe
+# Each line it reads is the list of running process groups, or a file that a rank leaves if it is killed. If the pipe
 # ends without an "end", the launcher is dead: kill those groups, then whatever else carries the mark of this launch in
 # its environment (a rank that was being started at that moment, or one that mpiexec put into a session of its own),
 # then remove what they may leave.
@@ -56,7 +56,7 @@ os.register_at_fork(after_in_child=_close_inherited_pipes)
 
 
 class Guard:
-    """Knows which process groups live, and outlives this process."""
+    """Has the list of running process groups, and outlives this process."""
 
     def __init__(self, mark: str, leaves: Sequence[str]) -> None:
         _guards.add(self)
@@ -82,7 +82,7 @@ class Guard:
                 self._tell(os.fsencode(path) + b"\n")
 
     def restart(self) -> None:
-        """Replace a guard that somebody killed."""
+        """Replace a guard that was killed."""
         self._discard()
         self._process = self._start()
         self._tell(b"".join(os.fsencode(path) + b"\n" for path in self._files) + self._last)

@@ -74,9 +74,9 @@ def _killed(before: MemoryKills, now: MemoryKills) -> Explanation:
             f"{more}; dmesg names what was killed",
         )
     if now.in_group is None and now.on_machine is None:
-        return Explanation("most often that is for lack of memory", f"{more}; dmesg tells if it was that")
+        return Explanation("most often that is for lack of memory", f"{more}; dmesg shows whether it was")
     return Explanation(
-        "not for lack of memory, as far as the kernel counts: somebody, a script or a scheduler killed it",
+        "not for lack of memory, as far as the kernel counts: a person, a script or a scheduler killed it",
         "look for its time and memory limits in the scheduler's log, and for who uses kill -9",
     )
 

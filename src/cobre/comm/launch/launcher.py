@@ -103,7 +103,7 @@ def launch(plan: Plan) -> Ending:
                 relay.all_started()
             is_done = group.wait(deadline)
         except KeyboardInterrupt:
-            group.send(signal.SIGINT)  # ranks live in sessions of their own: the terminal did not tell them
+            group.send(signal.SIGINT)  # ranks run in sessions of their own: the terminal did not signal them
             group.wait(min(deadline, time.monotonic() + INTERRUPT_GRACE_S))
             raise
         if not is_done:
@@ -168,7 +168,7 @@ def runnable(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 def _still_running(group: Group, timeout: float | None) -> WorkerError:
-    """The error for ranks that have had their time, with the last lines of everybody."""
+    """The error for ranks that have had their time, with the last lines of all ranks."""
     names = ", ".join(f"rank {rank.rank}" if rank.rank is not None else "the ranks" for rank in group.running)
     error = WorkerError(
         group.running[0].rank or 0,

@@ -1,7 +1,7 @@
 """Program that ``mpiexec`` starts in place of a rank: connects to the launcher, then executes the rank.
 
 Run as a file by ``python -S -E``: it imports nothing of Cobre, because it runs once per rank and must be quick. What
-mpiexec forwards may be cut and mixed in the middle of lines, and nobody can tell whose it is; over its own connection
+mpiexec forwards may be cut and mixed in the middle of lines, and their rank is lost; over its own connection
 each rank's lines stay whole. Where the launcher cannot be reached (another machine) the rank simply runs.
 """
 

@@ -25,7 +25,7 @@ class Output(Protocol):
 
     @property
     def is_interactive(self) -> bool:
-        """Whether somebody waits for a line that has no end yet, such as a prompt."""
+        """Whether lines without an end yet, such as a prompt, are shown at once."""
 
     def show(self, rank: int | None, lines: Sequence[bytes], *, is_error: bool) -> None:
         """Lines that are complete."""

@@ -1,8 +1,8 @@
 """Launchers of several machines agree on how to start again after a rank, or a whole machine, has died.
 
-Between two attempts the launcher of machine 0 listens where rank 0 does. The others tell it how the attempt ended on
-their machines. Who has not come within the time limit is left out; the answer says how many ranks on how many machines
-start again. Both sides prove that they have the secret of the group.
+Between two attempts the launcher of machine 0 listens where rank 0 does. The others report how the attempt ended on
+their machines. Machines that have not reported within the time limit are left out; the answer has the numbers of ranks
+and machines that start again. Both sides prove that they have the secret of the group.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def decide(nodes: Nodes, reports: Mapping[int, Report], restarts: Restarts) -> d
 def gather_machines(
     place: MeetingPoint, nodes: Nodes, own: Report, restarts: Restarts, rejoin_s: float = REJOIN_S
 ) -> tuple[Answer, list[int]]:
-    """On machine 0: hear the others, decide, and tell them; what this one does, and which machines did not come."""
+    """On machine 0: receive reports, decide, send the decision; what this machine does, and which did not report."""
     reports, connections = {own.node_rank: own}, {}
     deadline = time.monotonic() + rejoin_s
     with contextlib.ExitStack() as stack:

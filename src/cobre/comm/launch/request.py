@@ -84,7 +84,7 @@ def _commands(record: Backend, request: Request, argv: Sequence[str]) -> list[Ra
 
 
 def _stdin() -> int:
-    """This process's stdin for rank 0, but not the terminal of somebody who works in the foreground."""
+    """This process's stdin for rank 0, but not the terminal of a foreground job."""
     try:
         descriptor = sys.stdin.fileno()
         if os.isatty(descriptor) and os.tcgetpgrp(descriptor) != os.getpgrp():

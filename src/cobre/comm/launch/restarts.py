@@ -55,7 +55,7 @@ class Restarts:
         return size
 
     def variables(self) -> dict[str, str]:
-        """What ranks are told."""
+        """The variables that ranks get."""
         return {COUNT_VARIABLE: str(self.used), SINCE_VARIABLE: repr(self.since)} if self.used else {}
 
 

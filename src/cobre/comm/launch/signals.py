@@ -26,7 +26,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 class SignalRelay:
     """While the ``with`` block runs, forwards signals; the second one that asks for the end kills.
 
-    Ranks live in sessions of their own, so that the terminal's Ctrl-C reaches them through here and exactly once.
+    Ranks run in sessions of their own, so that the terminal's Ctrl-C reaches them through here and exactly once.
     """
 
     def __init__(self, group: Group) -> None:

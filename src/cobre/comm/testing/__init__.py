@@ -9,7 +9,7 @@ or from a program, in every rank::
     from cobre.comm.testing import run_checks
     run_checks(comm)            # raises Failure at the first broken promise
 
-Each check is one promise. Data come from a seed, so that every rank knows what all the others send and
+Each check is one promise. Data come from a seed, so that every rank can compute what all the others send and
 compares exact bytes; nothing is compared approximately.
 """
 

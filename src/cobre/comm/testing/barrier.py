@@ -28,7 +28,7 @@ def _pass_barrier(comm: Member, board: Whiteboard | None, step: int) -> None:
 
 @check(min_size=2)
 def barrier_holds_everyone_back(comm: Member, ctx: Context) -> None:
-    """Nobody leaves a barrier before everybody entered it, in whatever order they come."""
+    """No rank leaves a barrier before all have entered it, in any order."""
     with whiteboard(comm) as board:
         for step, places in enumerate(arrival_orders(comm.size, ctx.rng()), 1):
             time.sleep(PAUSE_S * places[comm.rank])
@@ -37,7 +37,7 @@ def barrier_holds_everyone_back(comm: Member, ctx: Context) -> None:
 
 @check(min_size=2)
 def barrier_holds_every_time(comm: Member, ctx: Context) -> None:
-    """Barriers in quick succession never let anybody through early."""
+    """No rank leaves early from one of many barriers in quick succession."""
     with whiteboard(comm) as board:
         for step in range(1, BARRIERS + 1):
             _pass_barrier(comm, board, step)
@@ -45,7 +45,7 @@ def barrier_holds_every_time(comm: Member, ctx: Context) -> None:
 
 @check(min_size=2)
 def gather_waits_for_every_contribution(comm: Member, ctx: Context) -> None:
-    """Nobody returns from allgatherv before everybody contributed, even if that is nothing."""
+    """No rank returns from allgatherv before all have contributed, even if their parts are empty."""
     nothing = np.empty(0)
     with whiteboard(comm) as board:
         for late in range(comm.size):
@@ -66,13 +66,13 @@ def gather_waits_for_every_contribution(comm: Member, ctx: Context) -> None:
 def writes_before_a_barrier_are_seen_after_it(comm: Member, ctx: Context) -> None:
     """What a rank wrote into a region before a barrier, its node reads after it, without a fence."""
     with comm.split_local() as local, comm.create_shared_region(local.size, np.int64) as region:
-        mine, everybody = region.as_mut_block(local.rank, 1), region.as_slice()
+        mine, all_ranks = region.as_mut_block(local.rank, 1), region.as_slice()
         for step in range(1, 40):
             if step == 1 + comm.rank:
                 time.sleep(PAUSE_S)
             mine[0] = step * (local.rank + 1)
             comm.barrier()
-            expect_bytes(everybody, step * np.arange(1, local.size + 1), f"region after barrier {step}")
+            expect_bytes(all_ranks, step * np.arange(1, local.size + 1), f"region after barrier {step}")
             comm.barrier()
 
 

@@ -22,13 +22,13 @@ HUGE_BYTES = 2**32 + 10_007
 
 
 def as_member(comm: Communicator) -> Member:
-    """``comm`` under its full type; that it lives up to it is what the checks find out."""
+    """``comm`` under its full type; whether it keeps the contract is what the checks find out."""
     return cast(Member, comm)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a check needs besides the communicator. Equal on all ranks, so that each knows everybody's data.
+    """What a check needs besides the communicator. Equal on all ranks, so that each can compute the data of all.
 
     ``limits`` are the internal sizes of the backend in bytes; lengths around each are tried, unless all
     ranks together would hold more than ``max_bytes``.

@@ -23,7 +23,7 @@ def exchange_gather(
     displs: Sequence[int] | None = None,
     step: int = 0,
 ) -> NDArray[Any]:
-    """Gather everybody's seeded data into a buffer full of other data; return what arrived."""
+    """Gather the seeded data of all ranks into a buffer full of other data; return what arrived."""
     displs = packed(counts) if displs is None else displs
     send = ctx.data(dtype, counts[comm.rank], comm.rank, step)
     recv, expected = gathered(ctx, dtype, counts, displs, step)
@@ -35,7 +35,7 @@ def exchange_gather(
 def exchange_reduce(
     comm: Member, ctx: Context, dtype: Any, count: int, op: str, step: int = 0
 ) -> NDArray[Any]:
-    """Fold everybody's seeded numbers; return the result."""
+    """Fold the seeded numbers of all ranks; return the result."""
     parts = [ctx.values(dtype, count, rank, step) for rank in range(comm.size)]
     recv = ctx.data(dtype, count, comm.size, step)
     comm.allreduce(parts[comm.rank], recv, op)
@@ -46,7 +46,7 @@ def exchange_reduce(
 def exchange_broadcast(
     comm: Member, ctx: Context, dtype: Any, count: int, root: int, step: int = 0
 ) -> NDArray[Any]:
-    """Broadcast root's seeded data over everybody's own; return what arrived."""
+    """Broadcast root's seeded data over the data of all others; return what arrived."""
     buf = ctx.data(dtype, count, comm.rank, step)
     comm.broadcast(buf, root)
     what = f"broadcast of {count} {np.dtype(dtype)} from rank {root}"

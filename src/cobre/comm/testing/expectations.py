@@ -12,7 +12,7 @@ __all__ = ["Failure", "as_bytes", "expect", "expect_bytes", "expect_raises"]
 
 
 class Failure(AssertionError):
-    """A promise of the contract was not kept. ``check`` names the check, once the runner knows it."""
+    """A promise of the contract was not kept. ``check`` names the check, once the runner has set it."""
 
     check: str = ""
 
@@ -52,6 +52,6 @@ def expect_raises(kind: type[Exception], call: Callable[[], object], what: str) 
 
 def as_bytes(buffer: Any) -> NDArray[np.uint8]:
     """The memory of a C-contiguous buffer as a flat array, without a copy (padding bytes included)."""
-    # NumPy takes bytes for text unless told otherwise.
+    # NumPy takes bytes for text by default.
     array = np.asarray(memoryview(buffer) if isinstance(buffer, bytes) else buffer)
     return array.reshape(-1).view(np.uint8)

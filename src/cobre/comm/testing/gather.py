@@ -38,14 +38,14 @@ def gather_takes_zero_counts(comm: Member, ctx: Context) -> None:
         counts = [0 if rank == silent else 3 for rank in range(size)]
         exchange_gather(comm, ctx, "f8", counts, step=silent)
         exchange_gather(comm, ctx, "i4", [4 if rank == silent else 0 for rank in range(size)], step=silent)
-        # An empty part overlaps nothing, wherever it lies.
+        # An empty part overlaps nothing, wherever it is.
         inside = [1 if rank == silent else start for rank, start in enumerate(packed(counts))]
         exchange_gather(comm, ctx, "f4", counts, inside, step=silent)
 
 
 @check()
 def gather_leaves_gaps_untouched(comm: Member, ctx: Context) -> None:
-    """What lies in recv between and around the parts keeps its value."""
+    """What is in recv between and around the parts keeps its value."""
     for gap in (1, 5, 4096):
         displs = [gap + rank * (3 + gap) for rank in range(comm.size)]
         exchange_gather(comm, ctx, "f8", [3] * comm.size, displs, step=gap)

@@ -1,4 +1,4 @@
-"""Checks of what a communicator says about itself."""
+"""Checks of the properties of a communicator."""
 
 from __future__ import annotations
 

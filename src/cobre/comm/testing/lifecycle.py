@@ -193,7 +193,7 @@ def collective_calls(comm: Member) -> dict[str, Callable[[], object]]:
 
 
 def _process_bound_calls(comm: Member) -> dict[str, Callable[[], object]]:
-    """What only the process that opened the communicator may call: stats() may need a lock that nobody frees."""
+    """What only the process that opened the communicator may call: stats() may need a lock that no thread frees."""
     return {**collective_calls(comm), "stats": comm.stats}
 
 

@@ -51,7 +51,7 @@ def slow_ranks_lose_nothing(comm: Member, ctx: Context) -> None:
         for step, count in enumerate((1, 513, 9001) if slow else (1, longest)):
             for turn in range(6):
                 time.sleep(delay)
-                # The same root three times in a row: it need not wait for anybody, and may run far ahead.
+                # The same root three times in a row: it need not wait for other ranks, and may run far ahead.
                 _broadcast_and_scribble(comm, ctx, count, root=(slow + 1 + turn // 3) % comm.size, step=turn)
             time.sleep(delay)
             _gather_and_scribble(comm, ctx, count, step)

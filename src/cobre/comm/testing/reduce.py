@@ -55,7 +55,7 @@ def extremes_keep_ties_and_first_nan(comm: Member, ctx: Context) -> None:
 
 @check()
 def reduce_folds_every_dtype(comm: Member, ctx: Context) -> None:
-    """Every reducible dtype folds with every operation it knows."""
+    """Every reducible dtype folds with every operation that it has."""
     for step, dtype in enumerate(REDUCIBLE_DTYPES):
         exchange_reduce(comm, ctx, dtype, 13, "sum", step)
     for step, dtype in enumerate(EXTREME_DTYPES):
@@ -128,7 +128,7 @@ def _fold_specials(comm: Member, ctx: Context, dtype: np.dtype[Any], op: str, st
 
 
 def _specials(ctx: Context, dtype: np.dtype[Any], rank: int, step: int) -> NDArray[Any]:
-    """Zeros of both signs, ones, infinities, and quiet NaNs whose sign and payload tell the rank."""
+    """Zeros of both signs, ones, infinities, and quiet NaNs whose sign and payload identify the rank."""
     width = dtype.itemsize // (2 if dtype.kind == "c" else 1)
     real, bits = np.dtype(f"f{width}"), np.dtype(f"u{width}")
     nans = np.full(2, np.nan, real).view(bits) + bits.type(1 + rank)

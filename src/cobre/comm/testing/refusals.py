@@ -43,7 +43,7 @@ def wrong_ops_and_overlaps_are_refused(comm: Member, ctx: Context) -> None:
 
 @check()
 def refusals_name_a_fix(comm: Member, ctx: Context) -> None:
-    """Every refusal says what to do instead."""
+    """Every refusal states what to do instead."""
     for wrong in _all_wrong_calls(comm):
         error = expect_raises(wrong.raises, wrong.call, wrong.fault)
         if isinstance(error, CobreError):

@@ -23,7 +23,7 @@ IMPOSSIBLE = ((2**62, "u1"), (2**60, "f8"), (2**62, "f8"), (2**70, "f8"))
 
 @check()
 def regions_know_their_shape(comm: Member, ctx: Context) -> None:
-    """A region is a SharedRegion with the count and dtype asked for; float64 unless told otherwise."""
+    """A region is a SharedRegion with the count and dtype asked for; float64 by default."""
     with comm.create_shared_region(5) as region:
         expect(isinstance(region, SharedRegion), f"{type(region).__name__} lacks a part of SharedRegion")
         expect(region.dtype == np.float64, f"dtype {region.dtype} by default")
@@ -75,14 +75,14 @@ def wrong_blocks_are_refused(comm: Member, ctx: Context) -> None:
 
 @check()
 def leader_populates_for_all(comm: Member, ctx: Context) -> None:
-    """What the leader writes before fence() everybody reads after it."""
+    """All ranks read after fence() what the leader wrote before it."""
     for step, count in enumerate((1, 127, 40_009)):
         _populate_and_read(comm, ctx, count, step)
 
 
 @check()
 def ranks_populate_together(comm: Member, ctx: Context) -> None:
-    """What the ranks of a node write into their blocks before fence() everybody reads after it."""
+    """All ranks of a node read after fence() what each wrote into its block before it."""
     for step, count in enumerate((1, 10, 4099)):
         for dtype in (np.dtype("f8"), STRUCTURED[1]):
             values = ctx.data(dtype, count, 0, step)
@@ -127,7 +127,7 @@ def slices_see_later_writes(comm: Member, ctx: Context) -> None:
 
 @check()
 def regions_do_not_share_memory(comm: Member, ctx: Context) -> None:
-    """Several regions live side by side and keep their own data."""
+    """Several regions exist at the same time and keep their own data."""
     shapes: list[tuple[int, Any]] = [(5, "f8"), (0, "i4"), (1000, "u1"), (3, STRUCTURED[0]), (5, "f8")]
     regions = [comm.create_shared_region(count, dtype) for count, dtype in shapes]
     contents = [ctx.data(dtype, count, 0, step) for step, (count, dtype) in enumerate(shapes)]
@@ -185,7 +185,7 @@ def impossible_regions_fail_at_once(comm: Member, ctx: Context) -> None:
 
 @check()
 def heap_fences_never_wait(comm: Member, ctx: Context) -> None:
-    """Where every process has its own copy, fence() returns though nobody else calls it."""
+    """Where every process has its own copy, fence() returns though no other rank calls it."""
     leaders = np.zeros(comm.size, np.uint8)
     ones = [1] * comm.size
     comm.allgatherv(np.array([comm.is_leader], np.uint8), leaders, ones, range(comm.size))

@@ -21,7 +21,7 @@ LONGEST_PATH = 4096
 
 
 class Whiteboard:
-    """One number per rank in an unnamed file: written by its rank, read by anybody, coherent at once."""
+    """One number per rank in an unnamed file: written by its rank, read by all, coherent at once."""
 
     def __init__(self, fd: int, rank: int, size: int) -> None:
         self._fd, self._rank, self._size = fd, rank, size
@@ -57,16 +57,16 @@ def whiteboard(comm: Communicator) -> Iterator[Whiteboard | None]:
         os.close(handle)
         text = token + os.fsencode(path)
         note[: len(text)] = np.frombuffer(text, np.uint8)
-    fd, everybody = -1, np.zeros(1, np.int64)
+    fd, has_file = -1, np.zeros(1, np.int64)
     try:
         try:
             comm.broadcast(note, 0)
             fd = _open(note.tobytes())
-            comm.allreduce(np.array([fd >= 0], np.int64), everybody, "min")
+            comm.allreduce(np.array([fd >= 0], np.int64), has_file, "min")
         finally:
             if path:
                 Path(path).unlink()
-        yield Whiteboard(fd, comm.rank, comm.size) if everybody[0] else None
+        yield Whiteboard(fd, comm.rank, comm.size) if has_file[0] else None
     finally:
         if fd >= 0:
             os.close(fd)

@@ -1,4 +1,4 @@
-"""What the files say about the head and the power of a hydro plant, as `cobre.production` wants it."""
+"""What the files say about the head and the power of a hydro plant, as `cobre.production` takes it."""
 
 from __future__ import annotations
 

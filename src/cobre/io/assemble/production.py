@@ -98,7 +98,7 @@ def planes_of(hydro_id: int, stage_id: int, table: Table) -> NDArray[np.float64]
 def build_production(
     files: CaseFiles, horizon: Horizon, fits: Sequence[ProductionFit]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
-    """Productivity (NaN with planes), offsets of planes, planes: as `HydroTables` wants them."""
+    """Productivity (NaN with planes), offsets of planes, planes: as `HydroTables` takes them."""
     hydros: Sequence[HydroRecord] = by_date(files.hydros.hydros)
     fitted = {(each.hydro, stage): each.fit.planes for each in fits for stage in each.stages}
     productivity = np.full((len(hydros), horizon.n_stages), np.nan)

@@ -112,7 +112,7 @@ class Table:
         return self.columns[name]
 
     def label(self, row: int) -> str:
-        """How a planner knows a row: by the values of its key."""
+        """The label of a row in messages: the values of its key."""
         parts = []
         for name in self.file.key:
             value = self.columns[name][row]

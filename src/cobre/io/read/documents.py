@@ -103,7 +103,7 @@ def _validated_without_nulls(document: Document, data: Any) -> tuple[Record, Any
 
 
 def _validated(document: Document, data: Any) -> Record:
-    # Through JSON again: only then does strict checking know that a list is how JSON writes a tuple.
+    # Through JSON again: only then does strict checking accept a list as JSON's form of a tuple.
     return document.record.model_validate_json(json.dumps(data, default=_as_json))
 
 

@@ -17,7 +17,7 @@ __all__ = ["OLDER", "TODAY", "Generation", "Vote", "detect", "votes"]
 
 @dataclass(frozen=True)
 class Generation:
-    """A version of the format; what the same words mean in it is asked of ``is_today``."""
+    """A version of the format; ``is_today`` says what the same words mean in it."""
 
     name: str
     is_today: bool

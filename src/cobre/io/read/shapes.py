@@ -162,7 +162,7 @@ def _is_tag(inner: Any, rest: Sequence[str | int]) -> bool:
 
 
 def label(key: str, index: int, entry: Any) -> str:
-    """How a planner knows a list entry: by its id and name, or else by its position."""
+    """The label of a list entry in messages: its id and name, or else its position."""
     noun = SINGULAR.get(key, key.removesuffix("s").replace("_", " "))
     if not isinstance(entry, Mapping):
         return f"{noun} at position {index}"

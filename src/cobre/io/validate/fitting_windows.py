@@ -16,7 +16,7 @@ MODELS = "system/hydro_production_models.json"
 
 
 def check_fitting_window(plant: Plant, forebay: Curve, config: FphaConfigRecord, problems: Problems) -> bool:
-    """Report a window that says two things, is empty or lies outside the geometry; whether it is good."""
+    """Report a window that is given twice, empty or outside the geometry; whether it is good."""
     given, owner = config.fitting_window, called("hydro", plant.record)
     if given is None:
         return True

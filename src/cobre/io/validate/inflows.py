@@ -1,4 +1,4 @@
-"""Whether noise and inflows can be made of what the case says: the last word belongs to the code that makes them."""
+"""Whether noise and inflows can be made of what the case says: decided by the code that makes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lags of 0.18 start from what the history and recent observations know of the time before the study."""
+"""Lags of 0.18 start from the history and recent observations of the time before the study."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def complete_lag_seeds(files: CaseFiles, problems: Problems) -> None:
         problems.warn(
             "CoverageMismatch",
             "stages.json",
-            f"no season has its first day, {horizon.stages[0].start_date}: lags do not know where they start",
+            f"no season has its first day, {horizon.stages[0].start_date}: lags have no season to start in",
             "give the stage a season_id, or the calendar a season of that day",
             entity=f"stage {horizon.stages[0].id}",
             field="season_id",

@@ -1,4 +1,4 @@
-"""What ``config.json`` can ask for and this version does not do."""
+"""Settings of ``config.json`` that this version does not support."""
 
 from __future__ import annotations
 

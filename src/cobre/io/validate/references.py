@@ -1,4 +1,4 @@
-"""Layer 3: does every id that a file mentions belong to something?"""
+"""Layer 3: does every id that a file mentions exist?"""
 
 from __future__ import annotations
 

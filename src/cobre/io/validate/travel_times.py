@@ -107,7 +107,7 @@ def _check_releases(
             problems.error(
                 "CoverageMismatch",
                 FILE,
-                f"past_defluences knows {found} of the {days} days before {start} on which water was released that is "
+                f"past_defluences has {found} of the {days} days before {start} on which water was released that is "
                 "still under way",
                 f"give its releases from {first} to {start}, 0 where there were none",
                 entity=called("hydro", hydro),

@@ -137,7 +137,7 @@ def check_owner(folder: Path, run: RunRecord) -> None:
         found = {}
     if found.get("run_id") == run.run_id:
         return
-    other = f"run {found['run_id']} on {found['hostname']}" if found else "somebody"
+    other = f"run {found['run_id']} on {found['hostname']}" if found else "another process"
     raise IOError(
         str(folder),
         f"{other} has taken over {folder} while this run was at work; its results are not mixed in",

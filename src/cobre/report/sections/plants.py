@@ -1,4 +1,4 @@
-"""One page for each plant and line, unpacked when a reader asks for it."""
+"""One page for each plant and line, unpacked when a reader opens it."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ CHECK_VARIABLE = "COBRE_COMM_CHECK"
 
 
 def _unavailable() -> Unavailable | None:
-    """Whether mpi4py is installed. Whether it finds a library only loading tells, and that is for `_open`."""
+    """Whether mpi4py is installed. Whether it finds a library shows when `_open` loads it."""
     if find_spec("mpi4py") is not None:
         return None
     return Unavailable(
@@ -81,7 +81,7 @@ def _is_loadable() -> bool:
 
 
 def is_check_wanted(environ: Mapping[str, str]) -> bool:
-    """Whether ranks are to tell each other what they call, and so notice that they disagree."""
+    """Whether ranks compare their calls before each collective, and so notice that they disagree."""
     return environ.get(CHECK_VARIABLE, "").strip() not in ("", "0")
 
 

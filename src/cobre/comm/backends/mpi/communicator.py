@@ -40,11 +40,11 @@ LAST_CALL_S = 5.0
 class MpiCommunicator(_core.ForeignTransport, ClosesAfterUse):
     """Ranks started by ``mpiexec`` or ``srun``. Making one is collective over ``comm``.
 
-    It works on a duplicate of ``comm`` (``MPI.COMM_WORLD`` if not given), so that nobody's own messages can mix
+    It works on a duplicate of ``comm`` (``MPI.COMM_WORLD`` if not given), so that the program's own messages cannot mix
     with its messages. ``node`` are the ranks that share memory; MPI finds them unless they are given. With ``check``,
-    by default what ``COBRE_COMM_CHECK`` says, ranks that do not make the same call learn who called what.
+    by default what ``COBRE_COMM_CHECK`` says, ranks that do not make the same call get an error that lists all calls.
 
-    In `stats`, ``wait_s`` is the time inside MPI, which does not tell waiting from moving, and ``move_s`` that
+    In `stats`, ``wait_s`` is the time inside MPI, which includes both waiting and moving, and ``move_s`` that
     spent folding.
     """
 
@@ -141,7 +141,7 @@ class MpiCommunicator(_core.ForeignTransport, ClosesAfterUse):
             window.sync()
 
     def retire_window(self, number: int) -> None:
-        """Collective over the node: free a window, or keep it until `close` while anybody views it."""
+        """Collective over the node: free a window, or keep it until `close` while a view of it exists."""
         if self.is_open and self._before in (None, self._agree):  # a broken group settles at the end
             with self._turn("region.close"):
                 self._windows.retire(number)
@@ -203,7 +203,7 @@ class MpiCommunicator(_core.ForeignTransport, ClosesAfterUse):
         self.mark_closed()
         is_mine = self._await_turn()
         if self._report is not None and not is_left and self._before == self._agree:
-            self._report.leave("close()")  # before waiting for anybody, who may be in another call
+            self._report.leave("close()")  # before waiting for ranks, which may be in another call
         self._windows.settle()
         if self._report is not None:
             self._report.settle()

@@ -46,7 +46,7 @@ def _started_by(library: Library, mpiexec: Path, environ: Mapping[str, str]) -> 
 
 
 def _on_path(library: Library, mpiexec: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """What somebody gets who types ``mpiexec``, ``mpirun`` or ``srun``."""
+    """Which MPI a bare ``mpiexec``, ``mpirun`` or ``srun`` starts."""
     for name in ("mpiexec", "mpirun"):
         found = shutil.which(name, path=environ.get("PATH"))
         if found is None or Path(found).resolve() == mpiexec.resolve():

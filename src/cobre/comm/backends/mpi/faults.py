@@ -35,5 +35,5 @@ def as_comm_error(mpi: Any, error: Any, operation: str, rank: int, size: int) ->
         operation,
         code,
         message,
-        suggestion="check that all ranks make the same calls: COBRE_COMM_CHECK=1 tells who does not",
+        suggestion="check that all ranks make the same calls: COBRE_COMM_CHECK=1 names the ranks that do not",
     )

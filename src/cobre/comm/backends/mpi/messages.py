@@ -19,7 +19,7 @@ __all__ = ["ElementTypes", "LongMessages", "largest_message"]
 
 
 class ElementTypes(dict[int, Any]):
-    """MPI's type for elements of so many bytes. Nothing is converted on the way, so the size says it all."""
+    """MPI's type for elements of so many bytes. Nothing is converted on the way, so the size suffices."""
 
     def __init__(self, mpi: Any) -> None:
         super().__init__({1: mpi.BYTE, 2: mpi.INT16_T, 4: mpi.INT32_T, 8: mpi.INT64_T})

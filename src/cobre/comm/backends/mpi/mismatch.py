@@ -1,4 +1,4 @@
-"""``COBRE_COMM_CHECK=1``: before each collective the ranks tell each other what they are about to call."""
+"""``COBRE_COMM_CHECK=1``: before each collective the ranks compare their calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MismatchReport:
     def agree(self, operation: str, call: str, signature: int | None = None) -> None:
         """Collective. Raise `CollectiveFailed` on every rank unless all are about to make the same call.
 
-        ``signature`` tells calls apart that read alike; by default it is that of the text.
+        ``signature`` distinguishes calls with equal texts; by default it is that of the text.
         """
         request, _, rows = self._exchange(call, signature)
         request.Wait()

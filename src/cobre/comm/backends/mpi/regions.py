@@ -26,7 +26,7 @@ __all__ = ["MpiRegion", "Window", "WindowTable"]
 
 
 class _Lease:
-    """Kept alive by every view of a window, however derived: as long as it lives, the window must."""
+    """Kept alive by every view of a window, however derived: as long as it exists, the window must."""
 
     __slots__ = ("__array_interface__", "__weakref__", "_pages")
 

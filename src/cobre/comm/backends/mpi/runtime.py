@@ -104,7 +104,7 @@ def _attach_world(environ: Mapping[str, str] = os.environ) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             mpi.Init_thread(mpi.THREAD_MULTIPLE)
-        # Not by mpi4py, which does so in a forked child, too, or not at all if it was told not to start MPI.
+        # Not by mpi4py, which does so in a forked child, too, or not at all if it is set not to start MPI.
         _core.finalise_at_end(*_addresses(mpi, "MPI_Finalized", "MPI_Finalize"))
     _require_whole_world(mpi, environ)
     follow_launcher()
@@ -126,7 +126,7 @@ def _addresses(mpi: Any, *names: str) -> list[int]:
 def follow_launcher() -> None:
     """End with the Open MPI daemon that started this process, if that daemon is killed.
 
-    Open MPI notices that only inside its own calls; a rank that computes or sleeps would live on alone.
+    Open MPI notices that only inside its own calls; a rank that computes or sleeps would go on alone.
     """
     parent = os.getppid()
     try:

@@ -1,4 +1,4 @@
-"""What every sabotage is: a communicator that breaks one promise, and the check that must notice."""
+"""A communicator that breaks one promise, and the check that must notice it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ CHUNK_BYTES = 20_000
 
 
 class Refused(Exception):
-    """What a sabotage raises that refuses what the contract allows."""
+    """Raised by a faulty communicator that refuses what the contract allows."""
 
 
-class Sabotage:
+class FaultyCommunicator:
     """Base of all, beside the communicator that they break.
 
     ``caught_by`` names the check meant for it, ``ranks`` how many it takes; ``raises`` is what it raises

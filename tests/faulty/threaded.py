@@ -1,6 +1,6 @@
 """A correct communicator whose ranks are threads of one process: small, and easy to break on purpose.
 
-Every step of a collective is a method of its own, so that `sabotage` can replace exactly one of them.
+Every step of a collective is a method of its own, so that `faulty` can replace exactly one of them.
 """
 
 from __future__ import annotations

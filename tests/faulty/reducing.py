@@ -6,18 +6,18 @@ import numpy as np
 
 from cobre.comm.arguments import as_flat_array
 from cobre.comm.protocol import ReduceOp
-from sabotage.base import CHUNK_BYTES, Refused, Sabotage, folded
-from sabotage.threaded import ThreadedCommunicator
+from faulty.base import CHUNK_BYTES, FaultyCommunicator, Refused, folded
+from faulty.threaded import ThreadedCommunicator
 
 
-class FoldsFromTheLastRank(Sabotage, ThreadedCommunicator):
+class FoldsFromTheLastRank(FaultyCommunicator, ThreadedCommunicator):
     caught_by, ranks = "sum_folds_in_rank_order", 3
 
     def _fold(self, parts, recv, op):
         super()._fold(parts[::-1], recv, op)
 
 
-class FoldsPairwise(Sabotage, ThreadedCommunicator):
+class FoldsPairwise(FaultyCommunicator, ThreadedCommunicator):
     caught_by, ranks = "sum_folds_in_rank_order", 4
 
     def _fold(self, parts, recv, op):
@@ -27,21 +27,21 @@ class FoldsPairwise(Sabotage, ThreadedCommunicator):
         recv[:] = parts[0]
 
 
-class StartsAtOwnRank(Sabotage, ThreadedCommunicator):
+class StartsAtOwnRank(FaultyCommunicator, ThreadedCommunicator):
     caught_by, ranks = "sum_folds_in_rank_order", 3
 
     def _fold(self, parts, recv, op):
         super()._fold(parts[self._rank :] + parts[: self._rank], recv, op)
 
 
-class SumsShortFloatsInDouble(Sabotage, ThreadedCommunicator):
+class SumsShortFloatsInDouble(FaultyCommunicator, ThreadedCommunicator):
     caught_by, ranks = "sum_rounds_at_every_step", 3
 
     def _fold(self, parts, recv, op):
         recv[:] = folded([part.astype("f8") for part in parts], op)
 
 
-class SumSaturates(Sabotage, ThreadedCommunicator):
+class SumSaturates(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "sum_wraps_integers_and_ors_bools"
 
     def _fold(self, parts, recv, op):
@@ -50,7 +50,7 @@ class SumSaturates(Sabotage, ThreadedCommunicator):
             recv[:] = np.minimum(sum(part.astype(int) for part in parts), 255)
 
 
-class SumOfBoolsIsXor(Sabotage, ThreadedCommunicator):
+class SumOfBoolsIsXor(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "sum_wraps_integers_and_ors_bools"
 
     def _fold(self, parts, recv, op):
@@ -59,14 +59,14 @@ class SumOfBoolsIsXor(Sabotage, ThreadedCommunicator):
             recv[:] = np.logical_xor.reduce(parts)
 
 
-class SumStartsFromZero(Sabotage, ThreadedCommunicator):
+class SumStartsFromZero(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "sum_keeps_nan_and_signed_zero"
 
     def _fold(self, parts, recv, op):
         super()._fold([np.zeros_like(parts[0]), *parts], recv, op)
 
 
-class SumForgetsTheNan(Sabotage, ThreadedCommunicator):
+class SumForgetsTheNan(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "sum_keeps_nan_and_signed_zero"
 
     def _fold(self, parts, recv, op):
@@ -74,14 +74,14 @@ class SumForgetsTheNan(Sabotage, ThreadedCommunicator):
         recv[np.isnan(recv)] = np.nan
 
 
-class ExtremesDropNans(Sabotage, ThreadedCommunicator):
+class ExtremesDropNans(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "extremes_keep_ties_and_first_nan"
 
     def _fold(self, parts, recv, op):
         recv[:] = np.fmin.reduce(parts) if op == "min" else np.fmax.reduce(parts)
 
 
-class TiesGoToTheHigherRank(Sabotage, ThreadedCommunicator):
+class TiesGoToTheHigherRank(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "extremes_keep_ties_and_first_nan"
 
     def _fold(self, parts, recv, op):
@@ -91,7 +91,7 @@ class TiesGoToTheHigherRank(Sabotage, ThreadedCommunicator):
             recv[tied] = part[tied]
 
 
-class ComparesUnsignedAsSigned(Sabotage, ThreadedCommunicator):
+class ComparesUnsignedAsSigned(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "reduce_folds_every_dtype"
 
     def _fold(self, parts, recv, op):
@@ -99,7 +99,7 @@ class ComparesUnsignedAsSigned(Sabotage, ThreadedCommunicator):
         super()._fold([part.view(signed) for part in parts], recv.view(signed), op)
 
 
-class ReduceLosesTheByteAfterAChunk(Sabotage, ThreadedCommunicator):
+class ReduceLosesTheByteAfterAChunk(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "reduce_takes_every_length"
 
     def _fold(self, parts, recv, op):
@@ -107,7 +107,7 @@ class ReduceLosesTheByteAfterAChunk(Sabotage, ThreadedCommunicator):
         super()._fold([part[:size] for part in parts], recv[:size], op)
 
 
-class ReduceClearsBeforeItReads(Sabotage, ThreadedCommunicator):
+class ReduceClearsBeforeItReads(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "reduce_works_in_place"
 
     def allreduce(self, send, recv, op):
@@ -115,7 +115,7 @@ class ReduceClearsBeforeItReads(Sabotage, ThreadedCommunicator):
         super().allreduce(send, recv, op)
 
 
-class ReduceAccumulatesInSend(Sabotage, ThreadedCommunicator):
+class ReduceAccumulatesInSend(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "reduce_leaves_send_alone"
 
     def allreduce(self, send, recv, op):
@@ -123,7 +123,7 @@ class ReduceAccumulatesInSend(Sabotage, ThreadedCommunicator):
         as_flat_array(send)[:] = as_flat_array(recv)
 
 
-class ReduceWantsMembers(Sabotage, ThreadedCommunicator):
+class ReduceRefusesNames(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "reduce_takes_ops_by_name"
     raises = Refused
 
@@ -133,7 +133,7 @@ class ReduceWantsMembers(Sabotage, ThreadedCommunicator):
         super().allreduce(send, recv, op)
 
 
-class ReduceWantsAlignment(Sabotage, ThreadedCommunicator):
+class ReduceRefusesUnaligned(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "reduce_takes_any_buffer"
     raises = Refused
 

@@ -5,32 +5,32 @@ from __future__ import annotations
 import pytest
 
 from cobre.comm.testing import CHECKS, Context, Failure, choose, digest, run_checks
-from sabotage import CHUNK_BYTES, all_sabotages
-from sabotage.threaded import HeapCommunicator, ThreadedCommunicator, run_threaded
+from faulty import CHUNK_BYTES, all_faulty
+from faulty.threaded import HeapCommunicator, ThreadedCommunicator, run_threaded
 
-SABOTAGES = sorted(all_sabotages(), key=lambda cls: cls.__name__)
+FAULTY = sorted(all_faulty(), key=lambda cls: cls.__name__)
 BY_NAME = {check.name: check for check in CHECKS}
 LIMITS = {"chunk_bytes": CHUNK_BYTES}
 FORKING = "forked_children_are_refused"  # only where no other rank is a thread of the same process
 
 
 def run_one(comm, check):
-    """One check; the huge one with a payload that only its sabotage calls huge."""
+    """One check; the huge one with a payload that only its faulty communicator calls huge."""
     if check.huge:
         return check.run(comm, Context(check.name, huge_bytes=2**16 + 4099))
     return run_checks(comm, [check.name], limits=LIMITS)
 
 
-@pytest.mark.parametrize("cls", SABOTAGES, ids=lambda cls: cls.__name__)
-def test_sabotage_is_caught(cls):
+@pytest.mark.parametrize("cls", FAULTY, ids=lambda cls: cls.__name__)
+def test_a_faulty_communicator_is_noticed(cls):
     outcomes = run_threaded(lambda comm: run_one(comm, BY_NAME[cls.caught_by]), cls.ranks, cls)
     assert any(is_finding(outcome, cls.raises) for outcome in outcomes), outcomes
 
 
 def is_finding(outcome, raises):
-    """Whether the check itself found the fault, or the sabotage raised just what it means to raise.
+    """Whether the check itself found the fault, or the faulty communicator raised what it is meant to raise.
 
-    Any other exception inside a check is a bug of the sabotage, and must not count as a catch.
+    Any other exception inside a check is a bug of the faulty communicator, and must not count.
     """
     cause = outcome.__cause__ if isinstance(outcome, Failure) and outcome.__cause__ else outcome
     return isinstance(cause, Failure) or (bool(raises) and isinstance(cause, raises))
@@ -54,8 +54,8 @@ def test_correct_communicator_passes_the_huge_check(ranks):
     assert run_threaded(lambda comm: run_one(comm, check), ranks) == [None] * ranks
 
 
-def test_every_check_has_a_sabotage_that_it_catches():
-    assert {cls.caught_by for cls in SABOTAGES} == set(BY_NAME)
+def test_every_check_notices_a_faulty_communicator():
+    assert {cls.caught_by for cls in FAULTY} == set(BY_NAME)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)

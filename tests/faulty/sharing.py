@@ -7,11 +7,11 @@ import time
 import numpy as np
 
 from cobre.errors import AllocationFailed
-from sabotage.base import Refused, Sabotage
-from sabotage.threaded import HeapCommunicator, HeapRegion, ThreadedCommunicator, ThreadedRegion
+from faulty.base import FaultyCommunicator, Refused
+from faulty.threaded import HeapCommunicator, HeapRegion, ThreadedCommunicator, ThreadedRegion
 
 
-class RegionSabotage(Sabotage, ThreadedCommunicator):
+class FaultyRegions(FaultyCommunicator, ThreadedCommunicator):
     """Hands out regions of its own broken class."""
 
     Region = ThreadedRegion
@@ -20,21 +20,21 @@ class RegionSabotage(Sabotage, ThreadedCommunicator):
         return self.Region(self, memory)
 
 
-class RegionsAreAlwaysDouble(RegionSabotage):
+class RegionsAreAlwaysDouble(FaultyRegions):
     caught_by = "regions_know_their_shape"
 
     def _allocate(self, count, dtype):
         return np.zeros(count)
 
 
-class RegionsStartDirty(RegionSabotage):
+class RegionsStartDirty(FaultyRegions):
     caught_by = "regions_start_zeroed"
 
     def _allocate(self, count, dtype):
         return np.frombuffer(bytearray(b"\1" * count * dtype.itemsize), dtype)
 
 
-class RefusesEmptyRegions(RegionSabotage):
+class RefusesEmptyRegions(FaultyRegions):
     caught_by = "empty_regions_are_legal"
     raises = Refused
 
@@ -44,14 +44,14 @@ class RefusesEmptyRegions(RegionSabotage):
         return super()._allocate(count, dtype)
 
 
-class NegativeCountsAreEmpty(RegionSabotage):
+class NegativeCountsAreEmpty(FaultyRegions):
     caught_by = "wrong_regions_are_refused"
 
     def create_shared_region(self, count, dtype="float64"):
         return super().create_shared_region(max(count, 0), dtype)
 
 
-class BlocksLikeSlices(RegionSabotage):
+class BlocksLikeSlices(FaultyRegions):
     caught_by = "wrong_blocks_are_refused"
 
     class Region(ThreadedRegion):
@@ -59,7 +59,7 @@ class BlocksLikeSlices(RegionSabotage):
             return self._open()[start : start + count]
 
 
-class FenceDoesNothing(RegionSabotage):
+class FenceDoesNothing(FaultyRegions):
     caught_by = "leader_populates_for_all"
 
     class Region(ThreadedRegion):
@@ -67,7 +67,7 @@ class FenceDoesNothing(RegionSabotage):
             self._open()
 
 
-class BlocksAreCopies(RegionSabotage):
+class BlocksAreCopies(FaultyRegions):
     caught_by = "ranks_populate_together"
 
     class Region(ThreadedRegion):
@@ -75,7 +75,7 @@ class BlocksAreCopies(RegionSabotage):
             return super().as_mut_block(start, count).copy()
 
 
-class FollowersGetTheWhole(RegionSabotage):
+class FollowersGetTheWhole(FaultyRegions):
     caught_by = "only_leaders_get_the_whole"
 
     class Region(ThreadedRegion):
@@ -83,7 +83,7 @@ class FollowersGetTheWhole(RegionSabotage):
             return self._open()[:]
 
 
-class SlicesAreWritable(RegionSabotage):
+class SlicesAreWritable(FaultyRegions):
     caught_by = "slices_are_read_only"
 
     class Region(ThreadedRegion):
@@ -91,7 +91,7 @@ class SlicesAreWritable(RegionSabotage):
             return self._open()[:]
 
 
-class SlicesAreCopies(RegionSabotage):
+class SlicesAreCopies(FaultyRegions):
     caught_by = "slices_see_later_writes"
 
     class Region(ThreadedRegion):
@@ -101,7 +101,7 @@ class SlicesAreCopies(RegionSabotage):
             return copy
 
 
-class OnlyFencesPublish(RegionSabotage):
+class OnlyFencesPublish(FaultyRegions):
     caught_by = "writes_before_a_barrier_are_seen_after_it"
 
     class Region(ThreadedRegion):
@@ -117,7 +117,7 @@ class OnlyFencesPublish(RegionSabotage):
             self.snapshot[:] = self._memory
 
 
-class EqualRegionsShareMemory(RegionSabotage):
+class EqualRegionsShareMemory(FaultyRegions):
     caught_by = "regions_do_not_share_memory"
 
     def _allocate(self, count, dtype):
@@ -125,7 +125,7 @@ class EqualRegionsShareMemory(RegionSabotage):
         return self.memories.setdefault((count, str(dtype)), np.zeros(count, dtype))
 
 
-class OneRankFillsTheRegion(RegionSabotage):
+class OneRankFillsTheRegion(FaultyRegions):
     caught_by = "gathers_into_regions"
 
     def _place(self, parts, recv, counts, displs):
@@ -136,7 +136,7 @@ class OneRankFillsTheRegion(RegionSabotage):
         super()._place(parts, recv, counts, displs)
 
 
-class TrustsThatRegionsAreShared(RegionSabotage):
+class TrustsThatRegionsAreShared(FaultyRegions):
     caught_by = "broadcasts_into_regions"
 
     def broadcast(self, buf, root):
@@ -145,7 +145,7 @@ class TrustsThatRegionsAreShared(RegionSabotage):
         super().broadcast(buf, root)
 
 
-class ImpossibleRegionsComeEmpty(RegionSabotage):
+class ImpossibleRegionsComeEmpty(FaultyRegions):
     caught_by = "impossible_regions_fail_at_once"
 
     def create_shared_region(self, count, dtype="float64"):
@@ -155,7 +155,7 @@ class ImpossibleRegionsComeEmpty(RegionSabotage):
             return super().create_shared_region(0, dtype)
 
 
-class HeapFenceWaits(Sabotage, HeapCommunicator):
+class HeapFenceWaits(FaultyCommunicator, HeapCommunicator):
     caught_by = "heap_fences_never_wait"
 
     def create_shared_region(self, count, dtype="float64"):
@@ -164,7 +164,7 @@ class HeapFenceWaits(Sabotage, HeapCommunicator):
         return region
 
 
-class ClosedRegionsAnswer(RegionSabotage):
+class ClosedRegionsAnswer(FaultyRegions):
     caught_by = "closed_regions_refuse"
 
     class Region(ThreadedRegion):
@@ -172,7 +172,7 @@ class ClosedRegionsAnswer(RegionSabotage):
             pass
 
 
-class ViewsDieWithTheRegion(RegionSabotage):
+class ViewsEndWithTheRegion(FaultyRegions):
     caught_by = "views_outlive_their_region"
 
     class Region(ThreadedRegion):
@@ -181,7 +181,7 @@ class ViewsDieWithTheRegion(RegionSabotage):
             self._memory[:] = np.zeros((), self.dtype)
 
 
-class ViewsDieWithTheCommunicator(RegionSabotage):
+class ViewsEndWithTheCommunicator(FaultyRegions):
     caught_by = "views_outlive_the_communicator"
 
     def _region(self, memory):

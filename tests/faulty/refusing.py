@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from cobre.errors import CobreError, InvalidBufferSize, InvalidRoot
-from sabotage.base import Sabotage
-from sabotage.threaded import ThreadedCommunicator
+from faulty.base import FaultyCommunicator
+from faulty.threaded import ThreadedCommunicator
 
 
-class MissesOverlappingParts(Sabotage, ThreadedCommunicator):
+class MissesOverlappingParts(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "wrong_sizes_are_refused"
 
     def allgatherv(self, send, recv, counts, displs):
@@ -20,7 +20,7 @@ class MissesOverlappingParts(Sabotage, ThreadedCommunicator):
                 raise
 
 
-class RootsAreValueErrors(Sabotage, ThreadedCommunicator):
+class RootsAreValueErrors(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "wrong_roots_are_refused"
 
     def broadcast(self, buf, root):
@@ -30,21 +30,21 @@ class RootsAreValueErrors(Sabotage, ThreadedCommunicator):
             raise ValueError(str(error)) from error
 
 
-class CopiesScatteredBuffers(Sabotage, ThreadedCommunicator):
+class CopiesScatteredBuffers(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "wrong_types_are_refused"
 
     def allreduce(self, send, recv, op):
         super().allreduce(np.ascontiguousarray(send), recv, op)
 
 
-class CopiesOverlappingBuffers(Sabotage, ThreadedCommunicator):
+class CopiesOverlappingBuffers(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "wrong_ops_and_overlaps_are_refused"
 
     def allreduce(self, send, recv, op):
         super().allreduce(send.copy(), recv, op)
 
 
-class SuggestsNothing(Sabotage, ThreadedCommunicator):
+class SuggestsNothing(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "refusals_name_a_fix"
 
     def allgatherv(self, send, recv, counts, displs):
@@ -55,7 +55,7 @@ class SuggestsNothing(Sabotage, ThreadedCommunicator):
             raise
 
 
-class ClearsThenChecks(Sabotage, ThreadedCommunicator):
+class ClearsThenChecks(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "refusals_move_nothing"
 
     def allgatherv(self, send, recv, counts, displs):
@@ -64,7 +64,7 @@ class ClearsThenChecks(Sabotage, ThreadedCommunicator):
         super().allgatherv(send, recv, counts, displs)
 
 
-class BreaksOnRefusal(Sabotage, ThreadedCommunicator):
+class BreaksOnRefusal(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "refusals_leave_the_communicator_usable"
     raises = InvalidRoot
 

@@ -8,11 +8,11 @@ import time
 import numpy as np
 
 from cobre.errors import CollectiveFailed, InvalidCommunicator
-from sabotage.base import Refused, Sabotage
-from sabotage.threaded import Group, ThreadedCommunicator, memory_of
+from faulty.base import FaultyCommunicator, Refused
+from faulty.threaded import Group, ThreadedCommunicator, memory_of
 
 
-class ThreadsMix(Sabotage, ThreadedCommunicator):
+class ThreadsMix(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "threads_take_turns"
     staging = None
 
@@ -22,7 +22,7 @@ class ThreadsMix(Sabotage, ThreadedCommunicator):
         super().allgatherv(self.staging, recv, counts, displs)
 
 
-class ChildrenGoOn(Sabotage, ThreadedCommunicator):
+class ChildrenGoOn(FaultyCommunicator, ThreadedCommunicator):
     caught_by, ranks = "forked_children_are_refused", 1
 
     def _require_usable(self):
@@ -31,14 +31,14 @@ class ChildrenGoOn(Sabotage, ThreadedCommunicator):
         super()._require_usable()
 
 
-class StatsAnswerInChildren(Sabotage, ThreadedCommunicator):
+class StatsAnswerInChildren(FaultyCommunicator, ThreadedCommunicator):
     caught_by, ranks = "forked_children_are_refused", 1
 
     def stats(self):
         return {}
 
 
-class SplitTurnsRanksAround(Sabotage, ThreadedCommunicator):
+class SplitReversesRanks(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "split_groups_the_node"
 
     def split_local(self):
@@ -46,7 +46,7 @@ class SplitTurnsRanksAround(Sabotage, ThreadedCommunicator):
         return ThreadedCommunicator(self._exchange("split", (), group)[0], self._size - 1 - self._rank)
 
 
-class SplitClosesItsParent(Sabotage, ThreadedCommunicator):
+class SplitClosesItsParent(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "closing_a_split_leaves_the_parent_open"
     raises = InvalidCommunicator
 
@@ -56,7 +56,7 @@ class SplitClosesItsParent(Sabotage, ThreadedCommunicator):
         return local
 
 
-class CloseIsABarrier(Sabotage, ThreadedCommunicator):
+class CloseIsABarrier(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "closing_waits_for_nobody"
 
     def close(self):
@@ -66,25 +66,25 @@ class CloseIsABarrier(Sabotage, ThreadedCommunicator):
         super().close()
 
 
-class LeavesWithBlocksOpen(Sabotage, ThreadedCommunicator):
+class LeavesWithBlocksOpen(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "with_blocks_close"
 
     def __exit__(self, *exc_info):
         pass
 
 
-class LeavingFailsTheRest(Sabotage, ThreadedCommunicator):
+class LeavingFailsTheRest(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "leaving_early_harms_nobody"
     raises = Refused
 
     def _take(self, payload, buf):
         time.sleep(0.01)
         if any(self._group.left):
-            raise Refused("somebody left")
+            raise Refused("a rank left")
         super()._take(payload, buf)
 
 
-class ClosesOnlyOnce(Sabotage, ThreadedCommunicator):
+class ClosesOnlyOnce(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "closing_twice_is_harmless"
     raises = InvalidCommunicator
 
@@ -93,14 +93,14 @@ class ClosesOnlyOnce(Sabotage, ThreadedCommunicator):
         super().close()
 
 
-class WorksAfterClose(Sabotage, ThreadedCommunicator):
+class WorksAfterClose(FaultyCommunicator, ThreadedCommunicator):
     caught_by, ranks = "closed_communicators_refuse", 1
 
     def close(self):
         pass
 
 
-class ForgetsWhenClosed(Sabotage, ThreadedCommunicator):
+class ForgetsWhenClosed(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "closed_communicators_still_answer"
 
     def stats(self):
@@ -108,7 +108,7 @@ class ForgetsWhenClosed(Sabotage, ThreadedCommunicator):
         return {op: dict.fromkeys(counts, 0) for op, counts in stats.items()} if self._is_closed else stats
 
 
-class TiresAfterFortyCalls(Sabotage, ThreadedCommunicator):
+class FailsAfterFortyCalls(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "mixed_sequences_agree"
     calls = 0
 
@@ -118,7 +118,7 @@ class TiresAfterFortyCalls(Sabotage, ThreadedCommunicator):
         return parts if self.calls < 40 or operation != "allreduce" else [parts[0]] * len(parts)
 
 
-class LengthsHaveSixteenBits(Sabotage, ThreadedCommunicator):
+class LengthsHaveSixteenBits(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "payloads_pass_4_gib"
 
     def _take(self, payload, buf):

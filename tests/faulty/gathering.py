@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from cobre.comm.arguments import as_flat_array
-from sabotage.base import CHUNK_BYTES, Refused, Sabotage
-from sabotage.threaded import ThreadedCommunicator, memory_of
+from faulty.base import CHUNK_BYTES, FaultyCommunicator, Refused
+from faulty.threaded import ThreadedCommunicator, memory_of
 
 
-class LacksASplit(Sabotage, ThreadedCommunicator):
+class LacksASplit(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "protocols_are_implemented"
     split_local = None
 
 
-class EverybodyIsRankZero(Sabotage, ThreadedCommunicator):
+class EveryRankIsRankZero(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "ranks_are_numbered_once_each"
     rank = 0
 
 
-class CountsTwice(Sabotage, ThreadedCommunicator):
+class CountsTwice(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "stats_count_calls_and_bytes"
 
     def _count(self, operation, n_bytes):
@@ -27,28 +27,28 @@ class CountsTwice(Sabotage, ThreadedCommunicator):
         super()._count(operation, 0)
 
 
-class CountsNoBytes(Sabotage, ThreadedCommunicator):
+class CountsNoBytes(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "stats_count_calls_and_bytes"
 
     def _count(self, operation, n_bytes):
         super()._count(operation, 0)
 
 
-class AloneGatherDoesNothing(Sabotage, ThreadedCommunicator):
+class AloneGatherDoesNothing(FaultyCommunicator, ThreadedCommunicator):
     caught_by, ranks = "alone_gather_and_reduce_copy", 1
 
     def _place(self, parts, recv, counts, displs):
         pass
 
 
-class AloneBroadcastClears(Sabotage, ThreadedCommunicator):
+class AloneBroadcastClears(FaultyCommunicator, ThreadedCommunicator):
     caught_by, ranks = "alone_broadcast_and_barrier_do_nothing", 1
 
     def broadcast(self, buf, root):
         memory_of(buf)[:] = 0
 
 
-class GathersIntegersAsDoubles(Sabotage, ThreadedCommunicator):
+class GathersIntegersAsDoubles(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "gather_carries_every_dtype"
 
     def _place(self, parts, recv, counts, displs):
@@ -57,7 +57,7 @@ class GathersIntegersAsDoubles(Sabotage, ThreadedCommunicator):
         super()._place(parts, recv, counts, displs)
 
 
-class GatherLosesTheByteAfterAChunk(Sabotage, ThreadedCommunicator):
+class GatherLosesTheByteAfterAChunk(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "gather_takes_every_length"
 
     def _place(self, parts, recv, counts, displs):
@@ -66,7 +66,7 @@ class GatherLosesTheByteAfterAChunk(Sabotage, ThreadedCommunicator):
         )
 
 
-class GatherStopsAtAnEmptyPart(Sabotage, ThreadedCommunicator):
+class GatherStopsAtAnEmptyPart(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "gather_takes_zero_counts"
 
     def _place(self, parts, recv, counts, displs):
@@ -74,7 +74,7 @@ class GatherStopsAtAnEmptyPart(Sabotage, ThreadedCommunicator):
         super()._place(parts[:end], recv, counts[:end], displs[:end])
 
 
-class GatherClearsGaps(Sabotage, ThreadedCommunicator):
+class GatherClearsGaps(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "gather_leaves_gaps_untouched"
 
     def _place(self, parts, recv, counts, displs):
@@ -82,21 +82,21 @@ class GatherClearsGaps(Sabotage, ThreadedCommunicator):
         super()._place(parts, recv, counts, displs)
 
 
-class GatherPacks(Sabotage, ThreadedCommunicator):
+class GatherPacks(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "gather_obeys_displacements"
 
     def _place(self, parts, recv, counts, displs):
         super()._place(parts, recv, counts, [sum(counts[:rank]) for rank in range(len(counts))])
 
 
-class GatherPlacesLikeRankZero(Sabotage, ThreadedCommunicator):
+class GatherPlacesLikeRankZero(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "gather_places_by_own_displacements"
 
     def _place(self, parts, recv, counts, displs):
         super()._place(parts, recv, counts, self._exchange("displs", (), displs)[0])
 
 
-class GatherClearsBeforeItReads(Sabotage, ThreadedCommunicator):
+class GatherClearsBeforeItReads(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "gather_works_in_place"
 
     def allgatherv(self, send, recv, counts, displs):
@@ -104,7 +104,7 @@ class GatherClearsBeforeItReads(Sabotage, ThreadedCommunicator):
         super().allgatherv(send, recv, counts, displs)
 
 
-class GatherScribblesOnSend(Sabotage, ThreadedCommunicator):
+class GatherWritesIntoSend(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "gather_leaves_send_alone"
 
     def allgatherv(self, send, recv, counts, displs):
@@ -112,7 +112,7 @@ class GatherScribblesOnSend(Sabotage, ThreadedCommunicator):
         memory_of(send)[:] = 0
 
 
-class GatherWantsArrays(Sabotage, ThreadedCommunicator):
+class GatherRefusesOtherBuffers(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "gather_takes_any_buffer"
     raises = Refused
 
@@ -122,7 +122,7 @@ class GatherWantsArrays(Sabotage, ThreadedCommunicator):
         super().allgatherv(send, recv, counts, displs)
 
 
-class GatherWantsLists(Sabotage, ThreadedCommunicator):
+class GatherRefusesOtherCounts(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "gather_takes_any_integers"
     raises = Refused
 

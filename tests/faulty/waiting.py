@@ -6,18 +6,18 @@ import ctypes
 import time
 
 from cobre.comm.arguments import as_flat_array
-from sabotage.base import CHUNK_BYTES, Refused, Sabotage
-from sabotage.threaded import ThreadedCommunicator, memory_of
+from faulty.base import CHUNK_BYTES, FaultyCommunicator, Refused
+from faulty.threaded import ThreadedCommunicator, memory_of
 
 
-class BroadcastsFromRankZero(Sabotage, ThreadedCommunicator):
+class BroadcastsFromRankZero(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "broadcast_reaches_all_from_every_root"
 
     def broadcast(self, buf, root):
         super().broadcast(buf, 0)
 
 
-class BroadcastTurnsBytesAround(Sabotage, ThreadedCommunicator):
+class BroadcastReversesBytes(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "broadcast_carries_every_dtype"
 
     def _take(self, payload, buf):
@@ -27,7 +27,7 @@ class BroadcastTurnsBytesAround(Sabotage, ThreadedCommunicator):
             array.byteswap(inplace=True)
 
 
-class BroadcastLosesTheByteAfterAChunk(Sabotage, ThreadedCommunicator):
+class BroadcastLosesTheByteAfterAChunk(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "broadcast_takes_every_length"
 
     def _take(self, payload, buf):
@@ -35,7 +35,7 @@ class BroadcastLosesTheByteAfterAChunk(Sabotage, ThreadedCommunicator):
         super()._take(payload[:size], memory_of(buf)[:size])
 
 
-class BroadcastWantsAWritableRoot(Sabotage, ThreadedCommunicator):
+class BroadcastRefusesAReadOnlyRoot(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "broadcast_takes_any_buffer"
     raises = Refused
 
@@ -45,7 +45,7 @@ class BroadcastWantsAWritableRoot(Sabotage, ThreadedCommunicator):
         super().broadcast(buf, root)
 
 
-class AssemblesAsTheyArrive(Sabotage, ThreadedCommunicator):
+class AssemblesAsTheyArrive(FaultyCommunicator, ThreadedCommunicator):
     caught_by, ranks = "arrival_order_changes_nothing", 3
 
     def _exchange(self, operation, agreed, payload):
@@ -55,7 +55,7 @@ class AssemblesAsTheyArrive(Sabotage, ThreadedCommunicator):
         return [payload for _, payload in stamped]
 
 
-class BroadcastReadsLate(Sabotage, ThreadedCommunicator):
+class BroadcastReadsLate(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "slow_ranks_lose_nothing"
 
     def broadcast(self, buf, root):
@@ -65,7 +65,7 @@ class BroadcastReadsLate(Sabotage, ThreadedCommunicator):
             self._take(parts[root], buf)
 
 
-class GatherReadsLate(Sabotage, ThreadedCommunicator):
+class GatherReadsLate(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "slow_ranks_lose_nothing"
 
     def allgatherv(self, send, recv, counts, displs):
@@ -74,14 +74,14 @@ class GatherReadsLate(Sabotage, ThreadedCommunicator):
         self._place(parts, recv, counts, displs)
 
 
-class BarrierReturnsAtOnce(Sabotage, ThreadedCommunicator):
+class BarrierReturnsAtOnce(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "barrier_holds_everyone_back"
 
     def barrier(self):
         pass
 
 
-class BarrierLeaksOnce(Sabotage, ThreadedCommunicator):
+class BarrierLeaksOnce(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "barrier_holds_every_time"
     uses = 0
 
@@ -93,7 +93,7 @@ class BarrierLeaksOnce(Sabotage, ThreadedCommunicator):
             time.sleep(0.003 * self._rank)
 
 
-class GatherOfNothingReturnsAtOnce(Sabotage, ThreadedCommunicator):
+class GatherOfNothingReturnsAtOnce(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "gather_waits_for_every_contribution"
 
     def allgatherv(self, send, recv, counts, displs):
@@ -101,7 +101,7 @@ class GatherOfNothingReturnsAtOnce(Sabotage, ThreadedCommunicator):
             super().allgatherv(send, recv, counts, displs)
 
 
-class HoldsTheInterpreter(Sabotage, ThreadedCommunicator):
+class HoldsTheGil(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "blocked_ranks_let_threads_run"
     uses = 0
 
