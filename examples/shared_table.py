@@ -4,7 +4,7 @@
     cobre launch -n 4 examples/shared_table.py
 
 The ranks of one machine (`split_local`) fill their blocks of the table, `fence` makes them visible to all, and
-everybody reads without a copy. On backends without shared memory each process has a table of its own, and nothing
+all ranks read without a copy. On backends without shared memory each process has a table of its own, and nothing
 here changes.
 """
 

@@ -19,7 +19,7 @@ ranks=$((SLURM_JOB_NUM_NODES * SLURM_CPUS_PER_TASK))
 resume=()
 [ -d "$study/output/checkpoint" ] && resume=(--resume)
 
-# Each task knows its own SLURM_NODEID; the single quotes keep this shell from reading it.
+# Each task has its own SLURM_NODEID; the single quotes keep this shell from reading it.
 srun --kill-on-bad-exit=1 bash -c 'exec cobre launch -n "$1" --backend tcp --nodes "$SLURM_JOB_NUM_NODES" \
     --node-rank "$SLURM_NODEID" --coordinator "$2:29500" --max-restarts 3 -m cobre run "${@:3}"' \
     cobre "$ranks" "$coordinator" "$study" "${resume[@]}"

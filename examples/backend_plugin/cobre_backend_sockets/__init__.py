@@ -1,4 +1,4 @@
-"""The ``sockets`` backend: ranks of one machine that meet at a Unix-domain socket."""
+"""The ``sockets`` backend: ranks of one machine that connect through a Unix-domain socket."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _number(convert: Callable[[str], Any], text: str, unit: float = 1) -> Any:
 
 
 def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
-    # Only a name nobody can guess: rank 0 makes the directory, so a launch that never happens leaves nothing. If
-    # rank 0 is killed before all have met, the directory stays, and whoever started the ranks removes it.
+    # A random name only: rank 0 makes the directory, so a launch that never happens leaves nothing. If
+    # rank 0 is killed before all have met, the directory stays, and the launcher removes it.
     path = str(Path(tempfile.gettempdir()) / f"cobre-sockets-{secrets.token_hex(8)}")
     shared = {"COBRE_COMM_BACKEND": "sockets", PATH: path, SIZE: str(size)}
     return [RankCommand(tuple(argv), {**shared, RANK: str(rank)}, rank, (path,)) for rank in range(size)]

@@ -89,7 +89,7 @@ class SocketsCommunicator:
         self._collective("barrier")
 
     def create_shared_region(self, count: int, dtype: Any = "float64") -> HeapRegion:
-        """Every rank's own copy; if one cannot have it, nobody does."""
+        """Every rank's own copy; if one rank cannot have it, all raise."""
         self._require_usable("create_shared_region")
         count, dtype, requested_bytes = checked_request(count, dtype)
         region, refusal = None, None
@@ -185,8 +185,8 @@ class SocketsCommunicator:
             return self._meeting.exchange(call, payload, sinks, self._timeout)
         except MeetingFailed as error:
             self._failure = (operation, str(error))
-            self._meeting.leave(str(error))  # nobody may wait for a rank that has given up
-        except BaseException as error:  # raised by a signal handler: nobody knows how far the step got
+            self._meeting.leave(str(error))  # no rank may wait for one that has given up
+        except BaseException as error:  # raised by a signal handler: the state of the step is unknown
             self._failure = (operation, f"{operation} was interrupted on rank {self._rank} by {error!r}")
             self._meeting.leave(self._failure[1], FAILURE_GRACE_S)
             raise

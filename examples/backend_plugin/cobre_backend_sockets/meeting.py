@@ -113,12 +113,12 @@ class Hub:
         waited_s = time.perf_counter() - started
         for rank, sink in sinks.items():
             sink[:] = step.payloads[rank]
-        # This process may exit right afterwards; by then everybody's answer must be on its way.
+        # This process may exit right afterwards; by then the answers to all ranks must be sent.
         self._wait_until(lambda: not self._wires.keys() - step.answered, timeout)
         return waited_s
 
     def leave(self, reason: str, patience_s: float = 0.0) -> None:
-        """End the meeting for all, and wait that long for them to be told why."""
+        """End the meeting for all, and wait that long until they have the reason."""
         with self._changed:
             self._fail(reason)
             self._changed.wait_for(lambda: not self._wires, patience_s)
@@ -193,7 +193,7 @@ class Hub:
             self._look_for_absent_ranks()
 
     def _look_for_absent_ranks(self) -> None:
-        """Fail the step that somebody waits in and somebody else can no longer call."""
+        """Fail the step that one rank waits in and another can no longer call."""
         waiting, absent = self._step.calls, sorted(self._gone - self._step.calls.keys())
         if waiting and absent:
             operation = next(iter(waiting.values()))["operation"]
@@ -233,7 +233,7 @@ class Link:
         return waited_s
 
     def leave(self, reason: str, patience_s: float = 0.0) -> None:
-        """Just go: rank 0 sees it, and tells the others."""
+        """Close the connection: rank 0 notices it and notifies the others."""
         self._wire.shut_down(socket.SHUT_RDWR)
         self._wire.close()
 
@@ -242,7 +242,7 @@ class Link:
 
 
 def meet(config: SocketsConfig) -> Hub | Link | None:
-    """This rank's side of the meeting, once all ranks are there; ``None`` if there is nobody to meet."""
+    """This rank's side of the meeting, once all ranks are there; ``None`` if there is one rank only."""
     if config.size == 1:
         return None
     deadline = time.monotonic() + config.connect_timeout

@@ -31,8 +31,8 @@ def _case_name(run: RunData) -> str:
 
 
 def summary(run: RunData, other: RunData | None) -> str:
-    """Verdict, cards, warnings, and both runs side by side."""
-    texts = [*_verdict(run), *_warnings(run)]
+    """How the run ended, cards, warnings, and both runs side by side."""
+    texts = [*_opening_texts(run), *_warnings(run)]
     if other is not None:
         mine, theirs = names(run, other)
         texts.append(f"Here “{THIS}” is {mine}, “{OTHER}” is {theirs}. Differences are {THIS} minus {OTHER}.")
@@ -40,7 +40,7 @@ def summary(run: RunData, other: RunData | None) -> str:
     return f"{sentences}{draw.card_row(_cards(run))}{_side_by_side(run, other)}"
 
 
-def _verdict(run: RunData) -> list[str]:
+def _opening_texts(run: RunData) -> list[str]:
     found = []
     if run.training is not None:
         facts = run.training.metadata
