@@ -1,4 +1,4 @@
-"""Calls of somebody who wants out: every one is refused, and nothing outside the folders is read or written."""
+"""Calls of a hostile client: every one is refused, and nothing outside the folders is read or written."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Browser:
         )
 
     def picture(self, name):
-        """Store a screenshot of the whole page, if somebody wants to look at it."""
+        """Store a screenshot of the whole page if a folder for pictures is set."""
         if SCREENSHOTS is None:
             return
         data = self.driver.execute_cdp_cmd(

@@ -145,7 +145,7 @@ def test_schema_export_writes_a_schema_per_file(cobre, tmp_path):
     assert len(list((tmp_path / "schemas").glob("*.schema.json"))) == 45
 
 
-# Root reads everything, so root becomes somebody else, once all modules are loaded.
+# Root reads everything, so root becomes another user, once all modules are loaded.
 AS_NOBODY = """
 import os, sys
 from cobre.cli import main

@@ -188,7 +188,7 @@ def test_a_port_in_use_is_noted():
             holder.bind(("127.0.0.1", doctor.DEFAULT_PORT))
             holder.listen()
         except OSError:
-            pass  # somebody else has it, which is as good
+            pass  # another process has it, which is as good
         [finding, _] = list(doctor._ports())
     assert finding.level == "note"
     assert "COBRE_TCP_PORT" in finding.remedy

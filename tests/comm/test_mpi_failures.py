@@ -87,7 +87,7 @@ def test_a_killed_rank_ends_the_job(ranks):
         """
     )
     assert status != 0
-    # MPICH may end the others at once: then the launcher says whom it cannot tell apart.
+    # MPICH may end the others at once: then the launcher lists the ranks among which it cannot choose.
     assert re.search(r"cobre launch: rank (1 of 3|[02] of 3 \(or ([02] or )?1)", output), output
     assert "signal 9" in output
 

@@ -1,4 +1,4 @@
-"""How processes ended that are somebody else's children."""
+"""Exit codes of processes that are not our children."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ class TestAuto:
         assert selection._detect({**step, "COBRE_TCP_COORDINATOR": "h"}).name == "tcp"
 
     def test_launch_variables_are_listed_in_backend_records_only(self):
-        """Whoever else names one keeps a list that somebody forgets to change."""
+        """A second list of these variables would be forgotten when one changes."""
         names = {
             name
             for record in selection.all_backends()

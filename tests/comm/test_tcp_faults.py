@@ -151,7 +151,7 @@ failure_of(comm.barrier)
     for words in said:
         assert words.count("the ranks disagree") == 2, said
         assert f"rank {odd} called" in words, said
-        assert words.count(" called ") >= 4, said  # somebody else's call is told, too
+        assert words.count(" called ") >= 4, said  # the calls of other ranks are reported, too
 
 
 def test_an_exception_in_a_signal_handler_breaks_the_group_for_all(tmp_path):

@@ -132,7 +132,7 @@ class Hub:
         return socket.create_connection(("127.0.0.1", self._port), timeout=LONG_S, source_address=(source, 0))
 
     def leave(self, work=lambda comm: None):
-        """The group is complete; rank 1 is somebody else."""
+        """The group is complete; rank 1 is another program."""
         with self.opening.outcome() as comm:
             work(comm)
 
@@ -250,7 +250,7 @@ def test_a_recorded_handshake_is_of_no_use_later():
 
 
 def test_the_secret_never_crosses_the_wire_and_rank_0_proves_it_too():
-    """A worker that meets somebody who cannot prove the secret does not join, and does not say who it is."""
+    """A worker does not join, and sends no introduction, where the other side cannot prove the secret."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         config = TcpConfig("127.0.0.1", 1, 2, port=server.getsockname()[1], secret=SECRET)
         worker = Opening(config)

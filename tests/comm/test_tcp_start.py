@@ -120,7 +120,7 @@ def test_a_worker_warns_of_a_refusal_while_it_still_waits_for_another_address(ca
 
 
 class OnRefusal(logging.Handler):
-    """Does something when a rank 0 has refused somebody, before that one can come again."""
+    """Does something after rank 0 has refused a connection and before the next attempt."""
 
     def __init__(self, work):
         super().__init__()

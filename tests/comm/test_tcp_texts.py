@@ -18,7 +18,7 @@ MANY = 45
 
 
 def refusal_of(words):
-    """What a worker makes of a refusal by somebody who listens where rank 0 should."""
+    """The error of a worker that another program refuses at the address of rank 0."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def refuse():

@@ -406,7 +406,7 @@ def test_the_kit_names_the_promises_that_a_broken_backend_breaks(sockets_path, t
         check=False,
     )
     assert done.returncode == 1
-    verdicts = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line.count(" ") > 10)
+    outcomes = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line.count(" ") > 10)
     assert done.stdout.rstrip().endswith("2 passed, 1 failed")
-    assert "FAILED" in verdicts["barrier_holds_everyone_back"]
-    assert verdicts["gather_takes_zero_counts"] == verdicts["broadcast_takes_any_buffer"] == "ok"
+    assert "FAILED" in outcomes["barrier_holds_everyone_back"]
+    assert outcomes["gather_takes_zero_counts"] == outcomes["broadcast_takes_any_buffer"] == "ok"

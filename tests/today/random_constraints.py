@@ -16,7 +16,7 @@ def _entities(case: TodayCase, path: str, key: str) -> list[int]:
 
 
 def _flows(case: TodayCase) -> dict[str, list[int]]:
-    """Variables of blocks and whom they belong to."""
+    """Variables of blocks and the kinds of their entities."""
     hydros = _entities(case, "system/hydros.json", "hydros")
     lines = _entities(case, "system/lines.json", "lines")
     return {
