@@ -90,7 +90,7 @@ def test_a_rank_that_ends_without_an_exception_is_named_too(mpi_python, program,
     path = program(MEET + f"comm.barrier()\nif comm.rank == 1:\n    {fate}\ncomm.barrier()")
     done = launch(mpi_python, "-n", 3, path)
     assert done.returncode == status, done.stderr
-    # mpiexec may have ended the others before the launcher looked: then it lists the ranks among which it cannot choose.
+    # mpiexec may have ended the others before the launcher looked: then it lists all candidates.
     named = r"rank (1 of 3|[02] of 3 \(or [0-9, ]*1[^)]*\))"
     assert re.search(rf"^cobre launch: {named} failed( first,)? with {how}", done.stderr, re.MULTILINE), (
         done.stderr

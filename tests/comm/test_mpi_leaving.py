@@ -1,4 +1,4 @@
-"""How a rank's process ends: with a status, by an exception with another excepthook, in a forked child, or by close()."""
+"""How a rank of MPI ends: with a status, by an exception with another excepthook, in a forked child, or by close()."""
 
 from __future__ import annotations
 
