@@ -78,17 +78,17 @@ def merging(environ: MutableMapping[str, str]) -> Iterator[list[RankTrace]]:
         return
     path = Path(environ[VARIABLE]).absolute()
     environ[VARIABLE] = str(path)
-    with _telling(path):
+    with _reporting(path):
         remove_old(path)
     try:
         yield traces
     finally:
-        with _telling(path):
+        with _reporting(path):
             traces.extend(merge(path))
 
 
 @contextmanager
-def _telling(path: Path) -> Iterator[None]:
+def _reporting(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:

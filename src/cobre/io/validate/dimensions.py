@@ -295,7 +295,7 @@ def _is_given_twice(files: CaseFiles, hydro: HydroRecord, production: Production
 
 
 def _warn_of_linear_heads(files: CaseFiles, hydro: HydroRecord, problems: Problems) -> None:
-    """The public Cobre wants a geometry with this model, though it does not use it either."""
+    """The public Cobre requires a geometry with this model, though it does not use it either."""
     model, geometry = files.production_model_of.get(hydro.id), files.tables["geometry"]
     if model is None or not files.generation.is_today:
         return
@@ -304,23 +304,19 @@ def _warn_of_linear_heads(files: CaseFiles, hydro: HydroRecord, problems: Proble
     given = [
         choice for choice in choices if choice.fpha_config and choice.fpha_config.source == "precomputed"
     ]
+    findings = []
     if given and hydro.generation.max_turbined_m3s > 0.0 and not n_rows:
-        problems.warn(
-            "CoverageMismatch",
-            geometry.file.path,
-            "has no rows, which the public Cobre wants beside given planes; here they need none",
-            "add one row with its volume, height and area, or nothing",
-            entity=called("hydro", hydro),
-            field="hydro_id",
-            value=hydro.id,
-            rule="dimensional.7",
-        )
+        what = "has no rows, which the public Cobre requires beside given planes; here they need none"
+        findings.append((what, "add one row with its volume, height and area, or nothing"))
     if any(choice.model == "linearized_head" for choice in choices) and n_rows < 2:
+        what = "has fewer than two rows, which linearized_head should have; the productivity is taken as constant"
+        findings.append((what, "use constant_productivity, or add rows"))
+    for what, remedy in findings:
         problems.warn(
             "CoverageMismatch",
             geometry.file.path,
-            "has fewer than two rows, which linearized_head should have; the productivity is taken as constant",
-            "use constant_productivity, or add rows",
+            what,
+            remedy,
             entity=called("hydro", hydro),
             field="hydro_id",
             value=hydro.id,

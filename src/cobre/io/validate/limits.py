@@ -96,43 +96,37 @@ def _check_by_stage(files: CaseFiles, horizon: Horizon, problems: Problems) -> N
     for name in ("storage_hm3", "turbined_m3s", "outflow_m3s", "generation_mw"):
         low, high = hydro_limit(files, horizon, f"min_{name}"), hydro_limit(files, horizon, f"max_{name}")
         compare(file, "hydro", hydros, (f"min_{name}", low), (f"max_{name}", high))
-    thermals = build_thermals(files, horizon)
-    compare(
-        "constraints/thermal_bounds.parquet",
-        "thermal",
-        by_id(files.thermals.thermals),
-        ("min_generation_mw", thermals.min_generation_mw),
-        ("max_generation_mw", thermals.max_generation_mw),
-    )
-    pumping = build_pumping(files, horizon)
-    compare(
-        "constraints/pumping_bounds.parquet",
-        "pumping station",
-        by_id(files.pumping_stations.pumping_stations),
-        ("min_m3s", pumping.min_flow_m3s),
-        ("max_m3s", pumping.max_flow_m3s),
-    )
-    contracts = build_contracts(files, horizon)
-    compare(
-        "constraints/contract_bounds.parquet",
-        "contract",
-        by_id(files.contracts.contracts),
-        ("min_mw", contracts.min_mw),
-        ("max_mw", contracts.max_mw),
-    )
+    thermal, pumping = build_thermals(files, horizon), build_pumping(files, horizon)
+    contract = build_contracts(files, horizon)
+    thermals, stations = by_id(files.thermals.thermals), by_id(files.pumping_stations.pumping_stations)
+    contracts = by_id(files.contracts.contracts)
+    for table, kind, owners, quantity, least, most in (
+        (
+            "thermal",
+            "thermal",
+            thermals,
+            "generation_mw",
+            thermal.min_generation_mw,
+            thermal.max_generation_mw,
+        ),
+        ("pumping", "pumping station", stations, "m3s", pumping.min_flow_m3s, pumping.max_flow_m3s),
+        ("contract", "contract", contracts, "mw", contract.min_mw, contract.max_mw),
+    ):
+        bounds = f"constraints/{table}_bounds.parquet"
+        compare(bounds, kind, owners, (f"min_{quantity}", least), (f"max_{quantity}", most))
     canals = {hydro.id for hydro in hydros if hydro.diversion is not None}
-    table = files.tables["hydro_bounds"]
+    bounds_table = files.tables["hydro_bounds"]
     for name in ("min_diversion_m3s", "max_diversion_m3s"):
-        for row in np.flatnonzero(np.nan_to_num(table[name]) > 0.0).tolist():
-            if int(table["hydro_id"][row]) not in canals:
+        for row in np.flatnonzero(np.nan_to_num(bounds_table[name]) > 0.0).tolist():
+            if int(bounds_table["hydro_id"][row]) not in canals:
                 problems.error(
                     "PhysicalConstraint",
                     file,
-                    f"{name} = {table[name][row]:g}, but the hydro has no diversion",
+                    f"{name} = {bounds_table[name][row]:g}, but the hydro has no diversion",
                     "give it a diversion in system/hydros.json, or remove the value",
-                    entity=table.label(row),
+                    entity=bounds_table.label(row),
                     field=name,
-                    value=float(table[name][row]),
+                    value=float(bounds_table[name][row]),
                     rule="5a.46",
                 )
 

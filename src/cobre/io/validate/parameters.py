@@ -157,24 +157,21 @@ def _check_values(files: CaseFiles, each: ParameterRecord, problems: Problems) -
         wanted = [(index, block.id) for index, stage in enumerate(stages) for block in stage.blocks]
     twice = sorted({each for each in given if given.count(each) > 1}, key=repr)
     if twice:
-        problems.error(
-            "DuplicateId",
-            PARAMETERS,
-            f"{each.kind} has two values for {listed(twice)}",
-            "keep one of them",
-            entity=f"parameter {each.id} ({each.name})",
-            field=field,
-            value=[str(place) for place in twice[:8]],
-            rule="scalar_parameters.C",
-        )
+        kind, rule, shown = "DuplicateId", "scalar_parameters.C", twice
+        what, remedy = f"two values for {listed(twice)}", "keep one of them"
     elif sorted(map(repr, given)) != sorted(map(repr, wanted)) and "stages.json" not in files.damaged:
-        problems.error(
-            "SchemaViolation",
-            PARAMETERS,
-            f"{each.kind} has values for {listed(given) or 'nothing'} where {listed(wanted)} are wanted",
-            "give every one of them one value; stages are counted from 0 in their order",
-            entity=f"parameter {each.id} ({each.name})",
-            field=field,
-            value=[str(place) for place in given[:8]],
-            rule="scalar_parameters.B",
-        )
+        kind, rule, shown = "SchemaViolation", "scalar_parameters.B", list(given)
+        what = f"values for {listed(given) or 'nothing'} where {listed(wanted)} are required"
+        remedy = "give every one of them one value; stages are counted from 0 in their order"
+    else:
+        return
+    problems.error(
+        kind,
+        PARAMETERS,
+        f"{each.kind} has {what}",
+        remedy,
+        entity=f"parameter {each.id} ({each.name})",
+        field=field,
+        value=[str(place) for place in shown[:8]],
+        rule=rule,
+    )

@@ -113,17 +113,13 @@ def _document_references(files: CaseFiles) -> Iterator[Reference]:
         yield Reference(*place, "bus_id", load.bus_id, "bus")
         yield Reference(*place, "stage_id", load.stage_id, "stage")
     for factor in files.non_controllable_factors.non_controllable_factors:
-        place = (
-            "scenarios/non_controllable_factors.json",
-            f"factors of source {factor.ncs_id}, stage {factor.stage_id}",
-        )
+        label = f"factors of source {factor.ncs_id}, stage {factor.stage_id}"
+        place = ("scenarios/non_controllable_factors.json", label)
         yield Reference(*place, "ncs_id", factor.ncs_id, "non-controllable source")
         yield Reference(*place, "stage_id", factor.stage_id, "stage")
     for exchange in files.exchange_factors.exchange_factors:
-        place = (
-            "constraints/exchange_factors.json",
-            f"exchange factors of line {exchange.line_id}, stage {exchange.stage_id}",
-        )
+        label = f"exchange factors of line {exchange.line_id}, stage {exchange.stage_id}"
+        place = ("constraints/exchange_factors.json", label)
         yield Reference(*place, "line_id", exchange.line_id, "line")
         yield Reference(*place, "stage_id", exchange.stage_id, "stage")
     for transition in () if files.stages.policy_graph.nodes else files.stages.policy_graph.transitions:
