@@ -12,16 +12,17 @@ import time
 import pyarrow.parquet as pq
 import pytest
 
-from cli.test_run import case_in, cobre, settings
+from cli.test_run import case_in, cobre
 from cobre.cli import main
 from cobre.sddp.checkpointing import checkpoints_in
+from small_case import set_limits
 
 DEADLINE_S = 60
 SAME = ["iteration", "lower_bound", "upper_bound", "gap_percent", "cuts_active"]
 
 
 def configure(case, iterations, **policy):
-    settings(case, iterations)
+    set_limits(case, iterations, scenarios=0)
     path = case / "config.json"
     config = json.loads(path.read_text())
     config["policy"] = policy

@@ -188,14 +188,17 @@ if rank == 1:
 def test_a_rank_that_stops_once_it_has_registered_is_named_at_the_deadline(timeout):
     attach = f"attempt(lambda: ShmCommunicator.attach(config(connect_timeout=3.0, timeout={timeout})))"
     with Ranks(0, "") as ranks:
-        ranks.add(0, 3, attach)
-        stopped = ranks.add(1, 3, attach)
+        # Started first, so that it attaches before the deadline of the others on a slow machine, too.
+        last = ranks.add(2, 3, f"say(started=True)\nlinger()\n{attach}")
+        assert last.hear() == {"started": True}
+        first, stopped = ranks.add(0, 3, attach), ranks.add(1, 3, attach)
         wait_until_registered(ranks.name, 2)
         stopped.process.send_signal(signal.SIGSTOP)
         wait_until_stopped(stopped)
-        ranks.add(2, 3, attach)
-        ranks.finish(but=1)
-        for rank in (ranks.ranks[0], ranks.ranks[2]):
+        last.go_on()
+        ranks.finish(but=ranks.ranks.index(stopped))
+        last.said.pop(0)
+        for rank in (first, last):
             assert_refused(rank, f"rank 1 (pid {stopped.process.pid}, which is stopped)", "CONNECT_TIMEOUT")
 
 
