@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-VIOLATIONS = (
-    "storage_violation_below_cost",
-    "filling_target_violation_cost",
-    "turbined_violation_below_cost",
-    "outflow_violation_below_cost",
-    "outflow_violation_above_cost",
-    "generation_violation_below_cost",
-    "evaporation_violation_cost",
-    "water_withdrawal_violation_cost",
-)
+from cobre.io.validate import prices
+
+VIOLATIONS = ("storage_violation_below_cost", "filling_target_violation_cost", *prices.VIOLATIONS)
 
 
 def penalties(

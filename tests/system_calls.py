@@ -108,3 +108,17 @@ def when_waiting(act, *arguments):
     threading.Thread(target=run, daemon=True).start()
 """
 )
+
+
+def interrupted_barrier(handler: str) -> str:
+    """A program for ranks of shm: rank 0 gets SIGALRM while it waits in a barrier, the others call it when told."""
+    return f"""{WHEN_WAITING}
+comm = ShmCommunicator.attach(config())
+{handler}
+signal.signal(signal.SIGALRM, handler)
+if rank == 0:
+    when_waiting(os.kill, os.getpid(), signal.SIGALRM)
+else:
+    linger()
+attempt(comm.barrier)
+"""

@@ -105,12 +105,7 @@ Page parse_page(std::string_view pages, std::int64_t kind, std::int64_t encoding
     Fields detail = header.record(kind == DATA_PAGE ? 5 : 7);
     const std::int64_t count = detail.i32(1);
     require(size >= 0 && count >= 0);
-    detail.i32(2, encoding);
-    if (kind == DATA_PAGE) {
-        detail.i32(3, RLE);
-        detail.i32(4, RLE);
-    }
-    detail.end();
+    page_encodings(detail, kind, encoding);
     header.end();
     require(bytes.rest().size() == static_cast<std::size_t>(size));
     return {static_cast<std::size_t>(count), bytes.rest()};

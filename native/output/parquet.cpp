@@ -59,12 +59,7 @@ void append_page(std::string& out, std::int64_t kind, std::size_t count, std::in
     header.i32(3, static_cast<std::int64_t>(body.size()));
     ThriftStruct detail = header.record(kind == DATA_PAGE ? 5 : 7);
     detail.i32(1, static_cast<std::int64_t>(count));
-    detail.i32(2, encoding);
-    if (kind == DATA_PAGE) {
-        detail.i32(3, RLE);
-        detail.i32(4, RLE);
-    }
-    detail.end();
+    page_encodings(detail, kind, encoding);
     header.end();
     out.append(body);
 }

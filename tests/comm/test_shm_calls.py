@@ -9,7 +9,7 @@ import pytest
 
 from cobre.comm import ShmCommunicator, ShmConfig
 from shm_ranks import Ranks, fresh_name, run
-from system_calls import WHEN_WAITING
+from system_calls import interrupted_barrier
 
 
 @pytest.fixture
@@ -61,19 +61,11 @@ def test_a_communicator_that_was_never_initialised_is_refused():
 
 
 def test_a_signal_handler_cannot_call_what_it_interrupted():
-    body = f"""
-{WHEN_WAITING}
-comm = ShmCommunicator.attach(config())
+    handler = """
 def handler(number, frame):
     attempt(comm.barrier)
-signal.signal(signal.SIGALRM, handler)
-if rank == 0:
-    when_waiting(os.kill, os.getpid(), signal.SIGALRM)
-else:
-    linger()
-attempt(comm.barrier)
 """
-    with Ranks(2, body) as ranks:
+    with Ranks(2, interrupted_barrier(handler)) as ranks:
         interrupted, other = ranks.ranks
         inner = interrupted.hear()
         other.go_on()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shm_ranks import NOTICED_S, Ranks, run
-from system_calls import WHEN_WAITING
+from system_calls import WHEN_WAITING, interrupted_barrier
 
 
 @pytest.mark.waits
@@ -77,8 +77,7 @@ else:
 
 
 def test_a_handler_that_returns_disturbs_nothing():
-    body = f"""
-{WHEN_WAITING}
+    handler = """
 seen = []
 def handler(number, frame):
     seen.append(number)
@@ -86,16 +85,8 @@ def handler(number, frame):
         say(seen=5)
     elif len(seen) < 5:
         when_waiting(os.kill, os.getpid(), signal.SIGALRM)
-
-signal.signal(signal.SIGALRM, handler)
-comm = ShmCommunicator.attach(config())
-if rank == 0:
-    when_waiting(os.kill, os.getpid(), signal.SIGALRM)
-else:
-    linger()
-attempt(comm.barrier)
 """
-    with Ranks(2, body) as ranks:
+    with Ranks(2, interrupted_barrier(handler)) as ranks:
         interrupted, other = ranks.ranks
         assert interrupted.hear() == {"seen": 5}
         other.go_on()
