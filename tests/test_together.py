@@ -53,12 +53,12 @@ def test_they_meet_and_each_has_its_own_outcome(tmp_path):
 
 
 @pytest.mark.soak
-def test_what_was_not_chosen_does_not_run(tmp_path):
+def test_deselected_tests_do_not_run(tmp_path):
     said = _pytest(tmp_path, "test_some.py::test_meets[0]", "test_some.py::test_meets[2]", met=2)
     assert "2 passed" in said, said
 
 
-def test_what_is_left_is_told_with_all_who_may_have_left_it(tmp_path):
+def test_leftovers_are_reported_with_all_tests_that_ran(tmp_path):
     said = _pytest(tmp_path, "-k", "meets or leaves", met=3)
     found = re.search(r"left behind by (.*): \[.process (\d+): .* lazy ", said)
     assert found, said

@@ -259,7 +259,7 @@ def test_colours_can_be_turned_off(terminal, program, variables):
     assert shell.text == "[0] hi\n"
 
 
-def test_what_goes_to_a_file_is_not_coloured(terminal, program, tmp_path):
+def test_output_to_a_file_is_not_coloured(terminal, program, tmp_path):
     path = program("print('out'); print('err', file=sys.stderr)")
     with (tmp_path / "errors").open("w") as errors:
         shell = terminal("launch", "-n", 1, path, errors=errors)

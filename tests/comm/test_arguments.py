@@ -109,7 +109,7 @@ def test_a_buffer_is_released_after_the_call():
      np.zeros(1, "V8"), np.zeros(1, [("a", "O")]), np.zeros(1, [("a", "S3"), ("b", "f8")])],
     ids=lambda b: type(b).__name__ + str(getattr(b, "dtype", "")),
 )  # fmt: skip
-def test_what_cannot_be_sent_is_a_type_error_that_names_the_fix(buffer):
+def test_unsupported_buffers_are_type_errors_that_name_the_fix(buffer):
     with pytest.raises(TypeError, match="\n  fix: "):
         check_broadcast(buffer, 0, 0, 1)
 

@@ -47,14 +47,14 @@ def test_a_segment_without_mappings_is_a_leftover_and_can_be_removed(segment, tm
     assert not found.remove()
 
 
-def test_what_a_process_has_mapped_is_in_use(segment, tmp_path):
+def test_mapped_segments_are_in_use(segment, tmp_path):
     path = segment("mpich_shm_1_0")
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 4096):
         assert [found.is_in_use for found in find_leftovers(tmp_path)] == [True]
     assert [found.is_in_use for found in find_leftovers(tmp_path)] == [False]
 
 
-def test_what_was_made_just_now_may_belong_to_ranks_that_are_starting(segment, tmp_path):
+def test_new_segments_without_mappings_are_in_use(segment, tmp_path):
     segment("mpich_shm_1_0", age_s=0.0)
     [found] = find_leftovers(tmp_path)
     assert found.is_in_use

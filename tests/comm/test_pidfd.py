@@ -50,7 +50,7 @@ def test_the_end_of_a_peer_is_seen_and_explained(fate, code):
                 connection.close()
 
 
-def test_what_is_no_process_has_no_exit_code():
+def test_a_descriptor_that_is_no_pidfd_has_no_exit_code():
     reader, writer = os.pipe()
     try:
         assert exit_code_of(reader) is None

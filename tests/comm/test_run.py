@@ -52,7 +52,7 @@ def test_events_arrive_in_order_per_rank_while_ranks_run(backend):
     assert threads == {threading.get_ident()}
 
 
-def test_what_workers_print_appears_here(backend, capsys):
+def test_output_of_workers_is_shown(backend, capsys):
     run(lambda comm: print(f"from {comm.rank}"), num_workers=2, backend=backend, timeout=60)
     assert sorted(capsys.readouterr().out.splitlines()) == ["from 0", "from 1"]
 

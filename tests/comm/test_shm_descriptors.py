@@ -53,7 +53,7 @@ attempt(comm.barrier)
 
 
 @pytest.mark.parametrize("poor", [0, 1])
-def test_a_region_that_cannot_be_opened_says_why_and_how_to_mend_it(poor):
+def test_a_region_that_cannot_be_opened_is_an_error_with_cause_and_remedy(poor):
     ranks = run(
         2,
         f"""

@@ -152,7 +152,7 @@ else:
     assert not own_segments()
 
 
-def test_a_stopped_rank_that_continues_in_time_disturbs_no_other():
+def test_a_stopped_rank_that_continues_in_time_causes_no_error():
     ranks = run(
         3,
         """

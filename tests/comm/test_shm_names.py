@@ -36,7 +36,7 @@ while True:
     assert not _names_of(pids)
 
 
-def test_ranks_that_may_not_look_into_each_other_share_regions_all_the_same():
+def test_regions_work_without_access_to_memory_of_other_ranks():
     ranks = run(
         3,
         """

@@ -117,7 +117,7 @@ comm.barrier()
         assert rank.exit_code == 0, rank.output
 
 
-def test_writes_are_seen_by_all_and_views_outlive_everything():
+def test_writes_are_visible_to_all_and_views_stay_valid():
     ranks = run(
         3,
         """

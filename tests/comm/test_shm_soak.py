@@ -35,7 +35,7 @@ def assert_no_growth(before, megabytes):
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_small_collectives_stay_right(size):
+def test_many_small_collectives_give_right_results(size):
     rounds = 250_000 if IS_LONG else 2_000  # four collectives each
     body = (
         FOOTPRINT
@@ -65,7 +65,7 @@ say(done=True)
 
 
 @pytest.mark.parametrize("size", [2, 4])
-def test_random_collectives_stay_right(size):
+def test_random_collectives_give_right_results(size):
     rounds = 10_000 if IS_LONG else 400
     body = (
         FOOTPRINT
@@ -153,7 +153,7 @@ except CobreError as error:
         assert not own_segments()
 
 
-def test_two_groups_side_by_side_do_not_disturb_each_other():
+def test_two_groups_at_the_same_time_are_independent():
     body = """
 comm = ShmCommunicator.attach(config())
 value = sum(map(ord, name))

@@ -80,7 +80,7 @@ def test_a_missing_rank_is_named_on_all_others():
 
 
 @pytest.mark.waits
-def test_without_rank_0_the_others_say_so():
+def test_without_rank_0_the_others_report_it():
     with Ranks(0, "") as ranks:
         ranks.add(1, 2, IN_VAIN)
         assert_refused(ranks.finish()[0], "rank 0 has not started")
@@ -272,7 +272,7 @@ def test_a_dead_creators_segment_is_reclaimed(layout):
     assert not path.exists()
 
 
-def test_what_a_dead_rank_0_left_is_removed_though_it_is_never_started_again():
+def test_the_segment_of_a_dead_rank_0_is_removed_by_other_ranks():
     with Ranks(0, "") as ranks:
         creator = ranks.add(0, 2, ATTACH)
         path = FOLDER / ranks.name[1:]
@@ -290,7 +290,7 @@ MAY_MAKE_NAMESPACES = subprocess.run([*IN_ANOTHER_NAMESPACE, "true"], capture_ou
 
 
 @pytest.mark.skipif(not MAY_MAKE_NAMESPACES, reason="needs a PID namespace of its own: root, and unshare")
-def test_a_creator_in_another_pid_namespace_is_left_alone_while_it_lives_and_reclaimed_when_it_is_dead():
+def test_a_segment_of_another_pid_namespace_is_kept_until_its_creator_is_dead():
     with Ranks(0, "") as ranks:
         waiting = "ShmCommunicator.attach(config())"
         creator = ranks.add(0, 2, waiting, prefix=IN_ANOTHER_NAMESPACE)
@@ -306,7 +306,7 @@ def test_a_creator_in_another_pid_namespace_is_left_alone_while_it_lives_and_rec
         assert not path.exists()
 
 
-def test_a_live_owner_of_the_name_is_left_alone():
+def test_a_segment_of_a_running_creator_is_kept():
     with Ranks(0, "") as ranks:
         ranks.add(0, 2, ATTACH)
         path = FOLDER / ranks.name[1:]
@@ -346,7 +346,7 @@ def test_a_segment_of_another_user_is_refused(rank):
 
 @pytest.mark.waits
 @pytest.mark.parametrize("layout", list(LAYOUTS)[1:])
-def test_another_layout_of_a_live_creator_is_refused(layout):
+def test_another_layout_of_a_running_creator_is_refused(layout):
     offset, number = LAYOUTS[layout]
     with Ranks(0, "") as ranks:
         creator = ranks.add(0, 2, ATTACH)

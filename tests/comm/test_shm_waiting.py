@@ -76,7 +76,7 @@ else:
     assert ranks[0].said[0]["seconds"] < NOTICED_S, ranks[0].output
 
 
-def test_a_handler_that_returns_disturbs_nothing():
+def test_a_handler_that_returns_does_not_end_the_call():
     handler = """
 seen = []
 def handler(number, frame):
@@ -117,7 +117,7 @@ attempt(comm.barrier)
         assert [rank.said[-1]["error"] for rank in ranks.finish()] == [None, None]
 
 
-def test_a_forked_child_is_refused_and_cannot_harm_the_group():
+def test_a_forked_child_is_refused_and_does_not_affect_the_group():
     ranks = run(
         2,
         """
@@ -145,7 +145,7 @@ say(done=True)
         assert rank.said == [{"status": 0}, {"done": True}], rank.output
 
 
-def test_a_dead_rank_whose_forked_child_lives_is_dead():
+def test_a_dead_rank_with_a_running_child_is_reported_dead():
     ranks = run(
         2,
         """

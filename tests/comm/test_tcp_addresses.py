@@ -34,7 +34,7 @@ def test_rank_0_listens_where_the_others_look(host, secret):
     [(host, {}) for host in ("127.0.0.2", "localhost:{port}", *AT_V6)]
     + [(host, {"COBRE_TCP_BIND_ADDR": "[::1]"}) for host in AT_V6],
 )
-def test_the_environment_means_the_same(host, bind, secret):
+def test_the_environment_gives_the_same_configuration(host, bind, secret):
     if host in AT_V6 and not socket.has_ipv6:
         pytest.skip("this machine has no IPv6")
     port = free_port()
@@ -48,7 +48,7 @@ def test_the_environment_means_the_same(host, bind, secret):
     meet([tcp_config_from({**shared, "COBRE_TCP_RANK": str(rank)}) for rank in range(2)])
 
 
-def test_rank_0_says_where_it_listens_and_port_zero_is_the_same_at_every_address(caplog):
+def test_rank_0_reports_its_addresses_and_port_zero_is_one_port_for_all(caplog):
     caplog.set_level("INFO", "cobre.comm")
     seen = []
     config = TcpConfig("localhost", 0, 2, port=0, connect_timeout=0.2)

@@ -57,7 +57,7 @@ def within(seconds):
 
 
 @pytest.mark.parametrize("host", [NEAR, NEAR_V6])
-def test_ranks_meet_and_work_across_the_cable(ranks, host):
+def test_ranks_connect_and_communicate_across_a_cable(ranks, host):
     program = f"comm.barrier(); comm.broadcast(big, 1); failure_of({CALLS['large allgatherv']})"
     with ranks(program, host=host) as group:
         said = group.start().wait()
@@ -215,7 +215,7 @@ def test_a_cable_cut_during_the_meeting_is_named_by_all(ranks, cable, cut):
         assert "rank 1" in said[rank].splitlines()[-1], said  # the first step
 
 
-def test_keepalive_frees_the_seat_of_a_rank_that_vanished_during_the_meeting(ranks, cable):
+def test_keepalive_frees_the_place_of_a_rank_that_vanished_during_the_meeting(ranks, cable):
     with ranks("", preamble=START, keepalive_s=1) as group:
         group.start(2, LATER="1").wait_for(2, "starting")
         group.start(1, LATER="1").wait_for(1, "starting")

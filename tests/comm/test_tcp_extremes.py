@@ -16,14 +16,14 @@ FOR_EVER = [3e6, 1e10, 1e300]
 
 
 @pytest.mark.parametrize("seconds", FOR_EVER)
-def test_a_meeting_may_last_for_ever(seconds):
+def test_a_meeting_without_timeout_waits(seconds):
     comms = open_all(group_of(2, connect_timeout=seconds), {1: 0.2})
     assert all(isinstance(comm, TcpCommunicator) for comm in comms), comms
     close_all(comms)
 
 
 @pytest.mark.parametrize("seconds", FOR_EVER)
-def test_a_rank_that_waits_for_ever_sleeps_meanwhile(seconds):
+def test_a_rank_that_waits_without_timeout_sleeps(seconds):
     comms = open_all(group_of(2, timeout=seconds))
     thread = threading.Thread(target=comms[0].barrier)
     thread.start()

@@ -100,7 +100,7 @@ else:
             assert "still waits" not in said[rank], said
 
 
-def test_a_rank_that_only_computes_is_not_disturbed_by_one_that_leaves(tmp_path):
+def test_a_computing_rank_is_not_interrupted_by_one_that_leaves(tmp_path):
     program = """
 comm.barrier()
 if rank == 2: comm.close()

@@ -139,7 +139,7 @@ def test_attempts_at_silent_addresses_stay_open_while_another_is_tried_again(tmp
     assert farewells == [b"\0\0\0\x01\x0a"] * 2  # Shutdown
 
 
-def test_a_rank_0_behind_several_addresses_of_the_name_sees_each_rank_once(tmp_path):
+def test_a_rank_0_at_several_addresses_gets_each_rank_once(tmp_path):
     """The connection by way of the first address is slow, so that rank 1 has another one when it joins."""
     hosts = f"{STRANGERS[0]} {NAME}\n{OURS} {NAME}\n"
     with ranks(tmp_path, hosts, size=3, COBRE_TCP_BIND_ADDR=OURS) as group:

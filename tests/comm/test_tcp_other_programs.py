@@ -347,7 +347,7 @@ def test_a_flood_from_a_worker_s_own_address_evicts_some_and_not_always_the_firs
 
 
 @pytest.mark.parametrize("waits", [False, True], ids=["in one write", "behind rank 0's proof"])
-def test_what_follows_an_introduction_belongs_to_the_first_step(waits):
+def test_bytes_after_an_introduction_are_read_as_the_first_step(waits):
     hub = Hub()
     with hub.knock() as worker:
         step = frame(14, Call(1, sequence=1).encode()) + frame(6)
@@ -368,7 +368,7 @@ def test_the_listening_socket_is_closed_once_the_group_is_complete():
     close_all(comms)
 
 
-def test_three_thousand_other_connections_during_start_up_and_work_do_no_harm(tmp_path):
+def test_three_thousand_other_connections_during_start_up_and_work_cause_no_error(tmp_path):
     """Half of them before the group is complete, half while it works; then nobody listens to them any more."""
     stop = tmp_path / "stop"
     program = f"""

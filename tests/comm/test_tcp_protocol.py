@@ -119,7 +119,7 @@ def test_a_second_implementation_takes_part_in_every_step(size, foreign, cut):
 
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "i2", ">i4", "u8", "f2", ">f4", "c16", RECORD], ids=str)
-def test_both_name_every_dtype_alike(dtype):
+def test_both_implementations_have_the_same_dtype_codes(dtype):
     real, second = groups(2, 1)
     one = np.zeros(1, dtype)
 
@@ -133,7 +133,7 @@ def test_both_name_every_dtype_alike(dtype):
     assert out.tobytes() == one.tobytes()
 
 
-def test_neighbours_are_those_with_the_same_identity():
+def test_local_ranks_have_the_same_boot_id():
     real, second = groups(3, 1)
     assert second.neighbours == 1  # it calls its machine 4711; the other two share one
     finish(real, second)
@@ -206,7 +206,7 @@ def test_a_torn_contribution_is_known_before_rank_0_comes_to_it(missing):
     ("rank", "size", "secret", "words"),
     [(1, 3, SECRET, "refused 2"), (2, 2, SECRET, "refused 2"), (1, 2, "guess", "refused 1")],
 )
-def test_a_refusal_says_why(rank, size, secret, words):
+def test_a_refusal_gives_its_reason(rank, size, secret, words):
     port, listens = free_port(), threading.Event()
     config = TcpConfig("127.0.0.1", 0, 2, port=port, secret=SECRET, connect_timeout=3.0)
 

@@ -132,7 +132,7 @@ class OnRefusal(logging.Handler):
             work()
 
 
-def test_another_groups_refusal_does_not_keep_a_worker_from_a_rank_0_that_is_about_to_listen():
+def test_a_worker_refused_by_another_group_waits_for_its_own_rank_0():
     if not socket.has_ipv6:
         pytest.skip("this machine has no IPv6")
     theirs = group_of(2, secret="theirs")

@@ -77,7 +77,7 @@ def test_a_worker_that_is_started_again_during_the_meeting_takes_its_place(tmp_p
 @pytest.mark.parametrize(
     ("how", "words"), [("killed", "no rank 0 at"), ("exits", "interrupted"), ("raises", "interrupted")]
 )
-def test_a_rank_0_that_fails_during_the_meeting_is_named_by_those_who_wait(tmp_path, how, words):
+def test_a_rank_0_that_fails_during_the_meeting_is_named_by_waiting_ranks(tmp_path, how, words):
     with ranks(tmp_path) as group:
         prepare(group)
         let_meet(group, 1)
@@ -89,7 +89,7 @@ def test_a_rank_0_that_fails_during_the_meeting_is_named_by_those_who_wait(tmp_p
     assert words in said, said
 
 
-def test_a_rank_0_that_is_started_again_during_the_meeting_finds_those_who_wait(tmp_path):
+def test_a_rank_0_that_is_started_again_during_the_meeting_finds_waiting_ranks(tmp_path):
     with ranks(tmp_path) as group:
         group.start(0, 1)
         group.wait_until_joined(1)

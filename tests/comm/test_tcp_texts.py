@@ -52,7 +52,7 @@ def test_text_from_another_program_is_made_printable(words, shown):
 
 @pytest.mark.waits
 @pytest.mark.parametrize("present", [[1], [1, 20]])
-def test_ranks_that_came_read_in_full_which_did_not(present):
+def test_joined_ranks_get_the_full_list_of_missing_ones(present):
     configs = group_of(MANY)
     hub = Opening(replace(configs[0], connect_timeout=3.51234)).wait_until_listening()
     workers = [Opening(configs[rank]) for rank in present]
@@ -85,7 +85,7 @@ def disagreements():
     return texts
 
 
-def test_every_one_of_many_ranks_reads_in_full_who_called_what(disagreements):
+def test_every_one_of_many_ranks_gets_the_full_list_of_calls(disagreements):
     said = f"the ranks disagree: ranks 0-43 called allgatherv(1035 x uint8); rank {MANY - 1} called barrier()"
     assert disagreements == [said] * MANY
 

@@ -20,7 +20,7 @@ HUGE = "huge = np.ones(4_000_000)\n"  # more than the buffers between two ranks 
 @pytest.mark.few(1)
 @pytest.mark.waits
 @pytest.mark.parametrize(("size", "root", "victim"), [(2, 0, 1), (2, 1, 0), (3, 1, 0)])
-def test_a_rank_that_only_sends_learns_that_another_was_interrupted(tmp_path, size, root, victim):
+def test_a_sending_rank_gets_the_error_of_an_interrupted_one(tmp_path, size, root, victim):
     program = f"""{HUGE}
 say("ready")
 try:
@@ -126,7 +126,7 @@ def test_only_the_rank_whose_data_is_awaited_is_blamed(tmp_path):
 
 
 @pytest.mark.waits
-def test_a_report_knows_the_calls_of_all_who_have_called(tmp_path):
+def test_a_report_has_the_calls_of_all_ranks_that_called(tmp_path):
     program = """
 say("ready")
 if rank in (0, 2): wait_for_word()

@@ -148,7 +148,7 @@ def test_one_rank_gives_the_same_bits_as_local(python):
     assert python(*kit, "sockets") == python(*kit, "local")
 
 
-def test_a_broken_backend_is_passed_over_unless_asked_for(python, tmp_path):
+def test_a_broken_backend_is_skipped_unless_requested(python, tmp_path):
     metadata = tmp_path / "broken-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
@@ -266,7 +266,7 @@ def test_a_missing_rank_is_named_at_the_deadline_and_gets_the_error_when_it_come
 
 @pytest.mark.soak
 @pytest.mark.waits
-def test_a_rank_0_that_stands_still_is_named(sockets_path, tmp_path):
+def test_a_stopped_rank_0_is_named(sockets_path, tmp_path):
     ranks = ranks_with(sockets_path, tmp_path)
     code = """
     pids = np.empty(comm.size, np.int64)
@@ -343,7 +343,7 @@ def test_closing_wakes_the_thread_that_waits(sockets_path, tmp_path):
 
 @pytest.mark.soak
 @pytest.mark.waits
-def test_groups_may_meet_again_at_the_same_place(sockets_path, tmp_path):
+def test_groups_may_use_the_same_path_again(sockets_path, tmp_path):
     ranks = ranks_with(sockets_path, tmp_path)
     code = """
     for turn in range(20):

@@ -110,7 +110,7 @@ def awaited_longest(slices: list[dict]) -> int:
     return waited.most_common(1)[0][0]
 
 
-def test_arrows_lead_from_who_waited_to_who_came_last(backend, launch):
+def test_arrows_lead_from_waiting_ranks_to_the_last_one(backend, launch):
     path, _ = launch(backend, 3)
     starts, ends = events_of(path, "s"), events_of(path, "f")
     assert len(starts) == len(ends) == 8 * 2
@@ -135,7 +135,7 @@ def test_arrows_lead_from_who_waited_to_who_came_last(backend, launch):
             assert each["args"]["wait_us"] > early_us / 2
 
 
-def test_the_file_is_one_that_perfetto_imports_without_complaint(backend, launch):
+def test_the_file_follows_the_trace_event_format(backend, launch):
     """What its importer counts as errors, checked here: tracks that are none, slices that overlap, loose arrows."""
     path, _ = launch(backend, 4)
     document = json.loads(path.read_text())
@@ -210,7 +210,7 @@ def test_collectives_at_the_same_time_are_drawn_in_separate_rows(tmp_path):
 
 
 @pytest.mark.parametrize("seconds", [1e-6, 0.1, 30.0])
-def test_what_rounding_makes_overlap_is_cut(seconds):
+def test_intervals_that_overlap_by_rounding_are_cut(seconds):
     duration = struct.unpack("f", struct.pack("f", seconds))[0]
     begin = 10**18
     after = begin + round(duration * 1e9) - int(duration * 1e9 / 2**24)
@@ -302,7 +302,7 @@ def test_without_the_variable_nothing_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_place_that_cannot_be_written_is_named_and_does_no_harm(tmp_path):
+def test_an_unwritable_trace_file_is_reported_and_ends_nothing(tmp_path):
     path = tmp_path / "missing" / "t"
     code = "from cobre.comm import LocalCommunicator\nc = LocalCommunicator()\nc.barrier()\nc.barrier()\nprint('done')"
     done = run_traced(path, code)
@@ -347,7 +347,7 @@ def test_merging_by_hand(tmp_path):
     assert "fix: " in done.stderr
 
 
-def test_other_files_are_refused_and_left_alone(tmp_path):
+def test_other_files_are_refused_and_kept(tmp_path):
     (tmp_path / "t.rank0").write_bytes(b"something else")
     (tmp_path / "t.ranking").write_text("mine")
     with pytest.raises(ValueError, match="no trace"):
@@ -367,7 +367,7 @@ def run_traced(path, code, *arguments, wanted=None):
     )
 
 
-def test_a_trace_that_cannot_be_merged_takes_nothing_with_it(tmp_path):
+def test_a_trace_that_cannot_be_merged_does_not_change_the_result(tmp_path):
     """Neither the status and the report of a failed rank, nor the results of a run."""
     (tmp_path / "t").mkdir()
     code = (

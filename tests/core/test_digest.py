@@ -30,7 +30,7 @@ class Holder:
         ({"a": 1}, {"b": 1}),
     ],
 )
-def test_what_differs_in_a_bit_differs_in_the_digest(first, second):
+def test_one_changed_bit_changes_the_digest(first, second):
     assert digest(Holder(first)) != digest(Holder(second))
 
 

@@ -61,7 +61,7 @@ def test_a_result_and_its_policy_say_how_training_went(case):
     assert repr(result.policy) == f"<Policy of 12 stages, {result.total_cuts} cuts>"
 
 
-def test_what_a_folder_of_results_holds_has_a_short_text(case, tmp_path):
+def test_results_have_a_short_text(case, tmp_path):
     result = cobre.train(case, output=tmp_path)
     assert repr(cobre.load_results(tmp_path).training) == (
         f"<TrainingRecord of 2 iterations in {tmp_path}: lower bound {result.final_lower_bound:,.2f}>"

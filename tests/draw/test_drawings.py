@@ -76,7 +76,7 @@ def test_a_drawing_is_well_formed_and_has_finite_coordinates(name):
     assert not re.search(r"nan|inf", " ".join(path.get("d", "") for path in root.iter()))
 
 
-def test_a_point_lies_where_its_value_says():
+def test_a_point_is_at_the_place_of_its_value():
     """By hand: the area is 550 px wide from 64 and 178 px high down to 200; the axis reaches from 1 to 4."""
     root = svg_of(line([1.0, 4.0, 2.5], "points"))
     (path,) = [each for each in root.iter() if "line" in each.get("class", "")]
@@ -126,7 +126,7 @@ def test_long_series_have_no_more_points_than_pixels():
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_name_is_text_wherever_it_appears(name):
+def test_markup_in_names_is_escaped_everywhere(name):
     places = draw.Places.points([name, name], name)
     chart = draw.line_chart(places, [draw.Line(name, [1.0, 2.0])], title=name, description=name, y_label=name)
     heat = draw.heat_map(
@@ -146,7 +146,7 @@ def test_a_name_is_text_wherever_it_appears(name):
     assert len(whole) < 20_000
 
 
-def test_joiners_of_emoji_stay():
+def test_zero_width_joiners_are_kept():
     assert draw.visible("👩‍🔬") == "👩‍🔬"
 
 

@@ -69,7 +69,7 @@ def cases(tmp_path_factory) -> dict[Path, float]:
 
 
 @pytest.mark.parametrize("part", FILES + FIELDS + COLUMNS)
-def test_some_optimum_is_another_one_without(part, cases, tmp_path):
+def test_removing_any_part_changes_some_optimum(part, cases, tmp_path):
     name, _, key = part.partition(":")
     for folder, expected in cases.items():
         if not (folder / name).exists():

@@ -22,7 +22,7 @@ def test_there_are_at_least_sixty():
     assert len(EVERY) == len({broken.name for broken in EVERY}) >= 60
 
 
-def test_the_case_that_gets_broken_is_good(case):
+def test_the_case_behind_the_broken_ones_is_valid(case):
     report = cobre.validate(case.write())
     assert (report.errors, report.warnings) == ((), ())
     assert report.layers_completed == ("files", "schema", "references", "dimensions", "semantics")

@@ -320,7 +320,7 @@ def test_daily_records_become_months(tmp_path):
     assert np.allclose(ours, monthly.scenarios.inflow.mean_m3s, rtol=0.005)
 
 
-def test_a_column_in_other_units_is_not_just_to_be_renamed(tmp_path):
+def test_the_remedy_for_a_column_in_other_units_converts_it(tmp_path):
     case = history_case(tmp_path)
     case.tables[HISTORY]["value_hm3"] = case.tables[HISTORY].pop("value_m3s")
     (error,) = cobre.validate(case.write()).errors

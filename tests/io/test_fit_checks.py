@@ -151,7 +151,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_an_error_says_where_and_what_to_do(case, name):
+def test_an_error_has_a_place_and_a_remedy(case, name):
     change, kind, file, field, value, entity = ERRORS[name]
     change(case)
     errors = validate(case.write()).errors
@@ -186,7 +186,7 @@ WARNINGS = {
 
 
 @pytest.mark.parametrize("name", WARNINGS)
-def test_a_warning_says_where_and_what_to_do(case, name):
+def test_a_warning_has_a_place_and_a_remedy(case, name):
     change, file, field, value = WARNINGS[name]
     change(case)
     _, report = load_with_report(case.write())

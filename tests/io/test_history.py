@@ -43,7 +43,7 @@ def test_unsorted_rows_give_the_same_bits(tmp_path):
     assert digest(loaded(other)[0]) == digest(sorted_one)
 
 
-def test_a_study_of_three_months_knows_the_months_before_it(tmp_path):
+def test_a_study_of_three_months_gets_statistics_of_the_months_before_it(tmp_path):
     """Lags of January look at December and November, which no stage has."""
     case = history_case(tmp_path / "short" / "case")
     whole, _ = loaded(history_case(tmp_path / "whole" / "case"))

@@ -94,7 +94,7 @@ def test_models_of_plants_are_counted(full):
         ((STATS, LAGS, CORRELATION), "user_provided_all", ("user_file", "user_file", "user_file"), None),
     ],
 )
-def test_what_is_fitted_to_a_history_is_reported(tmp_path, given, path, sources, method):
+def test_models_fitted_to_a_history_are_reported(tmp_path, given, path, sources, method):
     case, files = history_case(tmp_path), example_case(tmp_path)
     for name in given:
         kind = "documents" if name.endswith(".json") else "tables"

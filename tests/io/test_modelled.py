@@ -105,7 +105,7 @@ def _ids(rows):
 
 
 @pytest.mark.parametrize(("change", "file", "field", "value"), REFUSED, ids=_ids(REFUSED))
-def test_what_changes_the_optimum_is_refused(case, change, file, field, value):
+def test_unsupported_settings_that_change_the_optimum_are_refused(case, change, file, field, value):
     change(case)
     errors = validate(case.write()).errors
     assert [(error.file, error.field, error.value) for error in errors] == [(file, field, value)]
@@ -165,7 +165,7 @@ def test_chronological_blocks_cannot_matter_where_there_is_one(case):
     assert report.warnings == ()
 
 
-def test_a_given_tree_makes_every_sampling_method_good(case):
+def test_a_given_tree_replaces_every_sampling_method(case):
     rows = [(s, o, e) for s in range(12) for o in range(8) for e in range(7)]
     case.tables["scenarios/noise_openings.parquet"] = {
         "stage_id": [row[0] for row in rows],

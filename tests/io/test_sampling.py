@@ -69,7 +69,7 @@ def test_external_scenarios_need_a_seed_as_the_format_says(case):
     assert "training.scenario_source.seed" in fields
 
 
-def test_a_history_that_is_not_there_is_missed(case):
+def test_a_missing_history_is_an_error(case):
     put(case, "simulation", inflow={"scheme": "historical"})
     error = only_error(case)
     assert (error.kind, error.file, error.value) == ("MissingFile", HISTORY, "historical")
@@ -79,7 +79,7 @@ def test_a_history_that_is_not_there_is_missed(case):
     assert (error.file, error.entity, error.field) == (HISTORY, "stage 3", "sampling_method")
 
 
-def test_years_that_the_history_lacks_are_left_out_with_a_word(tmp_path):
+def test_years_that_the_history_lacks_are_left_out_with_a_warning(tmp_path):
     case = with_history(example_case(tmp_path))
     case.tables[HISTORY] = dated(river(20), "1991-01")
     put(case, "training", inflow={"scheme": "historical"}, historical_years=[1993, 1994, 2050])
@@ -215,7 +215,7 @@ def test_a_given_value_that_no_noise_can_give_is_refused(tmp_path):
         ([0, 0, 1], [0, 1, 0], "scenario 1 has no value of bus_id 1"),
     ],
 )
-def test_what_is_missing_in_the_scenarios_of_a_stage_is_named(tmp_path, scenario_ids, bus_ids, words):
+def test_missing_scenarios_of_a_stage_are_named(tmp_path, scenario_ids, bus_ids, words):
     case = example_case(tmp_path)
     rows = [(stage, n, bus) for stage in range(12) for n, bus in zip(scenario_ids, bus_ids, strict=True)]
     case.tables["scenarios/load_seasonal_stats.parquet"] = {

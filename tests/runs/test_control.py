@@ -181,7 +181,7 @@ def test_impossible_requests_are_refused_at_once(action, arguments, message):
         Control("/nowhere").request(action, arguments)
 
 
-def test_what_a_run_cannot_do_is_refused_and_the_run_goes_on(tmp_path):
+def test_impossible_requests_are_refused_and_the_run_goes_on(tmp_path):
     (tmp_path / "there").mkdir()
     with Steered(WITHOUT_END, output=tmp_path / "out") as run:
         for refused, message in [
@@ -328,7 +328,7 @@ def test_a_socket_of_a_killed_run_is_removed_by_the_next():
         listening.close()
 
 
-def test_a_run_that_is_not_there_is_an_error_that_says_so():
+def test_a_missing_run_is_an_error():
     with pytest.raises(CobreError, match="does not listen"):
         Control(new_address()).request("pause", timeout_s=0.2)
     with pytest.raises(CobreError, match="does not listen"):

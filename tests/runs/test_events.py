@@ -88,7 +88,7 @@ def test_the_start_tells_how_many_threads_each_rank_has(tmp_path, threads):
     assert [each["threads_per_rank"] for each in events if each["type"] == "started"] == [threads] * 2
 
 
-def test_what_an_iteration_did_is_summed_over_ranks(tmp_path):
+def test_counters_of_an_iteration_are_summed_over_ranks(tmp_path):
     told = {}
     for ranks in (1, 3):
         cobre.train(case_of(), num_workers=ranks, output=tmp_path / str(ranks))
@@ -110,7 +110,7 @@ def test_listeners_get_the_events_of_the_folder_and_none_is_needed(tmp_path):
     assert kinds(alone) == [kind for kind in kinds(heard) if kind != "checkpoint"]
 
 
-def test_a_run_that_fails_says_so_in_its_last_line(tmp_path):
+def test_the_last_event_of_a_failed_run_has_its_error(tmp_path):
     class Broken(Exception):
         pass
 
@@ -186,7 +186,7 @@ def test_run_json_and_events_are_always_of_the_same_run(tmp_path, monkeypatch):
     assert seen == [(tmp_path / RUN, False)]
 
 
-def test_a_resumed_run_tells_of_the_iteration_whose_progress_the_kill_cut_off(tmp_path):
+def test_a_resumed_run_reports_the_iteration_whose_progress_the_kill_cut_off(tmp_path):
     """The checkpoint of an iteration may be written before its progress is."""
     every = {"checkpointing": {"enabled": True, "interval_iterations": 1}}
     case = write_small_case(tmp_path / "case", iterations=3, **every)
@@ -205,7 +205,7 @@ def test_a_resumed_run_tells_of_the_iteration_whose_progress_the_kill_cut_off(tm
     assert [each["iteration"] for each in events if each["type"] == "progress"] == [1, 2, 3, 4]
 
 
-def test_a_run_that_continues_another_folder_tells_of_its_earlier_iterations(tmp_path):
+def test_a_run_that_continues_another_folder_reports_its_earlier_iterations(tmp_path):
     cobre.train(case_of(3), output=tmp_path / "first")
     cobre.train(case_of(5), output=tmp_path / "second", resume=tmp_path / "first")
     events = events_of(tmp_path / "second")

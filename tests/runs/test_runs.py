@@ -35,7 +35,7 @@ def test_a_started_run_is_followed_to_its_end(tmp_path):
     assert not run.console
 
 
-def test_a_run_that_cannot_start_says_why_on_its_console(tmp_path):
+def test_a_run_that_cannot_start_writes_the_reason_to_its_console(tmp_path):
     run = study.start_run(tmp_path / "nowhere", output=tmp_path / "out")
     try:
         assert list(run.events(follow=True, timeout_s=DEADLINE_S)) == []

@@ -297,7 +297,7 @@ def test_a_file_in_place_of_the_folder_of_a_run_is_refused(saved):
 
 
 @pytest.mark.parametrize("verb", ["warm_start", "boundary"])
-def test_what_is_no_policy_is_refused(verb):
+def test_objects_that_are_no_policy_are_refused(verb):
     with pytest.raises(TypeError, match="5 is no policy\n  fix: pass a cobre.Policy, or the folder of one"):
         cobre.train(case_of(5), **{verb: 5})
 

@@ -60,7 +60,7 @@ def test_one_trajectory_gives_no_gap(means):
 
 
 @pytest.mark.parametrize("comparison", ["risk_adjusted", "other_scenarios"])
-def test_what_cannot_be_compared_gives_a_mean_cost_and_no_gap(comparison):
+def test_incomparable_bounds_give_a_mean_cost_and_no_gap(comparison):
     found = estimate(500.0, [90.0, 110.0] * 4, [5.0] * 8, 4, comparison)
     assert (found.status, found.gap, found.largest_gap) == (comparison, None, None)
     assert found.mean_cost == 100.0

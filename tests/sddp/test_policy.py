@@ -21,7 +21,7 @@ def policy():
     return Policy((first, last), 2, ("storage:1", "storage:7"))
 
 
-def test_what_is_saved_is_loaded_to_the_bit(policy, tmp_path):
+def test_a_saved_policy_is_loaded_to_the_bit(policy, tmp_path):
     policy.save(tmp_path / "policy")
     loaded = Policy.load(tmp_path / "policy")
     assert loaded == policy

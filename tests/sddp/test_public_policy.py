@@ -173,7 +173,7 @@ def damage_new(folder, policy, **options):
         ({"nodes": [(0, 0, 0), (1, 1, 1), (2, 1, 2), (3, 2, 3)]}, "only chains of stages are read"),
     ],
 )
-def test_what_is_not_understood_is_refused_by_name(whole, tmp_path, options, reason):
+def test_unknown_contents_of_a_policy_are_refused_by_name(whole, tmp_path, options, reason):
     damage_new(tmp_path, whole[1].policy, **options)
     with pytest.raises(ValidationError, match=reason):
         Policy.load(tmp_path)

@@ -45,7 +45,7 @@ def test_a_second_run(alone):
     assert {name: digest(trained(case)) for name, case in split_cases().items()} == alone
 
 
-def test_the_hash_sees_a_changed_bit(alone):
+def test_a_changed_bit_changes_the_hash(alone):
     case = split_cases()["level1"]
     other = replace(case, initial=replace(case.initial, storage_hm3=case.initial.storage_hm3 + 1e-12))
     assert digest(trained(other)) != alone["level1"]

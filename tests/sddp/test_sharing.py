@@ -21,7 +21,7 @@ def _shared(comm):
 
 
 @pytest.mark.parametrize(("n_ranks", "backend"), [(1, "local"), (3, "shm"), (2, "tcp")])
-def test_every_rank_reads_what_rank_0_brought(n_ranks, backend):
+def test_every_rank_reads_the_data_of_rank_0(n_ranks, backend):
     for value, writable in run(_shared, num_workers=n_ranks, backend=backend):
         assert value["name"] == "x"
         for key in ("a", "b", "empty"):
@@ -34,7 +34,7 @@ def _plain(comm):
     return share(comm, {"why": "nothing to share", "none": np.empty(0)} if comm.rank == 0 else None)
 
 
-def test_what_holds_no_numbers_is_shared_as_well():
+def test_objects_without_arrays_are_shared_as_well():
     for value in run(_plain, num_workers=3):
         assert value["why"] == "nothing to share"
         assert value["none"].shape == (0,)

@@ -90,7 +90,7 @@ def test_time_ends_training_after_the_iteration_that_runs():
     assert (result.termination_reason, result.iterations) == ("time_limit", 1)
 
 
-def test_all_rules_may_be_asked_to_agree():
+def test_stopping_may_require_all_rules():
     training = TrainingConfig(stopping_rules=(TimeLimit(1e-9), IterationLimit(4)), stop_when_all=True)
     assert trained(with_training(small(), training)).iterations == 4
 
@@ -113,7 +113,7 @@ def test_a_signal_ends_training_after_the_iteration_with_a_usable_policy(number)
     assert signal.getsignal(number) is before
 
 
-def test_training_in_another_thread_leaves_signals_alone():
+def test_training_in_another_thread_keeps_signal_handlers():
     results = []
     thread = threading.Thread(target=lambda: results.append(trained(small())))
     thread.start()

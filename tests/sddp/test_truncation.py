@@ -50,7 +50,7 @@ def test_where_water_costs_money_the_cut_touches_at_the_trial_point():
 
 
 @pytest.mark.parametrize("dual", [-3.0, 2.0])
-def test_an_opening_that_is_never_clamped_is_left_alone(dual):
+def test_an_opening_that_is_never_clamped_is_not_changed(dual):
     truncation = one_hydro(0.5, 1.0, 1.0, 9.0)
     gradient, constant = truncation.corrections(np.array([[[4.0]]]), np.array([[[dual]]]))
     assert gradient.item() == 0.0
@@ -75,7 +75,7 @@ def test_an_inflow_without_noise_is_never_raised():
     assert raised.tolist() == [[-1.0, -3.0]]
 
 
-def test_what_inflows_can_be_follows_the_tree():
+def test_ranges_of_inflows_follow_the_tree():
     psi = [np.array([[0.5, -0.5]])] * 3
     noise = [np.array([[-2.0], [4.0]])] * 3
 

@@ -74,7 +74,7 @@ def test_a_cancelled_simulation_ends_and_frees_its_folder(study, tmp_path, n_wor
     assert again.costs.num_rows == 24
 
 
-def test_a_cancelled_training_ends_and_says_so_in_its_folder(study, tmp_path):
+def test_a_cancelled_training_ends_and_its_folder_has_the_reason(study, tmp_path):
     asyncio.run(
         cancelled_after_two_events(cobre.train_async, study, config_overrides=SETTINGS, output=tmp_path)
     )

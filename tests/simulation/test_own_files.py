@@ -98,7 +98,7 @@ def test_a_damaged_file_is_never_misread(tmp_path):
     assert not output.ScenarioReader(str(tmp_path / "folder"), ["key"], NAMES).is_usable
 
 
-def test_files_of_other_programs_are_left_to_arrow(tmp_path):
+def test_files_of_other_programs_are_read_by_arrow(tmp_path):
     path = tmp_path / "other.parquet"
     pq.write_table(
         pa.table({"key": [0, 1], "value": [1.0, 2.0]}), path, compression="none", use_dictionary=False

@@ -191,7 +191,7 @@ def test_temporary_tables_live_as_long_as_the_result(policy):
 
 
 @pytest.mark.parametrize("given", ["progress_callback", "on_event", "on_note"])
-def test_what_cannot_be_called_is_refused_before_anything_runs(given):
+def test_a_callback_that_is_not_callable_is_refused_before_anything_runs(given):
     for verb in (cobre.train, cobre.simulate):
         with pytest.raises(TypeError, match=f"{given} is 3\n  fix: pass a function, or nothing"):
             verb(None, **{given: 3})

@@ -77,7 +77,7 @@ def test_right_after_training(study, alone, tmp_path):
     assert hashes(tmp_path) == alone["by_scenario"]
 
 
-def test_the_size_of_chunks_leaves_no_trace(study, policy, alone, tmp_path):
+def test_the_size_of_chunks_changes_no_bit(study, policy, alone, tmp_path):
     for variant in VARIANTS:
         overrides = settings(variant)
         overrides["simulation"]["io_channel_capacity"] = 7
@@ -87,7 +87,7 @@ def test_the_size_of_chunks_leaves_no_trace(study, policy, alone, tmp_path):
     assert all_hashes(tmp_path) == alone
 
 
-def test_the_order_of_entities_in_files_leaves_no_trace(study, alone, tmp_path):
+def test_the_order_of_entities_in_files_changes_no_bit(study, alone, tmp_path):
     other = shuffled_copy(study, tmp_path / "shuffled")
     policy = cobre.train(other, config_overrides=settings("by_scenario")).policy
     for variant in VARIANTS:

@@ -195,7 +195,7 @@ def test_a_second_thread_is_refused_while_a_batch_runs():
     assert solver.counters()["solves"] == len(rows)
 
 
-def test_a_solver_is_not_picklable_and_says_what_is():
+def test_pickling_a_solver_is_an_error_with_a_remedy():
     with pytest.raises(TypeError, match="send the LpTemplate"):
         pickle.dumps(LpSolver(small()))
     template = pickle.loads(pickle.dumps(small()))

@@ -88,7 +88,7 @@ def test_rows_of_cuts_stand_in_slot_order_however_they_came():
     assert at_once.patched_model().row_names == piecemeal.patched_model().row_names
 
 
-def test_a_retried_solve_leaves_no_trace():
+def test_a_retried_solve_changes_no_later_bit():
     rng = np.random.default_rng(4)
     template = stage(rng)
     rows = parameters(rng, template, 6)

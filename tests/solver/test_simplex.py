@@ -90,7 +90,7 @@ def test_bases_go_to_highs_and_come_back():
     assert n_moved <= 0.02 * n_solves
 
 
-def test_a_basis_that_is_none_is_mended():
+def test_an_invalid_start_basis_is_repaired():
     rng = np.random.default_rng(3)
     for seed in range(PROGRAMS):
         program = RandomProgram(seed)

@@ -201,7 +201,7 @@ def test_without_correlation_nothing_happens():
         ([[1, 1.2], [1.2, 1]], r"has 1.2 at \[0\]\[1\]"),
     ],
 )
-def test_what_is_no_correlation_matrix_is_refused(matrix, message):
+def test_an_invalid_correlation_matrix_is_refused(matrix, message):
     group = CorrelationGroup("basin", (("inflow", 0), ("inflow", 1)), tuple(map(tuple, matrix)))
     with pytest.raises(ValidationError, match=message):
         _correlator(group)

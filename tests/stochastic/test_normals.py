@@ -106,7 +106,7 @@ def test_the_far_tail_is_kept_finite():
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0, -0.1, 1.1, math.nan])
-def test_what_is_no_probability_has_no_quantile(p):
+def test_a_value_that_is_no_probability_has_no_quantile(p):
     with pytest.raises(ValueError, match="strictly between 0 and 1"):
         noise.normal_quantile(p)
 

@@ -158,7 +158,7 @@ REFUSED_TODAY = [
 
 
 @pytest.mark.parametrize("change", REFUSED_TODAY)
-def test_what_today_refuses_is_written_in_another_way(tmp_path, change):
+def test_settings_that_0_18_refuses_are_replaced(tmp_path, change):
     case = small()
     change(case)
     old = case.write(tmp_path / "old")

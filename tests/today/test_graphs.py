@@ -266,7 +266,7 @@ def test_a_discount_ends_a_cycle_too(tmp_path):
     assert fields(cyclic_case(probability=1.0), tmp_path / "endless") == ["policy_graph.annual_discount_rate"]
 
 
-def test_what_a_cycle_cannot_have_is_refused(tmp_path):
+def test_unsupported_settings_of_a_cycle_are_refused(tmp_path):
     case = cyclic_case()
     case.documents[CONFIG]["training"]["selection"] = ENUMERATED
     case.documents[CONFIG]["upper_bound_evaluation"] = {"enabled": True}

@@ -44,7 +44,7 @@ def test_every_reservoir_may_ask_for_all_that_it_can_hold(tmp_path):
     assert result.inner_bound == pytest.approx(result.final_lower_bound, rel=1e-6)
 
 
-def test_what_has_neither_slope_nor_limit_is_asked_for(tmp_path):
+def test_a_missing_slope_of_an_unlimited_state_is_an_error(tmp_path):
     """Water under way, of which more has neither a limited price nor a limit here."""
     folder = with_time(random_case(1, leaves_out=("losses",)), 1).write(tmp_path / "case")
     with pytest.raises(cobre.ValidationError, match="in_transit1:1 has no limit") as caught:

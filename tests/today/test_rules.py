@@ -86,7 +86,7 @@ def _limits_of_a_thermal_that_is_missing(case):
         (_limits_of_a_thermal_that_is_missing, "constraints/thermal_bounds.parquet", "thermal_id"),
     ],
 )
-def test_what_later_checks_cannot_use_is_reported_alone(tmp_path, change, file, field):
+def test_data_that_later_checks_need_are_reported_alone(tmp_path, change, file, field):
     case = sound_case()
     change(case)
     errors = cobre.validate(case.write(tmp_path / "case")).errors

@@ -53,7 +53,7 @@ def test_a_plant_makes_what_its_units_make(simulated):
     assert {row["bus_id"] for row in rows(result, "hydro_bus_generation") if row["hydro_id"] == 0} == {0, 1}
 
 
-def test_what_filling_misses_is_reported_and_paid(simulated):
+def test_missed_filling_targets_are_reported_and_paid(simulated):
     _, result = simulated
     missed = {
         row["stage_id"]: (row["filling_target_violation_hm3"], row["operative_state_code"])

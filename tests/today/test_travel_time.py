@@ -74,7 +74,7 @@ def test_shares_of_a_release_by_stage_of_arrival(tmp_path, days, hours, stage, e
     assert not any(found[len(expected) :])
 
 
-def test_what_arrives_after_the_study_leaves_it_unless_its_end_is_priced(tmp_path):
+def test_water_that_arrives_after_the_study_is_lost_unless_its_end_is_priced(tmp_path):
     assert shares(transit_of([30, 30], 360.0, tmp_path / "a"), 1) == pytest.approx([0.5, 0.5])
     closed = transit_of([30, 30], 360.0, tmp_path / "b", is_open_ended=False)
     assert shares(closed, 1) == pytest.approx([0.5, 0.0])

@@ -67,7 +67,7 @@ def test_storage_stays_within_hard_bounds_of_the_stage():
     )
 
 
-def test_what_neither_fits_nor_turns_a_turbine_is_spilled_at_its_price():
+def test_excess_water_is_spilled_at_its_price():
     case = one_plant(initial=90.0, inflow=40.0, max_turbined=10.0, costs={"spillage": 0.25})
     problem, found = solve_stage(case)
     assert found.value(problem.columns.hydro.spillage).item() == pytest.approx(20.0)

@@ -213,7 +213,7 @@ def test_exporting_earns_its_price_as_long_as_that_pays():
     assert found.value(problem.columns.network.contract).ravel().tolist() == [15.0, 0.0]
 
 
-def test_what_a_contract_takes_at_least_is_hard():
+def test_the_lower_limit_of_a_contract_is_hard():
     case = make_case(
         thermals=[ThermalSpec(cost=5.0)],
         contracts=[

@@ -39,7 +39,7 @@ def test_a_batch_agrees_with_single_solves(seed):
         assert output.objective[row] == pytest.approx(found.objective, rel=1e-9)
 
 
-def test_what_cannot_be_kept_is_named():
+def test_limits_that_contradict_each_other_are_named():
     case = make_case(
         buses=[BusSpec(load=10.0)],
         thermals=[ThermalSpec()],
