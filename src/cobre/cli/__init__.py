@@ -27,7 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("cobre.cli.run", "train and simulate a case, on one process or many"),
     "simulate": ("cobre.cli.simulate", "simulate a trained policy and write what every plant does"),
     "validate": ("cobre.cli.validate", "check a case and say everything that is wrong with it"),
-    "convert": ("cobre.cli.convert", "write a case of the older format in today's"),
+    "convert": ("cobre.cli.convert", "convert a case of the older format (0.5.1) to 0.18"),
     "fit": ("cobre.cli.fit", "fit the inflow model of a case to its history and judge it"),
     "summary": ("cobre.cli.summary", "show the outcome of a run again"),
     "tui": ("cobre.cli.tui", "watch a run in the terminal, and steer it"),
@@ -36,7 +36,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "schema": ("cobre.cli.schema", "write JSON Schemas of the files of a case"),
     "launch": ("cobre.cli.launch", "start several ranks of a program"),
     "bench": ("cobre.cli.bench", "measure the collectives of the backends on this machine"),
-    "doctor": ("cobre.cli.doctor", "say what works on this machine, what does not, and what to do"),
+    "doctor": ("cobre.cli.doctor", "check what works on this machine, and what to do about the rest"),
     "completion": ("cobre.cli.completion", "write a script that completes commands in bash, zsh or fish"),
     "version": ("cobre.cli.version", "show the version"),
 }

@@ -1,4 +1,4 @@
-"""``cobre convert``: a case of the older format in today's."""
+"""``cobre convert``: a case of the format of 0.5.1 as one of 0.18."""
 
 from __future__ import annotations
 

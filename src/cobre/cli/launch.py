@@ -51,7 +51,7 @@ mpi
     cobre launch -n 8 --backend mpi --bind-to core -- train.py
 
 environment
-  OMP_NUM_THREADS and its kin are set to CPUs divided by ranks unless you set them. COBRE_COMM_TRACE=FILE
+  OMP_NUM_THREADS and similar variables are set to CPUs divided by ranks unless you set them. COBRE_COMM_TRACE=FILE
   writes a timeline of all collectives that https://ui.perfetto.dev opens. NO_COLOR turns colours off.
 """
 

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--backend",
         default="auto",
         metavar="B",
-        help=f"how ranks talk: {', '.join(BackendKind)} (default auto)",
+        help=f"how ranks communicate: {', '.join(BackendKind)} (default auto)",
     )
     parser.add_argument("--output", metavar="DIR", help="where results go (default CASE/output)")
     parser.add_argument(
