@@ -108,7 +108,9 @@ def main() -> int:
     """Call the function, send back what it returned or raised; the exit status."""
     outbox = Outbox.from_environment()
     if outbox is None or len(sys.argv) != 2:
-        raise CobreError("only cobre.comm.run starts this module", suggestion="call cobre.comm.run from Python")
+        raise CobreError(
+            "only cobre.comm.run starts this module", suggestion="call cobre.comm.run from Python"
+        )
     try:
         function, args, kwargs, wants_events = _load_uninterrupted(int(sys.argv[1]))
 
