@@ -14,7 +14,7 @@ from cobre.cli.planner_page import bound_line, page
 from cobre.core.config import ScenarioSource
 from simulation.hand_cases import one_hydro, short_and_long
 
-RISK_NEUTRAL = {"gap_estimate": {"status": "within"}, "final_lower_bound": 12.5}
+RISK_NEUTRAL = {"gap_estimate": {"status": "within", "trajectories": 100}, "final_lower_bound": 12.5}
 
 SHORT = {"training": {"forward_passes": 1, "stopping_rules": [{"type": "iteration_limit", "limit": 2}]}}
 

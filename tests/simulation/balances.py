@@ -161,6 +161,8 @@ def assert_money(case: Case, result: SimulationResult, relative: float) -> None:
             row["total_cost"], row["immediate_cost"] + row["future_cost"], rtol=1e-12
         )
         totals[row["scenario_id"]] += row["discount_factor"] * row["immediate_cost"]
+        if stages[row["stage_id"]] == len(stages) - 1:
+            totals[row["scenario_id"]] += row["discount_factor"] * row["future_cost"]
     for row in rows(result, "scenario_summary"):
         assert np.isclose(row["discounted_immediate_cost"], totals[row["scenario_id"]], rtol=1e-9, atol=1e-9)
 
