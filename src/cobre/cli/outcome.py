@@ -112,8 +112,11 @@ def comparable_bound(metadata: Mapping[str, Any], simulation: SimulationResult) 
         or facts["status"] in ("risk_adjusted", "other_scenarios")
     ):
         return None
-    costs = simulation.statistics
-    if facts["trajectories"] == 1 and costs["min_cost"] < costs["max_cost"]:
+    costs, is_exact = (
+        simulation.statistics,
+        facts["status"] != "one_trajectory" and facts["trajectories"] == 1,
+    )
+    if is_exact and costs["min_cost"] < costs["max_cost"]:
         return None  # of an enumerated tree, whose bounds have its risk: the upper one is exact, and shown beside it
     return float(metadata["final_lower_bound"])
 
