@@ -12,6 +12,7 @@ import cobre
 from cobre.cli.planner_page import page
 from cobre.comm import run
 from cobre.errors import ValidationError
+from cobre.report import html_report
 from cobre.sddp.given_cuts import match_boundary, match_policy
 from cobre.sddp.policy import Policy
 from cobre.sddp.stage_cuts import StageCuts
@@ -127,13 +128,13 @@ def test_a_policy_with_a_boundary_is_simulated_with_it(whole):
     assert burned[0] > 1.2 * burned[1]  # to save water for later
 
 
-def test_simulated_costs_count_what_follows_the_last_stage(whole):
+def test_simulated_costs_count_what_follows_the_last_stage(whole, tmp_path):
     """As the lower bound does, and as the public Cobre 0.18 writes it."""
     case, result = whole
     first_half = cut_to(case, 2)
     boundary, _ = boundary_of(result.policy, first_half)
     trained_on = trained(first_half, boundary=boundary)
-    simulated = cobre.simulate(first_half, trained_on.policy, scenarios=400)
+    simulated = cobre.simulate(first_half, trained_on.policy, scenarios=400, output=tmp_path)
     paid, following = np.zeros(400), np.zeros(400)
     for row in simulated.table("costs", names=False).to_pylist():
         paid[row["scenario_id"]] += row["discount_factor"] * row["immediate_cost"]
@@ -148,6 +149,7 @@ def test_simulated_costs_count_what_follows_the_last_stage(whole):
     assert abs(costs.mean() - trained_on.final_lower_bound) <= 3.0 * costs.std(ddof=1) / 20.0
     shown = [text for _, text in page(simulated, trained_on.final_lower_bound, 80)]
     assert any("of it follows the last stage" in text for text in shown)
+    assert "of that mean cost follows the last stage" in html_report(cobre.load_results(tmp_path))
     assert (
         cobre.simulate(first_half, trained(first_half).policy, scenarios=3).statistics["mean_end_cost"] == 0.0
     )
