@@ -20,6 +20,8 @@ PARTS = [
 ]
 """Columns whose sum is the objective, but for the reward of non-controllable sources."""
 
+OPERATING = 2
+
 Row = dict[str, Any]
 
 
@@ -168,13 +170,16 @@ def assert_money(case: Case, result: SimulationResult, relative: float) -> None:
 
 
 def assert_production(case: Case, result: SimulationResult, relative: float) -> None:
-    """In each block: power is productivity times turbined flow, or below every production plane."""
+    """In each block: power is productivity times turbined flow, or below every plane; 0 of a plant that is filled."""
     tables = case.tables.hydro
     position = {plant.id: index for index, plant in enumerate(case.system.hydros)}
     for row in rows(result, "hydros"):
         place = position[row["hydro_id"]], case.horizon.index_of[row["stage_id"]]
         planes = tables.planes_of(*place)
         power, scale = row["generation_mw"], max(1.0, abs(row["generation_mw"]))
+        if row["operative_state_code"] != OPERATING:
+            assert power == 0.0, row
+            continue
         if not len(planes):
             expected = tables.productivity_mw_per_m3s[place] * row["turbined_m3s"]
             assert abs(power - expected) <= relative * scale, row
