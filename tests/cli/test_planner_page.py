@@ -14,7 +14,7 @@ from cobre.cli.planner_page import bound_line, page
 from cobre.core.config import ScenarioSource
 from simulation.hand_cases import one_hydro, short_and_long
 
-RISK_NEUTRAL = {"gap_estimate": {"status": "within"}, "final_lower_bound": 12.5}
+RISK_NEUTRAL = {"gap_estimate": {"status": "within", "trajectories": 100}, "final_lower_bound": 12.5}
 
 SHORT = {"training": {"forward_passes": 1, "stopping_rules": [{"type": "iteration_limit", "limit": 2}]}}
 
@@ -104,3 +104,12 @@ def test_the_lower_bound_is_compared_with_scenarios_of_the_openings_only(hydro):
     other = replace(case.config.simulation, scenario_source=ScenarioSource("out_of_sample", seed=3))
     fresh = simulated(replace(case, config=replace(case.config, simulation=other)), scenarios=2)
     assert comparable_bound(RISK_NEUTRAL, fresh) is None
+
+
+def test_the_bound_of_a_tree_with_its_risk_is_compared_with_no_mean_cost(hydro):
+    """Of such a tree the upper bound is exact; an exact bound of a study with one trajectory has no risk."""
+    exact = {"gap_estimate": {"status": "within", "trajectories": 1}, "final_lower_bound": 12.5}
+    assert comparable_bound(exact, hydro) is None
+    assert comparable_bound(exact, simulated(short_and_long(), 3)) == 12.5
+    one = {"gap_estimate": {"status": "one_trajectory", "trajectories": 1}, "final_lower_bound": 12.5}
+    assert comparable_bound(one, hydro) == 12.5

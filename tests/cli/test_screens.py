@@ -79,7 +79,7 @@ def screen(tmp_path, capsys, gap_estimate, bounds=(1.0, 2.0)):
         (
             estimate("within", gap=3e-16, largest_gap=3e-16),
             "upper bound",
-            "1,000,000.00 (the study has one trajectory)",
+            "1,000,000.00 (exact: all trajectories)",
             "0.00%",
         ),
     ],

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import cobre
+from cobre.cli.planner_page import page
 from cobre.comm import run
 from cobre.errors import ValidationError
+from cobre.report import html_report
 from cobre.sddp.given_cuts import match_boundary, match_policy
 from cobre.sddp.policy import Policy
 from cobre.sddp.stage_cuts import StageCuts
@@ -124,6 +126,33 @@ def test_a_policy_with_a_boundary_is_simulated_with_it(whole):
     without = cobre.simulate(first_half, trained(first_half).policy, scenarios=30)
     burned = [each.table("thermals")["generation_mwh"].to_numpy().sum() for each in (with_value, without)]
     assert burned[0] > 1.2 * burned[1]  # to save water for later
+
+
+def test_simulated_costs_count_what_follows_the_last_stage(whole, tmp_path):
+    """As the lower bound does, and as the public Cobre 0.18 writes it."""
+    case, result = whole
+    first_half = cut_to(case, 2)
+    boundary, _ = boundary_of(result.policy, first_half)
+    trained_on = trained(first_half, boundary=boundary)
+    simulated = cobre.simulate(first_half, trained_on.policy, scenarios=400, output=tmp_path)
+    paid, following = np.zeros(400), np.zeros(400)
+    for row in simulated.table("costs", names=False).to_pylist():
+        paid[row["scenario_id"]] += row["discount_factor"] * row["immediate_cost"]
+        if row["stage_id"] == first_half.horizon.stages[-1].id:
+            following[row["scenario_id"]] = row["discount_factor"] * row["future_cost"]
+    assert following.min() > 0.0
+    costs = simulated.scenario_summary["discounted_immediate_cost"].to_numpy()
+    np.testing.assert_allclose(costs, paid + following, rtol=1e-9)
+    statistics = simulated.statistics
+    assert statistics["mean_cost"] == pytest.approx(costs.mean(), rel=1e-12)
+    assert statistics["mean_end_cost"] == pytest.approx(following.mean(), rel=1e-9)
+    assert abs(costs.mean() - trained_on.final_lower_bound) <= 3.0 * costs.std(ddof=1) / 20.0
+    shown = [text for _, text in page(simulated, trained_on.final_lower_bound, 80)]
+    assert any("of it follows the last stage" in text for text in shown)
+    assert "of that mean cost follows the last stage" in html_report(cobre.load_results(tmp_path))
+    assert (
+        cobre.simulate(first_half, trained(first_half).policy, scenarios=3).statistics["mean_end_cost"] == 0.0
+    )
 
 
 def test_a_warm_start_from_its_own_policy_begins_at_the_optimum(whole):

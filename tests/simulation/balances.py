@@ -20,6 +20,8 @@ PARTS = [
 ]
 """Columns whose sum is the objective, but for the reward of non-controllable sources."""
 
+OPERATING = 2
+
 Row = dict[str, Any]
 
 
@@ -161,18 +163,23 @@ def assert_money(case: Case, result: SimulationResult, relative: float) -> None:
             row["total_cost"], row["immediate_cost"] + row["future_cost"], rtol=1e-12
         )
         totals[row["scenario_id"]] += row["discount_factor"] * row["immediate_cost"]
+        if stages[row["stage_id"]] == len(stages) - 1:
+            totals[row["scenario_id"]] += row["discount_factor"] * row["future_cost"]
     for row in rows(result, "scenario_summary"):
         assert np.isclose(row["discounted_immediate_cost"], totals[row["scenario_id"]], rtol=1e-9, atol=1e-9)
 
 
 def assert_production(case: Case, result: SimulationResult, relative: float) -> None:
-    """In each block: power is productivity times turbined flow, or below every production plane."""
+    """In each block: power is productivity times turbined flow, or below every plane; 0 of a plant that is filled."""
     tables = case.tables.hydro
     position = {plant.id: index for index, plant in enumerate(case.system.hydros)}
     for row in rows(result, "hydros"):
         place = position[row["hydro_id"]], case.horizon.index_of[row["stage_id"]]
         planes = tables.planes_of(*place)
         power, scale = row["generation_mw"], max(1.0, abs(row["generation_mw"]))
+        if row["operative_state_code"] != OPERATING:
+            assert power == 0.0, row
+            continue
         if not len(planes):
             expected = tables.productivity_mw_per_m3s[place] * row["turbined_m3s"]
             assert abs(power - expected) <= relative * scale, row

@@ -161,6 +161,16 @@ def test_names_that_are_missing_are_null(output):
     assert cobre.load_results(output).simulation.hydros["hydro_name"].null_count == 2 * N
 
 
+def test_a_folder_with_tables_of_a_simulation_that_was_killed(tmp_path):
+    place = tmp_path / "output" / "simulation" / "costs" / "scenario_id=0000"
+    place.mkdir(parents=True)
+    (place / "data.parquet").write_bytes(b"of a run that was killed")
+    for folder in (tmp_path, tmp_path / "output"):
+        with pytest.raises(cobre.IOError, match="a simulation that did not end") as caught:
+            cobre.load_results(folder)
+        assert "simulate again" in str(caught.value)
+
+
 def test_a_folder_without_results(tmp_path):
     with pytest.raises(cobre.IOError, match="holds no results"):
         cobre.load_results(tmp_path)

@@ -12,7 +12,9 @@ from today.random_cases import random_case
 
 CANALS_OUT = (93, 172)
 """Canals whose water leaves the system, as neither the plant that receives it nor one below is there yet."""
-SEEDS = range(200) if IS_SOAK else (*range(10), *CANALS_OUT)
+FILLED = 312
+"""A plant with production planes that is filled: it generates nothing, and spills."""
+SEEDS = (*range(200), FILLED) if IS_SOAK else (*range(10), *CANALS_OUT, FILLED)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

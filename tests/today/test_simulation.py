@@ -9,6 +9,7 @@ import pytest
 
 import cobre
 from simulation.balances import assert_energy, assert_money, assert_water, rows
+from today.random_cases import case_with
 from today.small import TodayCase, limits
 
 MONTH = 730.0
@@ -147,3 +148,23 @@ def test_dictionaries_list_the_units_of_plants(tmp_path):
     assert [each for each in found if each[0] == 0] == of_a
     most = [(stage, block, value) for unit, _, stage, block, kind, value in found if (unit, kind) == (4, 3)]
     assert most == [(0, None, 100.0), (1, 0, 100.0), (1, 1, 30.0)]
+
+
+def test_lags_before_the_study_are_those_observed_for_every_plant(tmp_path):
+    """Also those that the model of the plant does not read, but that of another one does."""
+    case = case_with(1, "lags")  # of order 0, 2 and 1
+    orders = {row["hydro_id"]: row["lag"] for row in case.tables["scenarios/inflow_ar_coefficients.parquet"]}
+    assert len({orders.get(number, 0) for number in case.inflows}) > 1
+    observed = {
+        (row["hydro_id"], 1 if row["end_date"] == "2025-01-01" else 2): row["value_m3s"]
+        for row in case.documents["initial_conditions.json"]["recent_observations"]
+    }
+    study = cobre.load_case(case.write(tmp_path / "case"))
+    simulated = cobre.simulate(study, cobre.train(study).policy, scenarios=2)
+    shown = {
+        (row["hydro_id"], row["lag_index"]): row["inflow_m3s"]
+        for row in rows(simulated, "inflow_lags")
+        if row["stage_id"] == 0
+    }
+    assert len(shown) == len(case.inflows) * max(orders.values())
+    assert shown == pytest.approx({place: observed[place] for place in shown})

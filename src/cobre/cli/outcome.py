@@ -112,6 +112,12 @@ def comparable_bound(metadata: Mapping[str, Any], simulation: SimulationResult) 
         or facts["status"] in ("risk_adjusted", "other_scenarios")
     ):
         return None
+    costs, is_exact = (
+        simulation.statistics,
+        facts["status"] != "one_trajectory" and facts["trajectories"] == 1,
+    )
+    if is_exact and costs["min_cost"] < costs["max_cost"]:
+        return None  # of an enumerated tree, whose bounds have its risk: the upper one is exact, and shown beside it
     return float(metadata["final_lower_bound"])
 
 
@@ -161,7 +167,7 @@ def _cost_rows(facts: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     mean = money(estimate.mean_cost)
     is_bound = estimate.status in ("within", "not_yet")
     if estimate.trajectories == 1:
-        mean += " (the study has one trajectory)" if is_bound else " (one trajectory)"
+        mean += " (exact: all trajectories)" if is_bound else " (one trajectory)"
     else:
         last = f" of the last {estimate.iterations} iterations" if estimate.iterations > 1 else ""
         mean += f" ± {money(estimate.half_width)} (95 %, {estimate.trajectories} trajectories{last})"

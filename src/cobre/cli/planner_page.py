@@ -65,6 +65,9 @@ def page(
         ("cost", cost_line(result)),
         ("", f"5 % below {money(statistics['p5'])}, 5 % above {money(statistics['p95'])}"),
     ]
+    end_cost = statistics.get("mean_end_cost", 0.0)  # results of earlier versions have none
+    if end_cost:
+        lines.append(("", f"{money(end_cost)} of it follows the last stage, by the cuts that stand there"))
     if lower_bound is not None:
         lines.append(("", bound_line(lower_bound, statistics["mean_cost"], statistics["ci_95"])))
     lines += _energy_lines(result)

@@ -422,7 +422,10 @@ SCENARIO_SUMMARY = table(
             "of the scenario where the tree was enumerated; null in a sample",
             is_nullable=True,
         ),
-        _money("discounted_immediate_cost", "sum over stages of immediate cost times discount factor"),
+        _money(
+            "discounted_immediate_cost",
+            "discounted immediate costs of all stages, and what follows the last one by the cuts that stand there",
+        ),
     ),
 )
 

@@ -42,6 +42,12 @@ def find_results(path: Path) -> Path:
     for folder in (path, path / CASE_OUTPUT):
         if (folder / METADATA).exists() or (folder / SIMULATION / "metadata.json").exists():
             return folder
+    begun = next(
+        (folder for folder in (path, path / CASE_OUTPUT) if any((folder / SIMULATION).glob("*"))), None
+    )
+    if begun is not None:
+        what = f"{begun} has tables of a simulation that did not end, or that runs now, and no results of training"
+        raise IOError(str(begun), what, suggestion="simulate again; what it left is removed first")
     what = "holds no results of a run" if path.is_dir() else "is not a folder"
     raise IOError(str(path), f"{path} {what}", suggestion=f"train first: cobre run {path}")
 

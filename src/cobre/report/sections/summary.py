@@ -58,6 +58,11 @@ def _opening_texts(run: RunData) -> list[str]:
             f"{draw.number(numbers['cvar_95'])} $. "
             f"{100 * numbers['deficit_frequency']:.3g} % of them have a deficit in some stage."
         )
+        end_cost = numbers.get("mean_end_cost", 0.0)  # results of earlier versions have none
+        if end_cost:
+            found.append(
+                f"{draw.number(end_cost)} $ of that mean cost follows the last stage, by the cuts that stand there."
+            )
     return found
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import STAGE_SUMMARY
 from cobre.sddp.simulation.outcome import Floats, StageOutcome
-from cobre.sddp.simulation.summary import TOTALS, add_stage, summarise
+from cobre.sddp.simulation.summary import END_COST, TOTALS, add_stage, end_cost, summarise
 from cobre.sddp.simulation.tables import SimulationTable
 
 Column = NDArray[Any]
@@ -45,7 +45,7 @@ class Chunk:
 
     scenarios: range
     costs: Floats
-    """``[scenario]``: discounted to the first stage."""
+    """``[scenario]``: discounted to the first stage, with what follows the last one."""
     totals: Floats
     """``[scenario, value]``: see `cobre.sddp.simulation.summary.TOTALS`."""
     tables: list[TableRows]
@@ -68,6 +68,10 @@ def collect(scenarios: range, outcomes: Iterable[StageOutcome], tables: Sequence
         summaries.append(_with_place(outcome, columns))
         for table, part in zip(tables, parts, strict=True):
             part.append(_with_place(outcome, rows[table.schema.name]))
+        if outcome.view.scope.is_last:
+            following = end_cost(outcome.view, rows["costs"])
+            totals[:, TOTALS.index(END_COST)] = following
+            costs += following
     return Chunk(
         scenarios,
         costs,

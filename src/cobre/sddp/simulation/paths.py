@@ -29,7 +29,12 @@ class SimulatedPaths:
     def of(cls, case: Case, n_scenarios: int) -> SimulatedPaths:
         """Those that the settings of ``case`` ask for; the first ``n_scenarios``."""
         graph = case.horizon.policy_graph
-        listed = tuple(graph.paths())[:n_scenarios] if case.config.simulation.is_enumerated else ()
+        listed: tuple[tuple[tuple[int, ...], float], ...] = ()
+        if (
+            case.config.simulation.is_enumerated
+        ):  # numbered as in the public Cobre: a node's paths follow each other
+            listed = tuple(sorted(graph.paths(), key=lambda path: [graph.nodes[k].id for k in path[0]]))
+            listed = listed[:n_scenarios]
         return cls(case.horizon.graph, case.horizon.n_stages, listed)
 
     @property

@@ -13,7 +13,7 @@ from cobre.core.horizon import RiskMeasure
 from cobre.core.simulation_tables import COST_CATEGORIES
 from cobre.core.sums import sum_in_order
 from cobre.sddp.risk import risk_of
-from cobre.sddp.simulation.summary import TOTALS
+from cobre.sddp.simulation.summary import END_COST, TOTALS
 from cobre.sddp.statistics import statistics_of
 
 Floats = NDArray[np.float64]
@@ -58,6 +58,8 @@ class SimulationStatistics:
     total_spillage_mwh: float
     total_spillage_hm3: float
     total_curtailment_mwh: float
+    mean_end_cost: float
+    """The part of ``mean_cost`` that follows the last stage, by the policy of another study that this one ends in."""
     categories: dict[str, CategoryStatistics]
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,6 +105,7 @@ def simulation_statistics(
         total_spillage_mwh=mean("spillage_mwh"),
         total_spillage_hm3=mean("spillage_hm3"),
         total_curtailment_mwh=mean("curtailment_mwh"),
+        mean_end_cost=mean(END_COST),
         categories={kind: _category(total(f"{kind}_cost"), costs) for kind in COST_CATEGORIES},
     )
 
@@ -143,6 +146,7 @@ def _census(costs: Floats, totals: Floats, probabilities: Floats) -> SimulationS
         total_spillage_mwh=mean_of(total("spillage_mwh")),
         total_spillage_hm3=mean_of(total("spillage_hm3")),
         total_curtailment_mwh=mean_of(total("curtailment_mwh")),
+        mean_end_cost=mean_of(total(END_COST)),
         categories=categories,
     )
 

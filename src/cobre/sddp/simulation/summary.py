@@ -13,7 +13,7 @@ from cobre.core.simulation_tables import COST_CATEGORIES
 from cobre.sddp.simulation.outcome import Floats, StageView, sum_in_order, sum_of
 
 Rows = Mapping[str, NDArray[Any]]
-TOTALS = (
+OF_STAGES = (
     "deficit_mwh",
     "max_deficit_mw",
     "curtailment_mwh",
@@ -21,7 +21,11 @@ TOTALS = (
     "spillage_mwh",
     *(f"{kind}_cost" for kind in COST_CATEGORIES),
 )
-"""What is kept of every scenario: sums over its stages, of ``max_deficit_mw`` the greatest."""
+"""Sums over the stages of a scenario, of ``max_deficit_mw`` the greatest."""
+END_COST = "end_cost"
+"""What follows the last stage, by the cuts of another study that the policy ends in, discounted to the first one."""
+TOTALS = (*OF_STAGES, END_COST)
+"""What is kept of every scenario."""
 
 
 def summarise(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Floats]:
@@ -31,11 +35,17 @@ def summarise(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, 
 
 def add_stage(totals: Floats, stage: Mapping[str, Floats]) -> None:
     """Add a stage to ``totals [scenario, value]``, whose values are those of `TOTALS`."""
-    for k, name in enumerate(TOTALS):
+    for k, name in enumerate(OF_STAGES):
         if name == "max_deficit_mw":
             np.maximum(totals[:, k], stage[name], out=totals[:, k])
         else:
             totals[:, k] += stage[name]
+
+
+def end_cost(view: StageView, costs: Rows) -> Floats:
+    """``[scenario]``: `END_COST`, from the rows of the last stage."""
+    discounted: Floats = view.discount_factor * costs["future_cost"][:, 0]
+    return discounted
 
 
 def _energy(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Floats]:

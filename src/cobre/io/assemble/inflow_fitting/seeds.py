@@ -66,7 +66,8 @@ def _recent_history(files: CaseFiles) -> list[InflowObservation]:
 def seed_past_inflows(files: CaseFiles, horizon: Horizon) -> list[Gap]:
     """Set ``past_inflows``: lag l is the mean of the l-th period before that of the first stage.
 
-    Returns the periods of which some day is not known; their known days count alone.
+    Of each plant as many as its model reads, and up to the longest model those whose days are all known: tables show
+    them. Returns the periods of which some day is not known; their known days count alone.
     """
     seasons, orders = horizon.season_definitions, lag_orders(files, horizon)
     if seasons is None or not orders or any(stage.season_id is None for stage in horizon.stages):
@@ -75,21 +76,26 @@ def seed_past_inflows(files: CaseFiles, horizon: Horizon) -> list[Gap]:
     level, first = calendar.levels[calendar.level[0]], calendar.period[0].number
     index = entity_indices(files)["hydro"]
     record = PastRecord.of(len(index), (), observations_of(files))
-    found: dict[int, list[float]] = {hydro_id: [] for hydro_id in orders}
+    found: dict[int, list[float]] = {hydro_id: [] for hydro_id in sorted(index)}
     gaps: list[Gap] = []
     for lag in range(max(orders.values()) + 1):
         period = Period.of(level, first - lag)
         end = period.end if lag else max(period.start, horizon.stages[0].start_date)
         mean, known = record.mean(period.start, end), record.known_days(period.start, end)
         n_days = (end - period.start).days
+        for hydro_id, values in found.items():
+            row = index[hydro_id]
+            is_next = lag == len(values) + 1
+            if is_next and (lag <= orders.get(hydro_id, 0) or known[row] == n_days):
+                values.append(float(mean[row]))
         for hydro_id, order in orders.items():
             row = index[hydro_id]
-            if 0 < lag <= order:
-                found[hydro_id].append(float(mean[row]))
             if known[row] < n_days:
                 missing = n_days - int(known[row])
                 gaps.append(Gap(hydro_id, lag, period.start, end, missing, is_read=0 < lag <= order))
-    files.past_inflows = tuple(PastInflows(hydro_id, tuple(values)) for hydro_id, values in found.items())
+    files.past_inflows = tuple(
+        PastInflows(hydro_id, tuple(values)) for hydro_id, values in found.items() if values
+    )
     return gaps
 
 
