@@ -62,6 +62,14 @@ def test_turbines_that_the_water_from_above_could_never_fill_are_named(tmp_path)
     assert not about_units(todays_history(tmp_path / "three", values, change=pumped))
 
 
+def test_a_plant_with_twenty_times_the_water_of_its_turbines_is_named(tmp_path):
+    """Turbines of much more than the plant's own water, as below other plants, hide a factor of a thousand."""
+    values = river(60)
+    values[1] *= 0.2 * 1000.0
+    (warning,) = about_units(todays_history(tmp_path / "case", values, change=without_observations))
+    assert "hydro 1 (LOWER): its median of 21070.9 m3/s is 32.92 times what its turbines can take" in warning
+
+
 def test_the_dates_of_0_5_1_are_refused_by_their_name_alone(tmp_path):
     (error,) = cobre.validate(todays_history(tmp_path / "case", columns=dated)).errors
     assert (error.file, error.field) == (HISTORY, "date")
