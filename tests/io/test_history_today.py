@@ -7,7 +7,7 @@ import pytest
 
 import cobre
 from cobre.io.examples import write_example
-from history_cases import HISTORY, dated, todays_history, windowed, write_history
+from history_cases import HISTORY, LAGS, dated, todays_history, windowed, write_history
 from inflow_records import river
 
 
@@ -135,3 +135,16 @@ def test_a_history_that_ends_before_the_study_is_fitted_though_training_needs_th
     assert any("days are not known; training refuses that" in each for each in told)
     assert all("days are not known" in each for each in told)
     assert result.report.valid
+
+
+def test_files_of_a_fit_make_the_same_study_without_a_word_about_coefficients(tmp_path):
+    folder = todays_history(tmp_path / "case")
+    before = cobre.load_case(folder).scenarios.lags
+    cobre.fit(folder, output=folder / "scenarios", n_series=0)
+    (folder / "scenarios/fitting_report.json").unlink()
+    report = cobre.validate(folder)
+    assert report.valid
+    assert not [each for each in report.warnings if each.file == LAGS]
+    after = cobre.load_case(folder).scenarios.lags
+    assert after.coefficient.tobytes() == before.coefficient.tobytes()
+    assert after.residual_std_ratio.tobytes() == before.residual_std_ratio.tobytes()
