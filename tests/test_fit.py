@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -108,6 +110,22 @@ def test_tables_and_pictures_of_an_earlier_fit_do_not_stay(folder, tmp_path):
         "fitting_report.json",
         "notes.txt",
     }
+
+
+PICTURES = """
+import sys, cobre
+from pathlib import Path
+folder, out = sys.argv[1:]
+tell = lambda count, total: print(count, total, len(list(Path(out, "plots").iterdir())))
+cobre.fit(folder, output=out, n_series=100, plots=True, on_picture=tell)
+"""
+
+
+def test_every_picture_is_told_when_it_is_written(folder, tmp_path):
+    """In a process of its own: Matplotlib keeps the files of its fonts open."""
+    command = [sys.executable, "-c", PICTURES, str(folder), str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.splitlines() == ["1 3 1", "2 3 2", "3 3 3"]
 
 
 @pytest.mark.parametrize(("n_series", "has_output"), [(0, True), (100, False)])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
 
+from cobre.cli.fit import Pictures
 from history_cases import HISTORY, history_case
 from inflow_records import river
 
@@ -44,6 +46,16 @@ def test_pictures_are_drawn_on_demand_whatever_the_names_of_plants(cobre, tmp_pa
     names = sorted(path.name for path in (tmp_path / "out" / "plots").iterdir())
     assert names == ["correlation.png", "hydro_0.png", "hydro_1.png"]
     assert (tmp_path / "out" / "plots" / "hydro_0.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_while_many_pictures_are_drawn_a_line_tells_how_many_there_are():
+    often, rarely = io.StringIO(), io.StringIO()
+    for stream, interval_s in ((often, 0.0), (rarely, 3600.0)):
+        pictures = Pictures(stream, interval_s)
+        for count in (1, 2, 3):
+            pictures.drawn(count, 3)
+    assert often.getvalue() == "1 of 3 pictures drawn\n2 of 3 pictures drawn\n"
+    assert not rarely.getvalue()
 
 
 def test_it_answers_in_json(cobre, folder, tmp_path):

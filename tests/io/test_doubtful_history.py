@@ -121,10 +121,11 @@ def test_years_in_other_units_are_a_warning_that_names_them(tmp_path, factor):
     assert "hydro 0 (UPPER): flows of 1981, 1982, 1983, 1984" in warning
 
 
+@pytest.mark.parametrize("factor", [1000.0, 0.001])
 @pytest.mark.parametrize("months", [[77], [77, 78, 79]], ids=["one", "three"])
-def test_single_records_in_other_units_are_a_warning_that_names_them(tmp_path, months):
+def test_single_records_in_other_units_are_a_warning_that_names_them(tmp_path, months, factor):
     values = river(60)
-    values[0, months] *= 1000.0
+    values[0, months] *= factor
     _, warnings = loaded(history_case(tmp_path / "case", values))
     (warning,) = [each for each in warnings if "are the units right?" in each]
     assert "hydro 0 (UPPER): the flow of 1967-06" in warning
@@ -134,6 +135,22 @@ def test_a_very_wet_month_is_no_record_in_other_units(tmp_path):
     values = river(60)
     values[0, 77] *= 30.0
     assert not loaded(history_case(tmp_path / "case", values))[1]
+
+
+def test_a_river_that_falls_dry_has_no_records_in_other_units(tmp_path):
+    values = river(60)
+    values[0, [65, 89]] = 0.0
+    values[0, 77] *= 0.001
+    assert not loaded(history_case(tmp_path / "case", values))[1]
+
+
+@pytest.mark.parametrize("factor", [1000.0, 0.001])
+def test_the_second_of_two_years_in_other_units_is_named(tmp_path, factor):
+    values = river(2)
+    values[1, 12:] *= factor
+    _, warnings = loaded(history_case(tmp_path / "case", values))
+    (warning,) = [each for each in warnings if "are the units right?" in each]
+    assert "hydro 1 (LOWER): flows of 1962 are around" in warning
 
 
 @pytest.mark.parametrize("factor", [1000.0, 0.001])

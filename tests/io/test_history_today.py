@@ -7,7 +7,7 @@ import pytest
 
 import cobre
 from cobre.io.examples import write_example
-from history_cases import HISTORY, dated, todays_history, windowed, write_history
+from history_cases import HISTORY, LAGS, dated, todays_history, windowed, write_history
 from inflow_records import river
 
 
@@ -60,6 +60,14 @@ def test_turbines_that_the_water_from_above_could_never_fill_are_named(tmp_path)
     values[:] = river(60)
     values[0] *= 0.001
     assert not about_units(todays_history(tmp_path / "three", values, change=pumped))
+
+
+def test_a_plant_with_twenty_times_the_water_of_its_turbines_is_named(tmp_path):
+    """Turbines of much more than the plant's own water, as below other plants, hide a factor of a thousand."""
+    values = river(60)
+    values[1] *= 0.2 * 1000.0
+    (warning,) = about_units(todays_history(tmp_path / "case", values, change=without_observations))
+    assert "hydro 1 (LOWER): its median of 21070.9 m3/s is 32.92 times what its turbines can take" in warning
 
 
 def test_the_dates_of_0_5_1_are_refused_by_their_name_alone(tmp_path):
@@ -127,3 +135,16 @@ def test_a_history_that_ends_before_the_study_is_fitted_though_training_needs_th
     assert any("days are not known; training refuses that" in each for each in told)
     assert all("days are not known" in each for each in told)
     assert result.report.valid
+
+
+def test_files_of_a_fit_make_the_same_study_without_a_word_about_coefficients(tmp_path):
+    folder = todays_history(tmp_path / "case")
+    before = cobre.load_case(folder).scenarios.lags
+    cobre.fit(folder, output=folder / "scenarios", n_series=0)
+    (folder / "scenarios/fitting_report.json").unlink()
+    report = cobre.validate(folder)
+    assert report.valid
+    assert not [each for each in report.warnings if each.file == LAGS]
+    after = cobre.load_case(folder).scenarios.lags
+    assert after.coefficient.tobytes() == before.coefficient.tobytes()
+    assert after.residual_std_ratio.tobytes() == before.residual_std_ratio.tobytes()

@@ -174,6 +174,21 @@ def test_a_stage_without_a_solution_is_explained():
     path.unlink()
 
 
+def test_a_negative_inflow_that_no_reservoir_holds_names_the_setting_for_it():
+    case = make_case(
+        [StageSpec(10.0, 1)] * 2,
+        buses=[BusSpec(load=5.0)],
+        thermals=[ThermalSpec(max_mw=10.0)],
+        hydros=[HydroSpec(initial=0.0, inflow=-20.0)],
+        training=settings(3),
+    )
+    with pytest.raises(SolverError) as caught:
+        trained(case)
+    assert "[H0] must be" in caught.value.message
+    assert "where an inflow is negative, modeling.inflow_non_negativity.method" in caught.value.suggestion
+    Path(caught.value.message.partition(" is in ")[2].partition(".mps")[0] + ".mps").unlink()
+
+
 def test_training_that_would_never_end_does_not_begin():
     with pytest.raises(ValidationError, match="never end"):
         trained(with_training(small(), TrainingConfig(stopping_rules=())))

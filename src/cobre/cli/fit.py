@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 from cobre import study
 from cobre.cli.parser import Parser
@@ -17,6 +19,7 @@ from cobre.stochastic.fitting.diagnostics import FEWEST_SERIES
 
 __all__ = ["main"]
 
+LINE_INTERVAL_S = 5.0
 DESCRIPTION = """\
 Fit the inflow model of a case to scenarios/inflow_history.parquet, compare it with the history through synthetic
 series, and say for every plant whether it can be trusted. Settings are those of "estimation" in config.json. Training
@@ -58,7 +61,13 @@ def main(arguments: Sequence[str]) -> int:
     folder = options.output or Path(options.case) / "output" / "stochastic"
 
     def work() -> Response:
-        result = study.fit(options.case, output=folder, n_series=options.series, plots=options.plots)
+        result = study.fit(
+            options.case,
+            output=folder,
+            n_series=options.series,
+            plots=options.plots,
+            on_picture=Pictures(sys.stderr).drawn if options.output_format == "human" else None,
+        )
         return Response(
             data={"case": options.case, "output_directory": str(folder), **fit_document(result)},
             summary=result.summary,
@@ -73,6 +82,23 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(f"{response.summary}\nwritten to {folder}\n")
 
     return answer("fit", options.output_format, work, display)
+
+
+class Pictures:
+    """A line now and then while pictures are drawn: those of a hundred plants take a minute."""
+
+    def __init__(self, stream: TextIO, interval_s: float = LINE_INTERVAL_S) -> None:
+        self._stream = stream
+        self._interval_s = interval_s
+        self._last_line_at = time.monotonic()
+
+    def drawn(self, count: int, total: int) -> None:
+        """Say how far it is, unless that was said just now."""
+        now = time.monotonic()
+        if now - self._last_line_at >= self._interval_s and count < total:
+            self._stream.write(f"{count} of {total} pictures drawn\n")
+            self._stream.flush()
+            self._last_line_at = now
 
 
 def _series(text: str) -> int:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import gettempdir
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from cobre.sddp.outcome_cuts import cuts_of_future, rows_of_future, with_outcome
 from cobre.sddp.subproblem import StageProblem
 from cobre.sddp.truncation import Truncation
 from cobre.solver import NO_BASIS, BatchOutcome, BatchOutput, LpSolver, Status, ThreadPool
+
+if TYPE_CHECKING:
+    from cobre.solver.infeasibility import Violation
 
 Floats = NDArray[np.float64]
 Bases = NDArray[np.uint8]
@@ -249,7 +253,18 @@ class StageModel:
             str(outcome.status),
             f"stage {self.stage.id}, {part}, {where}: the linear program is {outcome.status} after "
             f"{outcome.attempts} attempts; {written}{likely}",
-            suggestion="correct the data of the limits named above, which cannot hold together"
-            if likely
-            else "look at bounds and costs of that stage; any LP solver opens the file",
+            suggestion=_remedy(reasons),
         )
+
+
+def _remedy(reasons: Sequence[Violation]) -> str:
+    """What to do about a program without a solution."""
+    if not reasons:
+        return "look at bounds and costs of that stage; any LP solver opens the file"
+    names = {reason.name.partition("[")[0] for reason in reasons}
+    if names & {"fix_storage", "inflow_model", "water_balance"}:
+        return (
+            "correct the data of the limits named above, which cannot hold together; where an inflow is negative, "
+            "modeling.inflow_non_negativity.method penalty or truncation helps"
+        )
+    return "correct the data of the limits named above, which cannot hold together"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,13 @@ def fit(
     config_overrides: Mapping[str, Any] | None = None,
     n_series: int = DEFAULT_SERIES,
     plots: bool = False,
+    on_picture: Callable[[int, int], None] | None = None,
 ) -> FitResult:
     """Fit the inflow model of a case directory to its history, and judge it by ``n_series`` synthetic series.
 
     ``n_series`` is 100 or more, or 0 to leave the judging out. Nothing is written unless ``output`` names a folder: the
-    fitted model as files of a case, a report, tables of diagnostics, and pictures if ``plots``.
+    fitted model as files of a case, a report, tables of diagnostics, and pictures if ``plots``. ``on_picture`` is told
+    after each one how many are drawn, and of how many.
     """
     if n_series and n_series < FEWEST_SERIES:
         raise CobreError(
@@ -48,5 +50,5 @@ def fit(
     if output is not None:
         write_fit(Path(output), result)
         if plots:
-            write_plots(Path(output), result)
+            write_plots(Path(output), result, on_picture)
     return result

@@ -107,3 +107,15 @@ def test_a_model_with_a_long_memory_is_accepted():
     """A radius of 0.99 is stationary, though a bound by norms of powers would refuse it."""
     assert problem([[[0.99]]]) is None
     assert problem([[[0.6, 0.0], [0.3, 0.2]]]) is None
+
+
+def test_correlations_of_lags_beyond_the_order_follow_from_the_shorter_ones():
+    """A year of one lag each: ρ(k) is the product of the coefficients on the way back."""
+    phi = np.zeros((2, 4, 6))
+    phi[0, :, 0] = (0.5, 0.6, 0.7, 0.8)
+    phi[1, :, 1] = 0.4
+    rho = close(phi).rho
+    assert rho[0, 3, 1:].tolist() == pytest.approx([0.8, 0.56, 0.336, 0.168, 0.1344, 0.09408], rel=1e-13)
+    assert rho[1, 2, 1:].tolist() == pytest.approx([0.0, 0.4, 0.0, 0.16, 0.0, 0.064], rel=1e-13)
+    wide = np.concatenate([phi, np.zeros((2, 4, 3))], axis=2)
+    assert close(wide).rho[:, :, :7].tobytes() == rho.tobytes()

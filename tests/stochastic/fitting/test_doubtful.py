@@ -113,7 +113,7 @@ def test_a_day_in_other_units_and_a_code_for_missing_values_are_named():
     (finding,) = [
         each for each in fit_inflows(history, MONTHS, range(12)).findings if "-9999" in each.message
     ]
-    assert "leave out records that are not there" in finding.remedy
+    assert "leave out what was not observed" in finding.remedy
 
 
 def test_a_season_that_is_often_negative_is_named():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import textwrap
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,23 +40,28 @@ def check_plots() -> None:
     _figure((1.0, 1.0))
 
 
-def write_plots(folder: Path, result: FitResult) -> list[Path]:
+def write_plots(
+    folder: Path, result: FitResult, on_picture: Callable[[int, int], None] | None = None
+) -> list[Path]:
     """Write ``plots/hydro_ID.png`` for every plant and ``plots/correlation.png``; the paths.
 
     Where months and quarters are fitted, a picture shows the finer ones, and ``hydro_ID_4_seasons.png`` the quarters.
+    ``on_picture`` is told after each one how many are written, and of how many.
     """
     if not result.diagnostics:
         return []
-    pictures = {}
+    pictures: dict[str, Callable[[], bytes]] = {}
     for each in result.diagnostics:
         suffix = "" if each is result.diagnostics[0] else f"_{each.fit.level.n_seasons}_seasons"
         for h, hydro in enumerate(result.hydros):
             title = f"{hydro.name} ({hydro.id}): {result.verdicts[h]}"
-            pictures[f"{FOLDER}/hydro_{hydro.id}{suffix}.png"] = _plant(each, h, title)
+            pictures[f"{FOLDER}/hydro_{hydro.id}{suffix}.png"] = partial(_plant, each, h, title)
     if len(result.hydros) > 1:
-        pictures[f"{FOLDER}/correlation.png"] = _pairs(result.diagnostics[0])
-    for name, data in pictures.items():
-        write_atomically(folder / name, data)
+        pictures[f"{FOLDER}/correlation.png"] = partial(_pairs, result.diagnostics[0])
+    for count, (name, draw) in enumerate(pictures.items(), 1):
+        write_atomically(folder / name, draw())
+        if on_picture is not None:
+            on_picture(count, len(pictures))
     return [folder / name for name in pictures]
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from cobre.files import write_atomically
 from cobre.io.assemble.inflow_fitting.report import hydro_report
 from cobre.io.fitted import FitResult
-from cobre.io.read.columns import Table
+from cobre.io.read.files import CaseFiles
 from cobre.io.write.parquet import parquet_bytes
 from cobre.io.write.training import json_bytes
 from cobre.stochastic.fitting.diagnostic_tables import Columns, diagnostic_tables
@@ -27,6 +27,8 @@ TABLES = {
     "inflow_ar_coefficients.parquet": "inflow_lags",
     "inflow_annual_component.parquet": "inflow_annual",
 }
+DERIVED = ("residual_std_ratio",)
+"""Columns that a case of 0.18 derives from the others."""
 ARROW_TYPES = {"int": pa.int32(), "float": pa.float64(), "date": pa.date32()}
 
 
@@ -35,9 +37,7 @@ def write_fit(folder: Path, result: FitResult) -> list[Path]:
 
     The Parquet files and ``correlation.json`` have the form in which ``scenarios/`` of a case takes them.
     """
-    contents = {
-        name: parquet_bytes(_case_table(result.files.tables[table])) for name, table in TABLES.items()
-    }
+    contents = {name: parquet_bytes(_case_table(result.files, table)) for name, table in TABLES.items()}
     if result.files.correlation is not None:
         contents[CORRELATION] = json_bytes(result.files.correlation.model_dump(mode="json"))
     contents[REPORT] = json_bytes(fit_document(result))
@@ -88,9 +88,13 @@ def _of_hydro(result: FitResult, h: int) -> dict[str, Any]:
     return document
 
 
-def _case_table(table: Table) -> pa.Table:
+def _case_table(files: CaseFiles, name: str) -> pa.Table:
+    """The table without the columns that the case's generation derives by itself."""
+    table = files.tables[name]
+    derived = DERIVED if files.generation.is_today else ()
+    columns = [column for column in table.file.columns if column.name not in derived]
     return pa.table(
-        {column.name: pa.array(table[column.name], ARROW_TYPES[column.kind]) for column in table.file.columns}
+        {column.name: pa.array(table[column.name], ARROW_TYPES[column.kind]) for column in columns}
     )
 
 

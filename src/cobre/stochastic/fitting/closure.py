@@ -28,7 +28,7 @@ MOST_NUMBERS = 2**17
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """``rho`` (hydros, seasons, K + 1) with 1 at lag 0, ``variance`` r² (hydros, seasons), ``is_singular`` (hydros)."""
+    """``rho`` (hydros, seasons, P + 1) with 1 at lag 0, ``variance`` r² (hydros, seasons), ``is_singular`` (hydros)."""
 
     rho: Floats
     variance: Floats
@@ -75,10 +75,20 @@ def close(phi: Floats) -> Closure:
         for part in (mine[i : i + size] for i in range(0, len(mine), size)):
             found, is_singular[part] = _solve(phi[part, :, :k])
             rho[part, :, 1 : k + 1] = found
+            _extend(rho, phi, part, k)
     variance = np.ones((n_hydros, n_seasons))
     for lag in range(n_lags):
         variance = variance - phi[:, :, lag] * rho[:, :, lag + 1]
     return Closure(rho, variance, is_singular)
+
+
+def _extend(rho: Floats, phi: Floats, hydros: NDArray[np.int64], order: int) -> None:
+    """Fill in the correlations of lags beyond the largest order of these hydros: ρ_m(k) = Σ_j φ_mj ρ_{m-j}(k - j)."""
+    for lag in range(order + 1, rho.shape[2]):
+        total = np.zeros((len(hydros), rho.shape[1]))
+        for j in range(1, order + 1):
+            total += phi[hydros, :, j - 1] * np.roll(rho[hydros, :, lag - j], j, axis=1)
+        rho[hydros, :, lag] = total
 
 
 def _solve(phi: Floats) -> tuple[Floats, NDArray[np.bool_]]:

@@ -89,7 +89,7 @@ class LevelFit:
     rho: Floats
     """(hydros, seasons, P + 1): observed correlations with the occurrences before."""
     implied_rho: Floats
-    """(hydros, seasons, K + 1): the same as the model has them."""
+    """(hydros, seasons, at least P + 1): the same as the model has them."""
     radius: Floats
     """(hydros): what a year multiplies a disturbance by."""
     unexplained: Floats

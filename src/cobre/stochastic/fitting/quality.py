@@ -158,7 +158,7 @@ def check_values(history: InflowHistory) -> Iterator[Finding]:
                 "OutOfRange",
                 f"{negative} of {len(values)} records are negative, the least {values.min():g} m3/s; they are used as "
                 "they are",
-                "leave out records that are not there; many archives mark them so"
+                "leave out what was not observed; many archives write this number there"
                 if is_code
                 else "check the water balance they come from, or set them to a small positive flow",
                 h,

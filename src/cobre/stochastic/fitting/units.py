@@ -20,9 +20,12 @@ Floats = NDArray[np.float64]
 
 UNIT_FACTOR = 100.0
 """A thousand times too much or too little differs from the rest by more than this, and natural flows by less."""
+CAPACITY_FACTOR = 20.0
+"""Turbines take at least a twentieth of their plant's own inflow, and often many times as much."""
 ALONE_FACTOR = 10.0
-"""How many times a single record in other units exceeds all others of its season, at least."""
+"""How many times a single record in other units exceeds all others of its season, or is below them, at least."""
 LEAST_SHARE_OF_CAPACITY = 0.005
+THOUSAND = 1000.0
 MOST_SINGLE = 0.01
 """Of all records; more than these are no single ones."""
 REMEDY = "give m3/s; litres per second are a thousand times more, thousands of m3/s a thousand times less"
@@ -85,7 +88,7 @@ def _alone(observations: Observations, h: int, typical: float, around: Surroundi
         if text:
             return text, value
     capacity, recent = float(around.capacity_m3s[h]), float(around.recent_m3s[h])
-    if capacity > 0.0 and typical > UNIT_FACTOR * capacity:
+    if capacity > 0.0 and typical > CAPACITY_FACTOR * capacity:
         return (
             f"its median of {typical:g} m3/s is {typical / capacity:.4g} times what its turbines can take",
             typical,
@@ -121,9 +124,10 @@ def _jump(observations: Observations, h: int) -> tuple[str, float]:
     years = [_typical(year[~np.isnan(year)]) for year in observations.values[h]]
     medians = np.array(years)
     positive = medians[medians > 0.0]
-    if len(positive) < 3:
+    if len(positive) < 2:
         return "", 0.0
-    usual = float(np.median(positive))
+    # Of two years nobody can tell which one is right: the second is compared with the first.
+    usual = float(np.median(positive)) if len(positive) > 2 else float(positive[0])
     with np.errstate(invalid="ignore"):
         odd = np.flatnonzero(
             (medians > UNIT_FACTOR * usual) | ((medians > 0.0) & (medians * UNIT_FACTOR < usual))
@@ -136,15 +140,24 @@ def _jump(observations: Observations, h: int) -> tuple[str, float]:
 
 
 def _spikes(observations: Observations, h: int) -> tuple[str, float]:
-    """Single observations far above all others of their season; very low ones may be natural."""
+    """Single observations far above all others of their season, or below them and ordinary if multiplied by 1000.
+
+    Other low ones may be natural, as may all of a river that falls dry.
+    """
     values = observations.values[h]
     is_odd = np.zeros(values.shape, dtype=bool)
     for s, column in enumerate(values.T):
         positive = column[column > 0.0]
         if len(positive) > 2:
-            is_high = column > UNIT_FACTOR * float(np.median(positive))
-            others = column[(column > 0.0) & ~is_high]
+            usual = float(np.median(positive))
+            is_high = column > UNIT_FACTOR * usual
+            is_low = (column > 0.0) & (UNIT_FACTOR * column < usual)
+            others = column[(column > 0.0) & ~is_high & ~is_low]
             is_odd[:, s] = is_high & (column > ALONE_FACTOR * others.max())
+            if not (column <= 0.0).any():
+                thousands = THOUSAND * column
+                is_ordinary = (thousands >= others.min()) & (thousands <= others.max())
+                is_odd[:, s] |= is_low & is_ordinary & (ALONE_FACTOR * column < others.min())
     odd = np.flatnonzero(is_odd.ravel())
     if not len(odd):
         return "", 0.0
