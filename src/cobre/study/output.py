@@ -126,11 +126,11 @@ class RunOutput:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None and self._folder is not None and self.run is not None:
             fail(self._folder, self.run, str(error).partition("\n")[0] or type(error).__name__)
-            _tell_how_to_continue(error, self._folder)
+            tell_how_to_continue(error, self._folder)
         self._resources.close()
 
 
-def _tell_how_to_continue(error: BaseException, folder: Path) -> None:
+def tell_how_to_continue(error: BaseException, folder: Path) -> None:
     """Add it to an error that another attempt may not meet: a worker was killed, or the disk is full."""
     is_killed = isinstance(error, WorkerError) and error.inner is None
     if isinstance(error, CobreError) and (is_killed or error.suggestion == FREE_SPACE):
