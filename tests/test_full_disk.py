@@ -62,7 +62,7 @@ def test_a_full_file_system_ends_the_run_with_its_checkpoints_whole(undisturbed,
     assert (tmp_path / "status").read_text().strip() == "2", errors
     assert f"cannot write {tmp_path}/out/{file}" in errors
     assert "No space left on device" in errors
-    assert "free some space on that disk" in errors
+    assert "free some space on that disk; then continue after iteration" in errors
     assert not (tmp_path / "looked_finished").exists()
     left = (tmp_path / "left").read_text().split()
     assert left

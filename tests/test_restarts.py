@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from cli.test_resume import EVERY, bits, configure
 from cli.test_run import case_in
 from cobre.comm.launch.restarts import Restarts, started_again_since
 from cobre.core.config import Checkpointing, PolicyConfig
-from cobre.sddp.checkpointing import checkpoints_in
+from cobre.sddp.checkpointing import checkpoints_in, iteration_of
 from cobre.study import Restart
 from mpi_ranks import IS_SOAK, LIBRARIES, python_of
 from sddp.studies import study
@@ -116,6 +117,11 @@ def test_the_allowance_runs_out(tmp_path):
     with pytest.raises(cobre.WorkerError) as caught:
         cobre.train(case_of(LONG), 2, "shm", None, Killer(2, 4), tmp_path, max_restarts=1)
     assert caught.value.exit_code == -signal.SIGKILL
+    last = iteration_of(checkpoints_in(tmp_path / "checkpoint")[0])
+    how = f"continue after iteration {last} with --resume (in Python resume=True)"
+    assert caught.value.suggestion.endswith(f"; then {how}")
+    with pytest.raises(cobre.IOError, match=re.escape(how)):
+        cobre.load_results(tmp_path)
 
 
 def test_an_error_that_a_worker_raises_is_not_tried_again(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 import cobre
 from cobre.core.config import Checkpointing, IterationLimit, PolicyConfig, SimulationStopping
 from cobre.sddp.checkpointing import checkpoints_in
-from cobre.study import Restart
+from cobre.study import Restart, RunPlan, run_case
 from sddp.studies import study
 from sddp.trained import digest, settings, trained, with_training
 
@@ -141,3 +141,13 @@ def test_a_run_whose_simulation_did_not_end_is_not_trained_again_unasked(tmp_pat
         cobre.train(case, output=tmp_path)
     assert "--resume" in caught.value.suggestion
     assert digest(cobre.train(case, output=tmp_path, resume=True)) == digest(result)
+
+
+def test_a_run_whose_simulation_lost_a_worker_says_how_to_continue(tmp_path):
+    def lose(event):
+        if event.phase == "simulation":
+            raise cobre.WorkerError(1, -9)
+
+    with pytest.raises(cobre.WorkerError) as caught:
+        run_case(case_of(2), RunPlan(scenarios=3), output=tmp_path, progress_callback=lose)
+    assert caught.value.suggestion == "continue after iteration 2 with --resume (in Python resume=True)"

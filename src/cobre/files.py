@@ -14,6 +14,7 @@ from pathlib import Path
 from cobre.errors import IOError
 
 SYNCING_THREADS = 8
+FREE_SPACE = "free some space on that disk"
 
 
 class _Unsynced(threading.local):
@@ -151,5 +152,5 @@ def unwritable(path: Path, error: OSError) -> IOError:
     return IOError(
         str(path),
         f"cannot write {path}: {error.strerror or error}",
-        suggestion="free some space on that disk" if is_full else "choose a folder that may be written to",
+        suggestion=FREE_SPACE if is_full else "choose a folder that may be written to",
     )

@@ -104,6 +104,27 @@ def foreign_codec(header):
     return header
 
 
+def with_shape(*shape):
+    """A compressed array of a length for which Arrow's error is a SystemError."""
+
+    def change(header):
+        header = foreign_codec(header)
+        header["arrays"] = [{**array, "shape": shape, "codec": "zstd"} for array in header["arrays"]]
+        return header
+
+    return json_changed(change)
+
+
+def with_number(name, number):
+    """That number in place of the first one of an array."""
+
+    def change(facts, arrays):
+        arrays[name] = arrays[name].copy()
+        arrays[name].flat[0] = number
+
+    return header_changed(change)
+
+
 def json_changed(change):
     """Another header of the same length, with a right checksum."""
 
@@ -154,12 +175,22 @@ DAMAGE = {
     "an array beyond the end": json_changed(longer_array),
     "a header that is a text": json_changed(lambda header: "checkpoint"),
     "a codec that Arrow does not have": json_changed(foreign_codec),
+    "an array of negative length": with_shape(-2),
+    "an array of more bytes than numbers can count": with_shape(2**62, 3),
+    "a cut that is not finite": with_number("1/rows", np.nan),
+    "a cut that no solver takes": with_number("1/rows", -1e307),
     "no records": header_changed(lambda facts, arrays: facts.pop("records")),
     "an unknown field in a record": header_changed(lambda facts, arrays: facts["records"][0].update(x=1)),
     "no bases": header_changed(lambda facts, arrays: arrays.pop("bound_bases")),
     "an identity that is a list": header_changed(lambda facts, arrays: facts.update(identity=["a"])),
     "a bound that is a text": header_changed(
         lambda facts, arrays: facts["records"][2].update(lower_bound="1")
+    ),
+    "a bound without a square": header_changed(
+        lambda facts, arrays: facts["records"][2].update(upper_bound_std=1e308)
+    ),
+    "an id of a stage that no table holds": header_changed(
+        lambda facts, arrays: facts["logs"][0]["stage_ids"].__setitem__(1, 2**63)
     ),
     "a count that is a truth value": header_changed(
         lambda facts, arrays: facts["records"][2].update(cuts_added=True)

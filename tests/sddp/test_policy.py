@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -153,6 +154,19 @@ def test_a_start_basis_holds_only_bytes_that_the_solver_writes(policy, tmp_path,
         assert Policy.load(tmp_path) == kept
         return
     with pytest.raises(ValidationError, match="0/basis holds bytes that no start basis has"):
+        Policy.load(tmp_path)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e300])
+@pytest.mark.parametrize("part", ["intercepts", "coefficients"])
+def test_a_cut_that_no_solver_takes_is_refused(policy, tmp_path, part, number):
+    numbers = getattr(policy.stages[0], part).copy()
+    numbers.flat[0] = number
+    first = replace(policy.stages[0], **{part: numbers})
+    replace(policy, stages=(first, policy.stages[1])).save(tmp_path)
+    with pytest.raises(
+        ValidationError, match=rf"0/{part} holds {re.escape(str(number))}, which is no number"
+    ):
         Policy.load(tmp_path)
 
 

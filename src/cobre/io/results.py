@@ -52,11 +52,11 @@ def find_results(path: Path) -> Path:
     raise IOError(str(path), f"{path} {what}", suggestion=f"train first: cobre run {path}")
 
 
-def read_training(folder: Path) -> TrainingRecord:
-    """The record of the run in ``folder``; an error that says how far it came if it left no results."""
+def read_training(folder: Path, how_to_continue: str | None = None) -> TrainingRecord:
+    """The record of the run in ``folder``; an error if it left no results, which tells ``how_to_continue``."""
     metadata = read_json(folder / METADATA)
     if metadata.get("status") in ("running", "failed"):
-        raise _unfinished(folder, metadata)
+        raise _unfinished(folder, metadata, how_to_continue)
     iterations = metadata.get("iterations")
     if iterations is None:
         raise damaged(folder / METADATA, "iterations is missing")
@@ -69,9 +69,9 @@ def read_training(folder: Path) -> TrainingRecord:
     )
 
 
-def _unfinished(folder: Path, metadata: Mapping[str, Any]) -> IOError:
+def _unfinished(folder: Path, metadata: Mapping[str, Any], how_to_continue: str | None) -> IOError:
     run = f"run {metadata['run_id']} in {folder}, started {metadata['started_at']} on {metadata['hostname']},"
-    suggestion = f"run the case {metadata['case_name']} again"
+    suggestion = how_to_continue or f"run the case {metadata['case_name']} again"
     if metadata["status"] == "failed":
         text = f"{run} failed and left no results: {metadata['failure']}"
     elif is_claimed(folder):

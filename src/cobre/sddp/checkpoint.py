@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cobre.core.versions import version
 from cobre.files import read_whole, write_atomically
-from cobre.sddp.container import checked, checked_bases, decode, pieces, understanding
+from cobre.sddp.container import checked, checked_bases, checked_cuts, decode, pieces, understanding
 from cobre.sddp.journal import SelectionRecord, TrainingLog
 from cobre.sddp.result import IterationRecord
 from cobre.sddp.statistics import CostStatistics
@@ -28,7 +28,9 @@ Bases = NDArray[np.uint8]
 Record = TypeVar("Record", IterationRecord, SelectionRecord)
 
 LARGEST_NUMBER = 2**31
-"""Of the whole numbers in a record."""
+"""Of the whole numbers in a record, and of the ids of stages."""
+LARGEST_FIGURE = 1e100
+"""Of the other numbers in a record: squares of them can be added up."""
 
 
 def this_program() -> dict[str, str]:
@@ -181,7 +183,9 @@ def _typed(record: Record) -> Record:
         value, kind = getattr(record, field_.name), str(field_.type)
         if value is None and kind == "float | None":
             continue
-        is_number = isinstance(value, float) or (isinstance(value, int) and abs(value) <= LARGEST_NUMBER)
+        is_number = (isinstance(value, float) and abs(value) < LARGEST_FIGURE) or (
+            isinstance(value, int) and abs(value) < LARGEST_NUMBER
+        )
         is_right = type(value) is int if kind == "int" else isinstance(value, bool) == (kind == "bool")
         if not (is_number and is_right):
             raise ValueError(
@@ -197,7 +201,7 @@ def _states(
 
 
 def _pool(arrays: Mapping[str, NDArray[Any]], stage: int) -> PoolState:
-    rows = checked(arrays, f"{stage}/rows", "float64", None, None)
+    rows = checked_cuts(arrays, f"{stage}/rows", None, None)
     n = len(rows)
     return PoolState(
         rows=rows,
@@ -209,7 +213,7 @@ def _pool(arrays: Mapping[str, NDArray[Any]], stage: int) -> PoolState:
 
 
 def _log(arrays: Mapping[str, NDArray[Any]], part: int, entry: Mapping[str, Any]) -> TrainingLog:
-    stage_ids = [int(number) for number in entry["stage_ids"]]
+    stage_ids = [int(np.int32(number)) for number in entry["stage_ids"]]
     n, n_phases = arrays[f"log{part}/rows"].shape
     n_ranks = len(arrays[f"log{part}/times"])
     shapes: dict[str, tuple[int | None, ...]] = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,6 +26,8 @@ PREFIX = struct.Struct("<8sII")
 DIGEST_BYTES = 32
 ALIGNMENT = 64
 CODEC = "zstd"
+LARGEST_IN_CUT = 1e20
+"""What the solver takes for infinite is no number of a cut."""
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -160,6 +163,15 @@ def checked(arrays: Arrays, name: str, dtype: str, *shape: int | None) -> NDArra
     return array
 
 
+def checked_cuts(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.float64]:
+    """The array of that name; `ValueError` unless it holds numbers of cuts that a solver can take."""
+    array = checked(arrays, name, "float64", *shape)
+    wrong = ~(np.abs(array) < LARGEST_IN_CUT)
+    if wrong.any():
+        raise ValueError(f"{name} holds {array[wrong][0]}, which is no number of a cut")
+    return array
+
+
 def checked_bases(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.uint8]:
     """The array of that name; `ValueError` unless it holds start bases of solves, one per row."""
     array = checked(arrays, name, "uint8", *shape)
@@ -171,7 +183,9 @@ def checked_bases(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.u
 
 def _array(data: memoryview, start: int, entry: dict[str, Any]) -> NDArray[Any]:
     dtype = np.dtype(entry["dtype"])
-    count = int(np.prod(entry["shape"], dtype=np.int64))
+    if any(n < 0 for n in entry["shape"]):
+        raise ValueError(f"{entry['name']} has the shape {entry['shape']}")
+    count = math.prod(entry["shape"])
     first = start + entry["offset"]
     if "codec" in entry:
         import pyarrow as pa

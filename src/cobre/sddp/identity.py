@@ -181,5 +181,6 @@ def check_identity(saved: Mapping[str, str], case: Case, boundary: str | None, p
             f"{path} belongs to another study: " + "; ".join(found),
             kind="IncompatibleSettings",
             context={"path": str(path), "differences": found},
-            suggestion="undo the change, or start from the policy instead: policy.mode warm_start",
+            suggestion="undo the change, or start from the policy instead: policy.mode warm_start (a run that was "
+            "killed has one after it was continued to its end or to a Ctrl-C)",
         )

@@ -152,7 +152,7 @@ class Policy:
         }
 
     def compare(self, other: Policy, states: ArrayLike | None = None) -> pa.Table:
-        """One row per stage: how many cuts are in both, only here and only there.
+        """One row per stage: how many active cuts are in both, only here and only there; equal ones count once.
 
         With ``states`` (``[n, dimension]``) also the least and the greatest difference of the future cost at these
         states, this policy's minus the other's.

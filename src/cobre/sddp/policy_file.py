@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 
 from cobre.errors import IOError, ValidationError
 from cobre.files import read_whole
-from cobre.sddp.container import checked, checked_bases, decode, encode, understanding
+from cobre.sddp.container import (
+    LARGEST_IN_CUT,
+    checked,
+    checked_bases,
+    checked_cuts,
+    decode,
+    encode,
+    understanding,
+)
 from cobre.sddp.public_policy import MANIFEST, METADATA
 from cobre.sddp.stage_cuts import StageCuts
 
@@ -115,14 +123,17 @@ def _names(facts: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _stage(arrays: Mapping[str, NDArray[Any]], stage: int, dimension: int) -> StageCuts:
-    intercepts = checked(arrays, f"{stage}/intercepts", "float64", None)
+    intercepts = checked_cuts(arrays, f"{stage}/intercepts", None)
     n = len(intercepts)
     basis = f"{stage}/basis"
+    floor = float(checked(arrays, "floors", "float64", None)[stage])
+    if not floor < LARGEST_IN_CUT:
+        raise ValueError(f"the future after stage {stage} costs at least {floor}")
     return StageCuts(
         intercepts,
-        checked(arrays, f"{stage}/coefficients", "float64", n, dimension),
+        checked_cuts(arrays, f"{stage}/coefficients", n, dimension),
         checked(arrays, f"{stage}/active", "uint8", n).astype(np.bool_),
-        float(checked(arrays, "floors", "float64", None)[stage]),
+        floor,
         checked_bases(arrays, basis, None) if basis in arrays else np.empty(0, dtype=np.uint8),
     )
 

@@ -9,7 +9,8 @@ from typing import Any, Self
 from cobre.core.case import Case
 from cobre.core.outputs import TableSchema
 from cobre.core.training_tables import CUT_SELECTION, RETRY_HISTOGRAM, SOLVER_ITERATIONS, TIMING
-from cobre.files import syncing_together
+from cobre.errors import CobreError, WorkerError
+from cobre.files import FREE_SPACE, syncing_together
 from cobre.io.write import (
     RunRecord,
     begin,
@@ -29,7 +30,15 @@ from cobre.io.write.stochastic import write_stochastic
 from cobre.sddp.checkpointing import check_writable, remove_checkpoints, remove_surplus, remove_unfinished
 from cobre.sddp.nature import Nature
 from cobre.sddp.result import TrainingResult
-from cobre.study.starting import CHECKPOINT_FOLDER, Start, StartRequest, UnfinishedPart, find_start, plan_of
+from cobre.study.starting import (
+    CHECKPOINT_FOLDER,
+    Start,
+    StartRequest,
+    UnfinishedPart,
+    find_start,
+    how_to_continue,
+    plan_of,
+)
 from cobre.study.training_metadata import file_metadata
 
 POLICY_FOLDER = "policy"
@@ -117,7 +126,16 @@ class RunOutput:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None and self._folder is not None and self.run is not None:
             fail(self._folder, self.run, str(error).partition("\n")[0] or type(error).__name__)
+            tell_how_to_continue(error, self._folder)
         self._resources.close()
+
+
+def tell_how_to_continue(error: BaseException, folder: Path) -> None:
+    """Add it to an error that another attempt may not meet: a worker was killed, or the disk is full."""
+    is_killed = isinstance(error, WorkerError) and error.inner is None
+    if isinstance(error, CobreError) and (is_killed or error.suggestion == FREE_SPACE):
+        steps = [error.suggestion, how_to_continue(folder)]
+        error.suggestion = "; then ".join(step for step in steps if step)
 
 
 def _unfinished_part(folder: Path) -> UnfinishedPart | None:

@@ -21,6 +21,7 @@ from cobre.io.write.simulation_end import METADATA
 from cobre.sddp.policy import Policy
 from cobre.sddp.simulation import SimulationOutcome
 from cobre.study.quantiles import quantile_table
+from cobre.study.starting import how_to_continue
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -217,7 +218,8 @@ class SimulationResult:
 
 def read_results(path: str | PathLike[str]) -> TrainingRecord:
     """What training left in a folder of results, or in ``output`` of a case's folder."""
-    return read_training(find_results(Path(path)))
+    found = find_results(Path(path))
+    return read_training(found, how_to_continue(found))
 
 
 @dataclass(frozen=True)
@@ -251,6 +253,6 @@ def load_results(folder: str | PathLike[str]) -> Results:
     has_simulation = (found / "simulation" / METADATA).exists()
     return Results(
         found,
-        read_training(found) if has_training else None,
+        read_training(found, how_to_continue(found)) if has_training else None,
         SimulationResult.load(found) if has_simulation else None,
     )

@@ -18,7 +18,7 @@ from cobre.sddp.policy import Policy
 from cobre.sddp.result import TrainingResult
 from cobre.sddp.sharing import share
 from cobre.study.control import Control
-from cobre.study.output import POLICY_FOLDER
+from cobre.study.output import POLICY_FOLDER, tell_how_to_continue
 from cobre.study.ranks import backend_name, check_ranks, on_first_rank
 from cobre.study.restarting import with_restarts
 from cobre.study.run_events import OnEvent, Phase, RunEvents
@@ -131,7 +131,12 @@ def run_case(
                 events, case, to_simulate, workers, backend, None, output, comm, settled.scenarios, threads
             )
 
-        return RunResult(training, with_restarts(attempt, num_workers, max_restarts, events.note))
+        try:
+            return RunResult(training, with_restarts(attempt, num_workers, max_restarts, events.note))
+        except CobreError as error:
+            if training is not None:
+                tell_how_to_continue(error, Path(output))
+            raise
 
 
 def _given(case: Case | None) -> Case:

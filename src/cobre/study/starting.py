@@ -83,6 +83,14 @@ class Start:
         return {"iteration": self.state.iteration, "checkpoint": str(self.checkpoint)}
 
 
+def how_to_continue(output: Path) -> str | None:
+    """What continues the run in ``output``, which did not end; None if it has no checkpoint."""
+    found = checkpoints_in(output / CHECKPOINT_FOLDER)
+    if not found:
+        return None
+    return f"continue after iteration {iteration_of(found[0])} with --resume (in Python resume=True)"
+
+
 def plan_of(case: Case, folder: Path | None) -> CheckpointPlan | None:
     """When and where a run of ``case`` with results in ``folder`` saves where it stands."""
     settings = case.config.policy.checkpointing
