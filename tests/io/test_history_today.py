@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import cobre
@@ -148,3 +152,42 @@ def test_files_of_a_fit_make_the_same_study_without_a_word_about_coefficients(tm
     after = cobre.load_case(folder).scenarios.lags
     assert after.coefficient.tobytes() == before.coefficient.tobytes()
     assert after.residual_std_ratio.tobytes() == before.residual_std_ratio.tobytes()
+
+
+@pytest.mark.parametrize("selection", ["pacf", "pacf_annual"])
+def test_files_of_a_fit_of_four_months_keep_the_noise_with_the_other_months_before_the_study(
+    tmp_path, selection
+):
+    """The ratio of January follows from coefficients of December, which no stage of the study has."""
+
+    def change(documents):
+        stages = documents["stages.json"]
+        stages["stages"] = stages["stages"][:4]
+        stages["pre_study_stages"] = [
+            {
+                "id": -back,
+                "start_date": f"2025-{13 - back:02d}-01",
+                "end_date": f"2025-{14 - back:02d}-01" if back > 1 else "2026-01-01",
+                "season_id": 12 - back,
+            }
+            for back in range(8, 0, -1)
+        ]
+        documents["config.json"]["estimation"] = {"order_selection": selection}
+
+    folder = todays_history(tmp_path / "case", river(60, seed=6), change=change)
+    for path in folder.rglob("*.parquet"):
+        table = pq.read_table(path)
+        if "stage_id" in table.column_names:
+            pq.write_table(table.filter(pc.less(table["stage_id"], 4)), path)
+    factors = json.loads((folder / "scenarios/load_factors.json").read_text())
+    factors["load_factors"] = [each for each in factors["load_factors"] if each["stage_id"] < 4]
+    (folder / "scenarios/load_factors.json").write_text(json.dumps(factors))
+    fit = cobre.fit(folder, n_series=0, output=folder / "scenarios")
+    assert max(fit.orders[0][:4]) > 1
+    (folder / "scenarios/fitting_report.json").unlink()
+    lags = cobre.load_case(folder).scenarios.lags
+    first = lags.stage_id == 0
+    level = fit.fit.levels[0]
+    for hydro in (0, 1):
+        (ratio,) = set(lags.residual_std_ratio[first & (lags.hydro == hydro)].tolist())
+        assert ratio == pytest.approx(level.ratio[hydro, 0], rel=1e-12)

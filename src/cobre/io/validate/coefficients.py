@@ -61,8 +61,9 @@ def complete_ratios(files: CaseFiles, problems: Problems) -> None:
         return
     horizon = build_horizon(files.stages)
     for level in _levels(horizon):
-        given = given_coefficients(files, level, horizon.stages)
-        std = np.nan_to_num(given_statistics(files, level, horizon.stages, "std_m3s"))
+        before = horizon.pre_study_stages if files.generation.is_today else ()
+        given = given_coefficients(files, level, horizon.stages, before)
+        std = np.nan_to_num(given_statistics(files, level, horizon.stages, "std_m3s", before))
         phi = effective_coefficients(given.phi, given.psi, std, given.annual_std_m3s)
         closure = close(phi)
         report_stationarity(files, closure, spectral_radius(phi), problems)

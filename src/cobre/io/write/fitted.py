@@ -8,10 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from cobre.core.horizon import PreStudyStage, Stage
 from cobre.files import write_atomically
+from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.inflow_fitting.report import hydro_report
+from cobre.io.assemble.inflow_fitting.tables import annual_table, lag_table
 from cobre.io.fitted import FitResult
+from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
+from cobre.io.validate.fit_wanted import LAGS
 from cobre.io.write.parquet import parquet_bytes
 from cobre.io.write.training import json_bytes
 from cobre.stochastic.fitting.diagnostic_tables import Columns, diagnostic_tables
@@ -37,13 +42,15 @@ def write_fit(folder: Path, result: FitResult) -> list[Path]:
 
     The Parquet files and ``correlation.json`` have the form in which ``scenarios/`` of a case takes them.
     """
-    contents = {name: parquet_bytes(_case_table(result.files, table)) for name, table in TABLES.items()}
+    files = result.files
+    tables = files.tables | _with_stages_before(result)
+    contents = {name: parquet_bytes(_case_table(files, tables[table])) for name, table in TABLES.items()}
     if result.files.correlation is not None:
         contents[CORRELATION] = json_bytes(result.files.correlation.model_dump(mode="json"))
     contents[REPORT] = json_bytes(fit_document(result))
     if result.diagnostics:
-        tables = diagnostic_tables(result.diagnostics, result.verdicts)
-        for name, columns in tables.items():
+        diagnostics = diagnostic_tables(result.diagnostics, result.verdicts)
+        for name, columns in diagnostics.items():
             contents[f"{DIAGNOSTICS}/{name}.parquet"] = parquet_bytes(_with_ids(columns, result))
     for name, data in contents.items():
         write_atomically(folder / name, data)
@@ -88,9 +95,31 @@ def _of_hydro(result: FitResult, h: int) -> dict[str, Any]:
     return document
 
 
-def _case_table(files: CaseFiles, name: str) -> pa.Table:
+def _with_stages_before(result: FitResult) -> dict[str, Table]:
+    """Coefficients of stages before the study, too, whose seasons no stage of it has: a case of 0.18 derives its noise
+    from those of all seasons.
+    """
+    files = result.files
+    if not files.generation.is_today or LAGS in files.present:
+        return {}
+    horizon = build_horizon(files.stages)
+    known = {stage.season_id for stage in horizon.stages}
+    before = [each for each in horizon.pre_study_stages if each.season_id not in known]
+    ids = [hydro.id for hydro in result.hydros]
+    observed = [
+        h
+        for h in range(len(ids))
+        if any(bool(level.statistics.count[h].any()) for level in result.fit.levels)
+    ]
+    periods: list[Stage | PreStudyStage] = [*before, *horizon.stages]
+    return {
+        "inflow_lags": lag_table(result.fit, periods, ids, observed),
+        "inflow_annual": annual_table(result.fit, periods, ids, observed),
+    }
+
+
+def _case_table(files: CaseFiles, table: Table) -> pa.Table:
     """The table without the columns that the case's generation derives by itself."""
-    table = files.tables[name]
     derived = DERIVED if files.generation.is_today else ()
     columns = [column for column in table.file.columns if column.name not in derived]
     return pa.table(

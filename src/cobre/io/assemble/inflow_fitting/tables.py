@@ -70,7 +70,9 @@ def statistics_table(
     return _table(STATS, rows)
 
 
-def _fitted(fit: InflowFit, stages: Sequence[Stage]) -> Iterator[tuple[Stage, LevelFit, int]]:
+def _fitted(
+    fit: InflowFit, stages: Sequence[Stage | PreStudyStage]
+) -> Iterator[tuple[Stage | PreStudyStage, LevelFit, int]]:
     """The stages that have a model, with its level and the position of their season in it."""
     for stage in stages:
         found = fit.place(stage.season_id)
@@ -79,7 +81,7 @@ def _fitted(fit: InflowFit, stages: Sequence[Stage]) -> Iterator[tuple[Stage, Le
 
 
 def lag_table(
-    fit: InflowFit, stages: Sequence[Stage], hydro_ids: Sequence[int], observed: Sequence[int]
+    fit: InflowFit, stages: Sequence[Stage | PreStudyStage], hydro_ids: Sequence[int], observed: Sequence[int]
 ) -> Table:
     """A row per hydro of ``observed`` (indices), stage and lag.
 
@@ -98,7 +100,7 @@ def lag_table(
 
 
 def annual_table(
-    fit: InflowFit, stages: Sequence[Stage], hydro_ids: Sequence[int], observed: Sequence[int]
+    fit: InflowFit, stages: Sequence[Stage | PreStudyStage], hydro_ids: Sequence[int], observed: Sequence[int]
 ) -> Table:
     """A row per hydro of ``observed`` (indices) and stage with an annual term."""
     rows: list[tuple[int, int, float, float, float]] = []
