@@ -9,7 +9,7 @@ import pytest
 
 import cobre
 from case_folders import full_case
-from cobre.cli.outcome import comparable_bound
+from cobre.cli.outcome import bound_text, comparable_bound
 from cobre.cli.planner_page import bound_line, page
 from cobre.core.config import ScenarioSource
 from simulation.hand_cases import one_hydro, short_and_long
@@ -104,3 +104,14 @@ def test_the_lower_bound_is_compared_with_scenarios_of_the_openings_only(hydro):
     other = replace(case.config.simulation, scenario_source=ScenarioSource("out_of_sample", seed=3))
     fresh = simulated(replace(case, config=replace(case.config, simulation=other)), scenarios=2)
     assert comparable_bound(RISK_NEUTRAL, fresh) is None
+
+
+def test_a_bound_that_counts_what_follows_the_last_stage_is_not_compared(hydro):
+    """With a boundary policy, and in a cycle, the bound is far above the cost of the simulated stages."""
+    assert bound_text(RISK_NEUTRAL, hydro).startswith("lower bound 12.50 lies ")
+    for cuts, is_compared in (([3, 0], True), ([3, 5], False)):
+        metadata = {**RISK_NEUTRAL, "policy": {"cuts_per_stage": cuts}}
+        assert (comparable_bound(metadata, hydro) is not None) == is_compared
+        text = bound_text(metadata, hydro)
+        assert text.startswith("lower bound") == is_compared
+        assert ("what follows the last stage" in text) != is_compared

@@ -13,7 +13,7 @@ from cobre.cli.wrapping import screen_width, wrap_lines
 from cobre.sddp.checkpointing import checkpoints_in
 from cobre.sddp.gap import GapEstimate
 from cobre.sddp.stopping import REASONS
-from cobre.study.gap import gap_sentence
+from cobre.study.gap import counts_what_follows, gap_sentence
 from cobre.study.starting import CHECKPOINT_FOLDER
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cobre.study import RunResult, SimulationResult
 
 __all__ = [
+    "bound_text",
     "comparable_bound",
     "run_summary",
     "show_record",
@@ -96,10 +97,22 @@ def show_run(stream: TextIO, result: RunResult, output: Path, *, is_plain: bool 
     if simulation.stop_signal is not None:
         stream.write("the simulation was stopped before its end: its tables are not complete\n")
         return
-    bound = None if training is None else comparable_bound(study.metadata_of(training), simulation)
     from cobre.cli.planner_page import show_simulation
 
+    bound = None if training is None else bound_text(study.metadata_of(training), simulation)
     show_simulation(stream, simulation, bound, is_plain=is_plain)
+
+
+def bound_text(metadata: Mapping[str, Any], simulation: SimulationResult) -> str | None:
+    """How the lower bound of a training run lies to the mean cost of scenarios; None where that says nothing."""
+    from cobre.cli.planner_page import bound_line
+
+    if counts_what_follows(metadata):
+        return "without what follows the last stage, which the lower bound counts"
+    bound = comparable_bound(metadata, simulation)
+    if bound is None:
+        return None
+    return bound_line(bound, simulation.statistics["mean_cost"], simulation.statistics["ci_95"])
 
 
 def comparable_bound(metadata: Mapping[str, Any], simulation: SimulationResult) -> float | None:
@@ -109,6 +122,7 @@ def comparable_bound(metadata: Mapping[str, Any], simulation: SimulationResult) 
         not simulation.is_in_sample
         or not simulation.is_of_case(metadata.get("case_digest"))
         or facts is None
+        or counts_what_follows(metadata)
         or facts["status"] in ("risk_adjusted", "other_scenarios")
     ):
         return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cobre.study import SimulationResult
 
-__all__ = ["show_simulation"]
+__all__ = ["bound_line", "page", "show_simulation"]
 
 
 MAX_ENTITIES = 10
@@ -41,21 +41,21 @@ BEYOND_DEMAND = (
 
 
 def show_simulation(
-    stream: TextIO, result: SimulationResult, lower_bound: float | None = None, *, is_plain: bool = False
+    stream: TextIO, result: SimulationResult, bound: str | None = None, *, is_plain: bool = False
 ) -> None:
-    """Print the page; ``lower_bound`` is that of the policy, if it can be compared with expected costs."""
+    """Print the page; ``bound`` says how the lower bound of the policy lies to the mean cost."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console(file=stream, highlight=False, force_terminal=False if is_plain else None)
     width = None if is_plain else screen_width(stream)
-    for label, text in page(result, lower_bound, width):
+    for label, text in page(result, bound, width):
         line = wrap_lines(f"{label:<{LABEL}}{text}", width, hanging=LABEL if label else 0)
         console.print(Text.assemble((line[:LABEL], "dim"), line[LABEL:]), soft_wrap=True)
 
 
 def page(
-    result: SimulationResult, lower_bound: float | None = None, width: int | None = None
+    result: SimulationResult, bound: str | None = None, width: int | None = None
 ) -> list[tuple[str, str]]:
     """Lines of the page: a label, which may be empty, and a text; rows of tables fit ``width`` columns."""
     room = (width or WIDE) - LABEL
@@ -65,8 +65,8 @@ def page(
         ("cost", cost_line(result)),
         ("", f"5 % below {money(statistics['p5'])}, 5 % above {money(statistics['p95'])}"),
     ]
-    if lower_bound is not None:
-        lines.append(("", bound_line(lower_bound, statistics["mean_cost"], statistics["ci_95"])))
+    if bound is not None:
+        lines.append(("", bound))
     lines += _energy_lines(result)
     lines += _price_lines(result, room)
     lines += _storage_lines(result, room)

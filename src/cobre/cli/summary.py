@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cobre import study
-from cobre.cli.outcome import comparable_bound, show_record, simulation_document, simulation_summary
+from cobre.cli.outcome import bound_text, show_record, simulation_document, simulation_summary
 from cobre.cli.parser import Parser
 from cobre.cli.planner_page import show_simulation
 from cobre.cli.response import Response, add_output_format, answer
@@ -82,5 +82,5 @@ def _show(results: Results) -> None:
     if training is not None and not simulation.is_of_case(training.metadata.get("case_digest")):
         text = "the data of the case has changed since the training: its bound and the costs below are not comparable"
         sys.stdout.write(wrap_lines(text, screen_width(sys.stdout)) + "\n")
-    bound = None if training is None else comparable_bound(training.metadata, simulation)
+    bound = None if training is None else bound_text(training.metadata, simulation)
     show_simulation(sys.stdout, simulation, bound)

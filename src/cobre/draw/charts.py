@@ -122,6 +122,8 @@ def fan_sentence(fan: Fan, unit: str) -> str:
     unit = f" {unit}" if unit else ""
     ends = number(float(low)), number(float(high))
     there = f"are at {ends[0]}" if ends[0] == ends[1] else f"lie between {ends[0]} and {ends[1]}"
+    if len(median) == 1:
+        return f"Median {number(float(median[0]))}{unit}; nine of ten scenarios {there}."
     return (
         f"Median {number(float(median[0]))}{unit} in the first stage and {number(float(median[-1]))}{unit} "
         f"in the last, where nine of ten scenarios {there}."

@@ -8,7 +8,7 @@ from typing import Any
 from cobre.core.wording import percent
 from cobre.sddp.gap import GapEstimate
 
-__all__ = ["gap_column", "gap_sentence", "recorded_gap", "why_not_shown"]
+__all__ = ["counts_what_follows", "gap_column", "gap_sentence", "recorded_gap", "why_not_shown"]
 
 NOT_SHOWN = {
     "one_trajectory": "one trajectory says nothing about the mean cost",
@@ -53,3 +53,15 @@ def why_not_shown(status: str) -> str:
 def recorded_gap(facts: Mapping[str, Any] | None) -> GapEstimate | None:
     """The estimate that an event or a metadata file holds; None in those of early versions, which have none."""
     return GapEstimate(**facts) if facts else None
+
+
+def counts_what_follows(metadata: Mapping[str, Any]) -> bool:
+    """Whether a lower bound counts costs after the last stage, as with a boundary or in a cycle: a simulation has none.
+
+    ``metadata`` are the facts of a training run. Cuts of the last stage tell it.
+
+    >>> counts_what_follows({"policy": {"cuts_per_stage": [8, 3]}}), counts_what_follows({})
+    (True, False)
+    """
+    cuts = metadata.get("policy", {}).get("cuts_per_stage", [])
+    return bool(cuts) and cuts[-1] > 0

@@ -9,7 +9,7 @@ from cobre import draw
 from cobre.core.wording import duration
 from cobre.draw.charts import OTHER, THIS
 from cobre.sddp.stopping import REASONS
-from cobre.study.gap import gap_sentence, recorded_gap
+from cobre.study.gap import counts_what_follows, gap_sentence, recorded_gap
 from cobre.study.queries.runs import RunData
 
 
@@ -58,6 +58,10 @@ def _verdict(run: RunData) -> list[str]:
             f"{draw.number(numbers['cvar_95'])} $. "
             f"{100 * numbers['deficit_frequency']:.3g} % of them have a deficit in some stage."
         )
+        if run.training is not None and counts_what_follows(run.training.metadata):
+            found.append(
+                "The lower bound also counts what follows the last stage; the cost of the scenarios does not."
+            )
     return found
 
 
