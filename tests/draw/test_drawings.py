@@ -50,6 +50,17 @@ def test_names_fit_into_their_boxes_on_a_ring(name):
     assert len(label) >= 13
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7, 12, 13, 40])
+def test_boxes_on_a_ring_cover_no_other_one(n):
+    root = svg_of(draw.ring_map(["bus"] * n, [], title="t", description="d", notes=[""] * n))
+    boxes = [path.get("d") for path in root.iter() if path.get("class") == "box"]
+    places = [tuple(map(float, re.match(r"M(\S+) (\S+)h190v34", box).groups())) for box in boxes]
+    height = float(root.get("viewBox").split()[3])
+    assert all(0 <= x <= 640 - 190 and 0 <= y <= height - 34 for x, y in places)
+    for k, (x, y) in enumerate(places):
+        assert all(abs(x - other) > 190 or abs(y - below) > 34 for other, below in places[:k])
+
+
 def heat_of(name):
     places = draw.Places.columns(["a", "b"], "stage")
     return draw.heat_map(places, [name], [[1.0, 2.0]], title="t", description="d", unit="MW")
