@@ -122,6 +122,9 @@ def test_forced_colours_and_print_keep_the_charts(browser, pages):
     browser.picture("report-print")
     assert browser.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
     assert browser.run("return document.querySelector('figure svg').getBoundingClientRect().width") > 300
+    # The shade that tells of more to scroll to leaves no marks on paper.
+    shade = "return getComputedStyle(document.querySelector('figure .plot')).backgroundImage"
+    assert browser.run(shade) == "none"
     plants = "return getComputedStyle(document.querySelector('#plants')).display"
     assert browser.run(plants) == "none"  # nobody has chosen one
     assert browser.pdf().startswith(b"%PDF")

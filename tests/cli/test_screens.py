@@ -50,7 +50,7 @@ def screen(tmp_path, capsys, gap_estimate, bounds=(1.0, 2.0)):
             estimate("within", 5e4, 80, largest_gap=0.034),
             "upper bound",
             "1,000,000.00 ± 50,000.00 (95 %, 80 trajectories of the last 3 iterations)",
-            "<3.40% with 95 % confidence: the lower bound lies within the interval",
+            "below 3.40% with 95 % confidence: the lower bound lies within the interval",
         ),
         (
             estimate("not_yet", 5e4, 80, gap=0.25, largest_gap=0.3),

@@ -39,10 +39,10 @@ def bars(layers, title):
     )
 
 
-def heat(values, title):
+def heat(values, title, **options):
     places = draw.Places.columns(MONTHS, "stage")
     rows = [f"row {k}" for k in range(len(values))]
-    return draw.heat_map(places, rows, values, title=title, description="d", unit="%")
+    return draw.heat_map(places, rows, values, title=title, description="d", unit="%", **options)
 
 
 DRAWINGS = {
@@ -60,6 +60,8 @@ DRAWINGS = {
     "bars_of_nan": lambda: bars([draw.Layer("hydro", [NAN, NAN, NAN])], "bars"),
     "heat": lambda: heat([[1.0, 2.0, 3.0], [NAN, 5.0, 5.0]], "heat"),
     "heat_of_one_value": lambda: heat([[4.0, 4.0, 4.0]], "heat"),
+    "heat_of_differences": lambda: heat([[-1.0, 0.0, 3.0], [NAN, 2.9, -3.0]], "heat", is_signed=True),
+    "heat_of_no_difference": lambda: heat([[0.0, 0.0, 0.0]], "heat", is_signed=True),
     "heat_of_nan": lambda: heat([[NAN, NAN, NAN]], "heat"),
     "tree": lambda: draw.tree_map(
         ["a", "b", "c", "d"], [2, 2, None, None], title="rivers", description="d", notes=["n", "n", "n", "n"]

@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import cobre.draw
 from cobre import draw
+from cobre.draw.charts import fan_sentence
 from cobre.draw.scale import Scale
 from draw.golden import DRAWINGS, NAN, line, path_of, text_of
 
@@ -46,6 +48,17 @@ def test_names_fit_into_their_boxes_on_a_ring(name):
     label = re.findall(r'text-anchor="middle">([^<]*)</text>', text)[0]
     assert sum(width.get(each, 8 if each.isupper() else 7) for each in label) <= 190
     assert len(label) >= 13
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7, 12, 13, 40])
+def test_boxes_on_a_ring_cover_no_other_one(n):
+    root = svg_of(draw.ring_map(["bus"] * n, [], title="t", description="d", notes=[""] * n))
+    boxes = [path.get("d") for path in root.iter() if path.get("class") == "box"]
+    places = [tuple(map(float, re.match(r"M(\S+) (\S+)h190v34", box).groups())) for box in boxes]
+    height = float(root.get("viewBox").split()[3])
+    assert all(0 <= x <= 640 - 190 and 0 <= y <= height - 34 for x, y in places)
+    for k, (x, y) in enumerate(places):
+        assert all(abs(x - other) > 190 or abs(y - below) > 34 for other, below in places[:k])
 
 
 def heat_of(name):
@@ -109,13 +122,40 @@ def test_values_of_a_bar_are_stacked():
 def test_an_axis_ends_at_round_numbers(values, expected):
     scale = Scale.over(values)
     assert (scale.low, scale.high) == pytest.approx(expected)
-    assert len(set(scale.texts())) == len(scale.ticks)
+    assert len(set(scale.texts()[0])) == len(scale.ticks)
     assert all(scale.low - 1e-9 <= value <= scale.high + 1e-9 for value in values)
 
 
-def test_ticks_of_close_values_differ():
-    scale = Scale.over([2605944.1, 2605944.9])
-    assert len(set(scale.texts())) == len(scale.ticks)
+def test_a_fan_of_one_stage_names_no_last_one():
+    class Fan:
+        mean = np.array([2.0])
+
+        def at(self, share):
+            return np.array([4.0 * share])
+
+    assert fan_sentence(Fan(), "MW") == "Median 2 MW; nine of ten scenarios lie between 0.2 and 3.8."
+
+
+@pytest.mark.parametrize(
+    ("values", "texts", "base"),
+    [
+        (
+            [1400.11, 1400.19],
+            ["1,400.100", "1,400.120", "1,400.140", "1,400.160", "1,400.180", "1,400.200"],
+            "",
+        ),
+        ([2605944.1, 2605944.9], ["0", "0.2", "0.4", "0.6", "0.8", "1"], "2,605,944.00"),
+        ([140698061.0, 140698139.0], ["0", "20", "40", "60", "80"], "140,698,060"),
+        ([-5e9 - 90.0, -5e9], ["0", "20", "40", "60", "80", "100"], "-5,000,000,100"),
+    ],
+)
+def test_ticks_of_close_values_differ_and_fit_beside_the_drawing(values, texts, base):
+    assert Scale.over(values).texts() == (texts, base)
+    drawing = line(values, "close")
+    assert (f">MW above {base}<" in drawing) == bool(base)
+    longest = max(len(label) for label in re.findall(r'text-anchor="end">([^<]*)</text>', drawing))
+    assert longest <= 9
+    assert draw.Places.numbers(values, "storage").label == "storage"  # the heading of a column, too
 
 
 def test_long_series_have_no_more_points_than_pixels():

@@ -20,17 +20,19 @@ def shown(tmp_path_factory):
     folder = tmp_path_factory.mktemp("case")
     full_case(folder).write()
     case = cobre.load_case(folder, SETTINGS)
-    trained = cobre.train(case)
+    results = tmp_path_factory.mktemp("results")
+    trained = cobre.train(case, output=results)
     return {
         "case": case,
         "training": trained,
         "policy": trained.policy,
-        "simulation": cobre.simulate(case, trained.policy, scenarios=4),
+        "simulation": cobre.simulate(case, trained.policy, scenarios=4, output=results),
         "validation": cobre.validate(folder),
+        "results": cobre.load_results(results),
     }
 
 
-@pytest.mark.parametrize("name", ["case", "training", "policy", "simulation", "validation"])
+@pytest.mark.parametrize("name", ["case", "training", "policy", "simulation", "validation", "results"])
 def test_a_picture_has_no_script_and_stands_alone(shown, name):
     page = Page(shown[name]._repr_html_())
     tags = {tag for tag, _ in page.tags}
@@ -63,6 +65,22 @@ def test_training_shows_its_bounds(shown):
     page = Page(shown["training"]._repr_html_())
     bounds = page.column("Bounds by iteration", "lower bound")
     assert bounds["2"] == float(f"{shown['training'].final_lower_bound:.6g}")
+
+
+def test_results_of_a_folder_show_training_and_simulation(shown):
+    results = shown["results"]
+    page = Page(results._repr_html_())
+    assert (
+        page.tables["Bounds by iteration"]
+        == Page(shown["training"]._repr_html_()).tables["Bounds by iteration"]
+    )
+    assert (
+        page.tables["Cost of each stage"]
+        == Page(shown["simulation"]._repr_html_()).tables["Cost of each stage"]
+    )
+    assert results.folder.name in page.text
+    only_trained = Page(replace(results, simulation=None)._repr_html_())
+    assert "Cost of each stage" not in only_trained.tables
 
 
 def test_a_policy_shows_its_cuts(shown):

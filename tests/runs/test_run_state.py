@@ -69,6 +69,24 @@ def test_a_restarted_run_forgets_iterations_after_its_checkpoint(events):
     assert [each.iteration for each in state.iterations] == [1, 2, 3]
 
 
+def test_a_limit_that_was_changed_counts_from_then_on(events):
+    act = {"type": "control", "action": "set_rule", "iteration": 1, "error": None}
+    act["arguments"] = {"rule": "iteration_limit", "values": {"limit": 7}}
+    state = folded(events[0], act)
+    assert state.iteration_limit == 7
+    state.fold([{**act, "arguments": {"rule": "time_limit", "values": {"seconds": 1}}}])
+    state.fold(
+        [{**act, "arguments": {"rule": "iteration_limit", "values": {"limit": 0}}, "error": "refused"}]
+    )
+    state.fold([{**act, "arguments": None}, {**act, "arguments": {"rule": "iteration_limit", "values": {}}}])
+    assert state.iteration_limit == 7
+    changed = {rule["rule"]: (rule["values"], rule["detail"]) for rule in state.rules}
+    assert changed["iteration_limit"] == ({"limit": 7}, "changed: limit = 7")
+    assert changed["time_limit"] == ({"seconds": 1}, "changed: seconds = 1")
+    state.fold(events[1:3])  # what an iteration tells replaces it
+    assert not any(rule["detail"].startswith("changed") for rule in state.rules)
+
+
 def test_pauses_are_seen(events):
     act = {"type": "control", "action": "pause", "arguments": {}, "iteration": 1, "error": None}
     state = folded(events[0], act)

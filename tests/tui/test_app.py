@@ -97,7 +97,8 @@ def test_every_key_in_every_mode(source):
             assert isinstance(app.screen, CutsOverlay)
             await pilot.press("j")
             await wait("stage 1:")
-            await pilot.press("escape")
+            await pilot.press("q")  # the page, not the app
+            assert not isinstance(app.screen, CutsOverlay)
         await pilot.press("q")
 
     drive(RunApp(source), steps)
@@ -380,7 +381,8 @@ def test_a_live_run_is_paused_queried_changed_and_stopped_with_the_same_bits(tmp
         await pilot.press("r")
         assert isinstance(app.screen, RulesOverlay)
         await pilot.press("ctrl+a", "ctrl+k", *str(at + 2), "enter")
-        await wait(f"set_rule after iteration {at}")
+        await wait(f"set_rule iteration_limit.limit = {at + 2} after iteration {at}")
+        assert app.state.iteration_limit == at + 2  # the line of status says so while the run is still paused
         await pilot.press("p")
         await wait("COMPLETE")
         assert app.state.last.iteration == at + 2

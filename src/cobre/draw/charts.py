@@ -122,6 +122,8 @@ def fan_sentence(fan: Fan, unit: str) -> str:
     unit = f" {unit}" if unit else ""
     ends = number(float(low)), number(float(high))
     there = f"are at {ends[0]}" if ends[0] == ends[1] else f"lie between {ends[0]} and {ends[1]}"
+    if len(median) == 1:
+        return f"Median {number(float(median[0]))}{unit}; nine of ten scenarios {there}."
     return (
         f"Median {number(float(median[0]))}{unit} in the first stage and {number(float(median[-1]))}{unit} "
         f"in the last, where nine of ten scenarios {there}."
@@ -215,13 +217,20 @@ def heat_figure(
     *,
     x_label: str = "stage",
     other: Sequence[Sequence[float]] | None = None,
+    is_signed: bool = False,
 ) -> str:
     """A heat map; its table has a row per column of the map, so that it reads like the others.
 
     With the values of another run, a map of the differences follows.
     """
     picture = heat_map(
-        Places.columns(labels, x_label), row_labels, values, title=title, description=sentence, unit=unit
+        Places.columns(labels, x_label),
+        row_labels,
+        values,
+        title=title,
+        description=sentence,
+        unit=unit,
+        is_signed=is_signed,
     )
     found = figure(title, sentence, picture, [], Table([x_label, *row_labels], [labels, *values]))
     if other is None:
@@ -229,10 +238,12 @@ def heat_figure(
     rows = [differences(mine, theirs) for mine, theirs in zip(values, other, strict=True)]
     return found + heat_figure(
         f"{title}: difference",
-        f"{THIS.capitalize()} minus {OTHER}.",
+        f"{THIS.capitalize()} minus {OTHER}: orange where {THIS} is higher, blue where it is lower, empty where both "
+        "are equal.",
         labels,
         row_labels,
         rows,
         unit,
         x_label=x_label,
+        is_signed=True,
     )

@@ -16,6 +16,9 @@ BOX = 26.0
 """The same in a box on a ring."""
 NOTE = 38
 """Characters below a name on a ring: what its box has room for."""
+BOX_WIDTH = 190.0
+WIDE_STEP, STEP, MOST_WIDE_ROWS = 66.0, 44.0, 6
+"""Pixels between two rows of boxes on a ring, and up to how many rows they are wide."""
 
 
 def tree_map(
@@ -84,20 +87,26 @@ def ring_map(
 ) -> str:
     """An SVG of points on a ring with straight links between them; ``notes`` stand below the names."""
     n = len(names)
-    area = Area(height=max(140.0, min(520.0, 60.0 * n)))
+    last = (
+        n // 2
+    )  # row at the bottom; the first point is alone in row 0, each other row has two of them at most
+    step = WIDE_STEP if last <= MOST_WIDE_ROWS else STEP
+    area = Area(height=max(140.0, 88.0 + step * last))
     if not n:
         return empty_document(area, title)
-    wide, tall = area.width / 2 - 170.0, area.height / 2 - 44.0
-    angles = [2 * math.pi * k / n - math.pi / 2 for k in range(n)]
-    radius = 0.0 if n == 1 else 1.0
-    x = [area.width / 2 + radius * wide * math.cos(angle) for angle in angles]
-    y = [area.height / 2 + radius * tall * math.sin(angle) for angle in angles]
+    x, y = [], []
+    for k in range(n):
+        row, side = min(k, n - k), (0 < k < n - k) - (k > n - k)
+        share = 2.0 * row / last - 1.0 if last else 0.0
+        bulge = (area.width / 2 - BOX_WIDTH / 2 - 2.0) * math.sqrt(1.0 - share * share)
+        x.append(area.width / 2 + side * max(BOX_WIDTH / 2 + 15.0, bulge))
+        y.append(area.height / 2 + share * step * last / 2)
     parts = []
     for source, target, name in links:
         path = f"M{pixels(x[source])} {pixels(y[source])}L{pixels(x[target])} {pixels(y[target])}"
         parts.append(f'<g><title>{escape(visible(name))}</title><path class="link strong" d="{path}"/></g>')
     for k, name in enumerate(names):
-        box = f"M{pixels(x[k] - 95)} {pixels(y[k] - 17)}h190v34h-190Z"
+        box = f"M{pixels(x[k] - BOX_WIDTH / 2)} {pixels(y[k] - 17)}h{pixels(BOX_WIDTH)}v34h-{pixels(BOX_WIDTH)}Z"
         label = text(x[k], y[k] - 2, fitted(name, BOX), "middle")
         note = text(x[k], y[k] + 12, visible(notes[k], NOTE), "middle", ' class="note"')
         parts.append(

@@ -23,6 +23,8 @@ class Places:
     is_even: bool = True
     """Whether the values are equally far from each other: half a step from both ends if ``has_margins``."""
     has_margins: bool = False
+    base: str = ""
+    """What the texts of the axis count from, if that is not zero."""
 
     @classmethod
     def points(cls, labels: Sequence[str], label: str) -> Self:
@@ -48,9 +50,10 @@ class Places:
         low, high = min(values), max(values)
         width = (high - low) or 1.0
         at = tuple((value - low) / width for value in values)
-        texts = zip(scale.ticks, scale.texts(), strict=True)
-        ticks = tuple(((tick - low) / width, text) for tick, text in texts if low <= tick <= high)
-        return cls(at, ticks, label, is_even=False)
+        texts, base = scale.texts()
+        shown = zip(scale.ticks, texts, strict=True)
+        ticks = tuple(((tick - low) / width, text) for tick, text in shown if low <= tick <= high)
+        return cls(at, ticks, label, is_even=False, base=base)
 
 
 def _ticks(labels: Sequence[str], at: Sequence[float]) -> tuple[tuple[float, str], ...]:

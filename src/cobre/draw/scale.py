@@ -13,6 +13,9 @@ STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 OVERHANG = 0.05
 """Of a step, less than two pixels: values may lie so far beyond the last tick, and no whole step is opened for them."""
 
+LONGEST_TEXT = 9
+"""Characters of a tick: what fits beside a drawing."""
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -43,14 +46,20 @@ class Scale:
         """Where ``value`` lies: 0 at ``low``, 1 at ``high``."""
         return (value - self.low) / (self.high - self.low)
 
-    def texts(self) -> list[str]:
-        """The ticks as text: as many digits as tell them apart."""
+    def texts(self) -> tuple[list[str], str]:
+        """The ticks as text, with as many digits as tell them apart.
+
+        Where that is too much for an axis, they count from the lowest tick, and the second text is that one.
+        """
         found = [short_number(tick + 0.0) for tick in self.ticks]
         if len(set(found)) == len(found):
-            return found
+            return found, ""
         step = self.ticks[1] - self.ticks[0]
         digits = max(0, -math.floor(math.log10(step)) + 1)
-        return [f"{tick:,.{digits}f}" for tick in self.ticks]
+        exact = [f"{tick:,.{digits}f}" for tick in self.ticks]
+        if max(map(len, exact)) <= LONGEST_TEXT:
+            return exact, ""
+        return [short_number(k * step) for k in range(len(self.ticks))], exact[0]
 
 
 def _step(width: float) -> float:

@@ -1,7 +1,8 @@
 """Colours, dashes and sizes of everything drawn, as one style sheet below the class ``cobre``.
 
 Colours are those of Okabe and Ito, darkened for lines on white and lightened for lines on black; series differ by
-dashes as well. Shades of heat maps follow cividis, which looks the same to most colour-blind eyes.
+dashes as well. Shades of heat maps follow cividis, which looks the same to most colour-blind eyes; differences have two
+colours, blue and orange, which those eyes tell apart.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ DASHES = ("none", "7 3", "2 3", "9 3 2 3", "5 2", "1 4", "12 4", "4 4")
 SHADES = (
     "#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838",
 )  # fmt: skip
+SIGNED_SHADES = (
+    "#08519c", "#2f7fc1", "#6aaed8", "#a6cde6", "#d9e8f3", "#fbe6d0", "#fdc38d", "#f4924a", "#d95f0e", "#993404",
+)  # fmt: skip
+"""Of differences: blue below zero, orange above it, pale near it."""
 
 
 def _variables(colours: tuple[str, ...], paper: str, ink: str, faint: str, grid: str, panel: str) -> str:
@@ -34,7 +39,11 @@ _MORE = (
     "linear-gradient(90deg,var(--faint),transparent) left/.7em 100% no-repeat scroll,"
     "linear-gradient(270deg,var(--faint),transparent) right/.7em 100% no-repeat scroll"
 )
-_SHADES = "".join(f".cobre .h{k}{{fill:{shade}}}" for k, shade in enumerate(SHADES))
+_SHADES = "".join(
+    f".cobre .{kind}{k}{{fill:{shade}}}"
+    for kind, shades in (("h", SHADES), ("d", SIGNED_SHADES))
+    for k, shade in enumerate(shades)
+)
 
 STYLE = (
     f".cobre{{{LIGHT_VARIABLES}color:var(--ink);background:var(--paper);font:15px/1.45 system-ui,sans-serif}}"
@@ -56,7 +65,7 @@ STYLE = (
     ".cobre figure{margin:1.2em 0;max-width:60em}.cobre figcaption h3{margin:0;font-size:1.05em}"
     ".cobre figcaption,.cobre summary,.cobre .legend li,.cobre .cards dd,.cobre p{overflow-wrap:anywhere}"
     ".cobre figcaption p{margin:.1em 0 .4em;color:var(--faint)}"
-    f".cobre .plot,.cobre .scroll{{{_MORE}}}"
+    f"@media screen{{.cobre .plot,.cobre .scroll{{{_MORE}}}}}"
     ".cobre .plot{overflow-x:auto}.cobre .plot svg{display:block;width:100%;min-width:30em;height:auto}"
     ".cobre .swatch{width:28px;height:14px;vertical-align:middle;margin-right:.4em}"
     ".cobre .legend{list-style:none;display:flex;flex-wrap:wrap;gap:.2em 1.2em;margin:.3em 0;padding:0}"

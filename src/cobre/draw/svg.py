@@ -79,10 +79,15 @@ def axes(area: Area, places: Places, scale: Scale, y_label: str) -> list[str]:
         )
     marks = "".join(f"M{pixels(area.x(share))} {pixels(bottom)}v4" for share, _ in places.ticks)
     parts.append(f'<path class="axis" d="M{pixels(left)} {pixels(bottom)}H{pixels(right)}{marks}"/>')
-    for tick, label in zip(scale.ticks, scale.texts(), strict=True):
+    texts, base = scale.texts()
+    for tick, label in zip(scale.ticks, texts, strict=True):
         parts.append(text(left - 6, area.y(scale.share(tick)) + 4, label, "end"))
     for share, label in places.ticks:
         parts.append(text(area.x(share), bottom + 16, label, "middle"))
-    parts.append(text(area.x(0.5), area.height - 6, places.label, "middle"))
-    parts.append(text(4, 13, y_label))
+    parts.append(text(area.x(0.5), area.height - 6, _counted_from(places.base, places.label), "middle"))
+    parts.append(text(4, 13, _counted_from(base, y_label)))
     return parts
+
+
+def _counted_from(base: str, label: str) -> str:
+    return f"{label} above {base}" if base else label

@@ -23,15 +23,24 @@ MOST_ROWS = 400
 
 def training_html(result: TrainingResult) -> str:
     """How training went, for a notebook."""
-    chosen = picked(result.iterations)
-    rows = {name: [values[k] for k in chosen] for name, values in result.history.items()}
+    return draw.fragment(
+        training_figures(
+            result.history, result.final_lower_bound, result.total_cuts, result.termination_reason
+        )
+    )
+
+
+def training_figures(history: History, lower_bound: float, n_cuts: int, reason: str) -> str:
+    """The outcome of a training run, and its bounds."""
+    n = len(history["iteration"])
     cards = [
-        ("Lower bound", f"{draw.short_number(result.final_lower_bound)} $"),
-        ("Iterations", draw.number(result.iterations)),
-        ("Cuts", draw.number(result.total_cuts)),
-        ("Ended by", result.termination_reason.replace("_", " ")),
+        ("Lower bound", f"{draw.short_number(lower_bound)} $"),
+        ("Iterations", draw.number(history["iteration"][-1])),
+        ("Cuts", draw.number(n_cuts)),
+        ("Ended by", reason.replace("_", " ")),
     ]
-    return draw.fragment(draw.card_row(cards) + convergence_figure(rows))
+    rows = {name: [values[k] for k in picked(n)] for name, values in history.items()}
+    return draw.card_row(cards) + convergence_figure(rows)
 
 
 def policy_html(policy: Policy) -> str:

@@ -35,8 +35,9 @@ def gap_sentence(estimate: GapEstimate) -> str:
         return why_not_shown(estimate.status)
     if estimate.half_width == 0.0:  # the cost is exact
         return gap_column(estimate)
-    if estimate.status == "within":
-        return f"{gap_column(estimate)} with 95 % confidence: the lower bound lies within the interval"
+    if estimate.status == "within" and estimate.largest_gap is not None:
+        limit = percent(estimate.largest_gap)
+        return f"below {limit} with 95 % confidence: the lower bound lies within the interval"
     return f"{gap_column(estimate)}: the lower bound is not yet within the interval"
 
 

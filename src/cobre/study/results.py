@@ -202,9 +202,15 @@ class SimulationResult:
         )
 
     def _repr_html_(self) -> str:
-        from cobre.study.pictures import simulation_html
+        from cobre import draw
 
-        return simulation_html(self, self._files)
+        return draw.fragment(self._figures())
+
+    def _figures(self) -> str:
+        """Cost and stored energy as HTML without scripts, for a page that has the style of `cobre.draw`."""
+        from cobre.study.pictures import simulation_figures
+
+        return simulation_figures(self, self._files)
 
     def _kept(self) -> SimulationFiles:
         if self._files is None:
@@ -244,6 +250,11 @@ class Results:
         training = "none" if self.training is None else f"{self.training.metadata['iterations']} iterations"
         nothing = "not finished" if self.has_unfinished_simulation else "none"
         return f"<Results in {self.folder}: training {training}, simulation {self.simulation or nothing}>"
+
+    def _repr_html_(self) -> str:
+        from cobre.study.pictures import results_html
+
+        return results_html(self)
 
 
 def load_results(folder: str | PathLike[str]) -> Results:

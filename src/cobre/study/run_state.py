@@ -55,6 +55,8 @@ class RunState:
     n_foreign: int = 0
     """Lines that are no events."""
     _last_number: int | None = None
+    _changes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Values of stopping rules that were changed since the last iteration told how near they are."""
 
     @property
     def last(self) -> IterationState | None:
@@ -63,11 +65,16 @@ class RunState:
 
     @property
     def rules(self) -> list[Mapping[str, Any]]:
-        """How near each stopping rule is, from the newest iteration that reports it."""
+        """How near each stopping rule is, from the newest iteration that reports it, and what was changed since."""
+        told: list[Mapping[str, Any]] = []
         for each in reversed(self.iterations):
             if each.facts is not None and isinstance(each.facts.get("rules"), list):
-                return [rule for rule in each.facts["rules"] if isinstance(rule, Mapping)]
-        return []
+                told = [rule for rule in each.facts["rules"] if isinstance(rule, Mapping)]
+                break
+        return [rule for rule in told if rule.get("rule") not in self._changes] + [
+            {"rule": name, "triggered": False, "share": None, "values": values, "detail": _detail(values)}
+            for name, values in self._changes.items()
+        ]
 
     @property
     def is_over(self) -> bool:
@@ -117,6 +124,7 @@ class RunState:
         if "training" in phases:
             self.terminated = self.checkpoint = None
         self.controls, self.warnings = [], []
+        self._changes.clear()
         self.scenarios_complete = self.scenarios_total = 0
         self.simulated = self.error = None
         self.started, self.status = dict(event), "running"
@@ -155,6 +163,7 @@ class RunState:
     def _take_iteration(self, event: Mapping[str, Any]) -> None:
         if self.last is not None and self.last.iteration == int(event["iteration"]):
             self._change_last(facts=dict(event))
+            self._changes.clear()
 
     def _take_checkpoint(self, event: Mapping[str, Any]) -> None:
         self.checkpoint = dict(event)
@@ -169,10 +178,18 @@ class RunState:
     def _take_control(self, event: Mapping[str, Any]) -> None:
         self.controls.append(dict(event))
         if event.get("error") is None and not self.is_over:
-            if event["action"] == "pause":
+            if event["action"] == "set_rule":
+                self._take_change(str(event["arguments"]["rule"]), event["arguments"]["values"])
+            elif event["action"] == "pause":
                 self.status = "paused"
             elif event["action"] in ("resume", "stop"):
                 self.status = "running"
+
+    def _take_change(self, rule: str, values: Mapping[str, Any]) -> None:
+        limit = int(values["limit"]) if rule == "iteration_limit" else self.iteration_limit
+        before = next((each.get("values") for each in self.rules if each.get("rule") == rule), None)
+        self._changes[rule] = {**(before if isinstance(before, Mapping) else {}), **values}
+        self.iteration_limit = limit
 
     def _take_warning(self, event: Mapping[str, Any]) -> None:
         self.warnings.append(str(event["message"]))
@@ -196,6 +213,10 @@ class RunState:
         self.status = "complete" if event["success"] else "failed"
         errors = event.get("errors")
         self.error = dict(errors[0]) if errors else None
+
+
+def _detail(values: Mapping[str, Any]) -> str:
+    return "changed: " + ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
 def _number(value: object) -> float | None:

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -21,7 +20,7 @@ from cobre.study import Control, Policy, RunState
 from cobre.tui.overlays import CutsOverlay, HelpOverlay, PathsOverlay, RulesOverlay
 from cobre.tui.plot import Row
 from cobre.tui.source import Reader, Source
-from cobre.tui.text import safe
+from cobre.tui.text import act, safe
 from cobre.tui.views import TITLES, VIEWS, Look, furthest, status_row
 
 __all__ = ["RunApp"]
@@ -193,8 +192,7 @@ class RunApp(App[None]):
         if len(controls) > self._n_controls and str(controls[-1].get("timestamp")) >= self._opened_at:
             newest = controls[-1]
             error = newest.get("error")
-            folder = self._source.folder()
-            self._note(f"{newest.get('action')}: {error}" if error else _done(newest, folder))
+            self._note(f"{newest.get('action')}: {error}" if error else act(newest, self._source.folder()))
         self._n_controls = len(controls)
 
     def action_view(self, number: int) -> None:
@@ -383,15 +381,6 @@ def _policy_cuts(policy: Policy, stage: int) -> dict[str, Any]:
             for k in range(n - 1, max(-1, n - 1 - NEWEST_CUTS), -1)
         ],
     }
-
-
-def _done(control: Mapping[str, Any], folder: Path | None) -> str:
-    """What was done, in a few words; a path inside the run's folder is told from there."""
-    after = f"after iteration {control.get('iteration')}" if control.get("iteration") else "done"
-    path = (control.get("outcome") or {}).get("path")
-    if isinstance(path, str) and folder is not None and Path(path).is_relative_to(folder.absolute()):
-        path = str(Path(path).relative_to(folder.absolute()))
-    return f"{control.get('action')} {after}" + (f": {path}" if path else "")
 
 
 def _text(rows: list[Row]) -> Text:

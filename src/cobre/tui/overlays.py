@@ -61,11 +61,12 @@ class _Scroll(VerticalScroll):
 
 
 class _Overlay(ModalScreen[None]):
-    """A page that Escape closes."""
+    """A page that Escape closes; ``q`` as well, which leaves the app only where no page is open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "close"),
         Binding("question_mark", "dismiss", "close", show=False),
+        Binding("q", "dismiss", "close", show=False),
     ]
     heading = ""
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 from rich.cells import cell_len, set_cell_size
 
 from cobre.core import wording
 from cobre.tui.plot import Cell, Row, short_number
 
-__all__ = ["bar", "duration", "line", "percent", "safe", "short"]
+__all__ = ["act", "bar", "duration", "line", "percent", "safe", "short"]
 
 
 def safe(text: object, width: int = 60) -> str:
@@ -55,3 +59,26 @@ def duration(seconds: float) -> str:
     ('360 ms', '5.0 s', '1 min 15 s', '2 h 02 min')
     """
     return f"{1000 * seconds:.0f} ms" if seconds < 1 else wording.duration(seconds)
+
+
+def act(control: Mapping[str, Any], folder: Path | None = None) -> str:
+    """What was done to a run, in a few words; a path inside ``folder`` is told from there.
+
+    >>> arguments = {"rule": "iteration_limit", "values": {"limit": 150}}
+    >>> act({"action": "set_rule", "arguments": arguments, "iteration": 248})
+    'set_rule iteration_limit.limit = 150 after iteration 248'
+    >>> act({"action": "pause", "iteration": 1})
+    'pause after iteration 1'
+    """
+    words = [str(control.get("action"))]
+    arguments = control.get("arguments")
+    if control.get("action") == "set_rule" and isinstance(arguments, Mapping):
+        values = arguments.get("values")
+        pairs = values.items() if isinstance(values, Mapping) else ()
+        words.append(", ".join(f"{arguments.get('rule')}.{name} = {value}" for name, value in pairs))
+    words.append(f"after iteration {control.get('iteration')}" if control.get("iteration") else "done")
+    outcome = control.get("outcome")
+    path = outcome.get("path") if isinstance(outcome, Mapping) else None
+    if isinstance(path, str) and folder is not None and Path(path).is_relative_to(folder.absolute()):
+        path = str(Path(path).relative_to(folder.absolute()))
+    return " ".join(word for word in words if word) + (f": {path}" if path else "")

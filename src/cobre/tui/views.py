@@ -9,7 +9,7 @@ from typing import Any
 from cobre.study import IterationState, RunState
 from cobre.study.gap import why_not_shown
 from cobre.tui.plot import Cell, Row, Series, draw_plot, thin
-from cobre.tui.text import bar, duration, line, percent, safe, short
+from cobre.tui.text import act, bar, duration, line, percent, safe, short
 
 __all__ = ["TITLES", "VIEWS", "Look", "furthest", "status_row"]
 
@@ -156,10 +156,10 @@ def _ending_rows(state: RunState, look: Look) -> list[Row]:
         rows.append(line(("mean cost   ", "dim"), short(state.simulated.get("mean_cost"))))
     if state.error is not None:
         rows.append(line(("error       ", "dim"), (safe(state.error.get("message"), look.width - 14), "red")))
-    for act in state.controls[-3:]:
-        what = f"{act.get('action')} after iteration {act.get('iteration')}"
-        refused = "" if act.get("error") is None else f": {safe(act['error'], 40)}"
-        rows.append(line(("control     ", "dim"), what + refused))
+    for each in state.controls[-3:]:
+        error = each.get("error")
+        what = act(each) if error is None else f"{each.get('action')}: {error}"
+        rows.append(line(("control     ", "dim"), safe(what, look.width - 14)))
     rows.extend(
         line(("warning     ", "dim"), (safe(text, look.width - 14), "yellow")) for text in state.warnings[-3:]
     )
