@@ -217,7 +217,7 @@ def evaluate_policy(service: Service, arguments: EvaluateArguments) -> Values:
 
     _, policy = load_policy(service, arguments.policy_dir)
     _check_stage(policy, arguments.stage)
-    if not policy.state_names:
+    if policy.state_dimension and not policy.state_names:
         raise CobreError(
             "this policy does not say which part of its state belongs to which plant",
             suggestion="evaluate a policy that this program trained",
@@ -230,7 +230,7 @@ def evaluate_policy(service: Service, arguments: EvaluateArguments) -> Values:
             raise CobreError(
                 f"the policy knows no hydro {name(unknown[0])}",
                 kind="MissingReference",
-                suggestion=f"its hydros are {', '.join(sorted(known, key=_number)[:50])}",
+                suggestion=f"its hydros are {', '.join(sorted(known, key=_number)[:50]) or 'none'}",
             )
         point = state_of(policy, _by_id(state.storage_hm3), _by_id(state.inflow_m3s))
         worth = policy.water_values(arguments.stage, point)
