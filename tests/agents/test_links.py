@@ -6,12 +6,15 @@ import json
 import os
 import shutil
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from mcp import MCPError
 
 from agents.served import call, content, ended, error, server_of, talk
 from agents.test_hostile import everything, nothing_opened_outside
 from cobre.errors import CobreError
+from cobre.io import parquet
 from cobre.mcp.tools import running
 from cobre.study import starting
 from small_case import write_small_case
@@ -245,3 +248,19 @@ def test_the_time_to_wait_counts_from_the_beginning_of_the_call(place, monkeypat
     monkeypatch.setattr(running, "_wait", note_wait)
     talk(server_of(place / "root"), conversation)
     assert seen["first"] <= seen["began"] + 0.5
+
+
+def test_a_small_file_with_a_table_that_would_fill_the_memory_is_not_read(place, folder, monkeypatch):
+    root = place / "root"
+    shutil.copytree(folder / "less", root / "less")
+    path = root / "less/training/convergence.parquet"
+    few = pq.read_table(path)
+    many = pa.concat_tables([few.slice(0, 1)] * 1000).combine_chunks()
+    with pq.ParquetWriter(path, few.schema) as writer:
+        for _ in range(10):
+            writer.write_table(many)
+    answer = content(call(server_of(root), "cobre_query_convergence", {"output_dir": "less", "limit": 3}))
+    assert (len(answer["iterations"]), answer["truncated"]) == (3, True)
+    monkeypatch.setattr(parquet, "MOST_VALUES", 9_999)
+    refused = error(call(server_of(root), "cobre_query_convergence", {"output_dir": "less"}))
+    assert "values, more than" in refused["message"]
