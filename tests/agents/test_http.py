@@ -63,6 +63,15 @@ class Serving:
         finally:
             connection.close()
 
+    def status(self, *headers):
+        """Status of a request that has just these headers, also those that come twice."""
+        lines = [*headers, *(f"{key}: {value}" for key, value in HEADERS.items()), "Connection: close"]
+        body = json.dumps(INITIALIZE)
+        text = "\r\n".join(["POST /mcp HTTP/1.1", *lines, f"Content-Length: {len(body)}", "", body])
+        with socket.create_connection(("127.0.0.1", self.port), timeout=200) as connection:
+            connection.sendall(text.encode())
+            return int(connection.makefile("rb").readline().split()[1])
+
     def end(self):
         self.process.terminate()
         rest = self.process.stderr.read()
@@ -159,6 +168,26 @@ def test_unknown_host_and_origin_headers_are_refused(serving):
     ):
         assert serving.post(Origin=origin) == 403
     assert serving.post(Origin=f"http://127.0.0.1:{serving.port}") == 200
+
+
+def test_headers_that_come_twice_are_refused(serving):
+    here, there = "Host: localhost", "Host: evil.example"
+    assert serving.status(here) == 200
+    assert serving.status(here, there) in (400, 421)
+    assert serving.status(there, here) in (400, 421)
+    origins = ["Origin: http://localhost", "Origin: https://evil.example"]
+    assert serving.status(here, origins[0]) == 200
+    assert serving.status(here, *origins) == 403
+    assert serving.status(here, *reversed(origins)) == 403
+
+
+def test_a_taken_port_is_an_error_with_a_remedy(serving, tmp_path):
+    words = [COMMAND, "--transport", "http", "--port", str(serving.port), "--allowed-dirs", str(tmp_path)]
+    found = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200)
+    assert found.returncode == 4
+    assert f"port {serving.port}" in found.stderr
+    assert "--port" in found.stderr
+    assert "Traceback" not in found.stderr
 
 
 def test_malformed_requests_are_refused(serving):
@@ -331,6 +360,7 @@ def test_non_loopback_addresses_need_a_token():
         (0o620, TOKEN, "others"),
         (0o600, "short", "characters"),
         (0o600, "", "characters"),
+        (0o600, "two words of a token", "without spaces"),
     ],
 )
 def test_token_files_that_others_read_or_that_hold_no_token_are_refused(tmp_path, mode, text, why):

@@ -17,6 +17,7 @@ from cobre.errors import KINDS
 from cobre.io.simulation_results import SimulationFiles
 from cobre.mcp.explanations import EXPLANATIONS
 from cobre.sddp.policy import Policy
+from cobre.sddp.stage_cuts import StageCuts
 
 TOOLS = [
     "cobre_validate", "cobre_inspect_case", "cobre_list_scenarios", "cobre_get_config_schema",
@@ -392,3 +393,24 @@ def test_all_errors_of_a_case_are_reported_with_remedies(tmp_path):
     assert len(refused["errors"]) == 3
     assert not (case / "output").exists()
     assert str(tmp_path) not in json.dumps(refused)
+
+
+def test_a_policy_without_hydros_has_a_future_cost_and_no_water_values(tmp_path):
+    folder = tmp_path.resolve()
+    cuts = StageCuts(
+        np.array([7.0, 5.0]), np.empty((2, 0)), np.array([True, True]), 0.0, np.empty(0, dtype=np.uint8)
+    )
+    none = StageCuts(
+        np.empty(0), np.empty((0, 0)), np.empty(0, dtype=np.bool_), 0.0, np.empty(0, dtype=np.uint8)
+    )
+    Policy((cuts, none), 0).save(folder / "policy")
+
+    async def conversation(client):
+        given = {"policy_dir": "policy", "stage": 0}
+        found = content(await client.call_tool("cobre_evaluate_policy", {**given, "states": [{}]}))
+        unknown = {**given, "states": [{"storage_hm3": {"0": 1.0}}]}
+        return found, error(await client.call_tool("cobre_evaluate_policy", unknown))
+
+    found, refused = talk(server_of(folder), conversation)
+    assert found["values"] == [{"future_cost": 7.0, "water_values": {}}]
+    assert refused["suggestion"] == "its hydros are none"

@@ -15,6 +15,9 @@ import pyarrow.parquet as pq
 
 __all__ = ["read_parquet"]
 
+MOST_VALUES = 1_000_000_000
+"""Of a table: repeated values take no room in the file, so that a small one might fill the memory."""
+
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """The whole table, or some of its columns.
@@ -22,4 +25,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     OSError if the file cannot be read, `pa.ArrowException` if it is no Parquet file.
     """
     with pq.ParquetFile(pa.BufferReader(path.read_bytes())) as file:
+        n_columns = file.metadata.num_columns if columns is None else len(columns)
+        if (n := file.metadata.num_rows * n_columns) > MOST_VALUES:
+            raise pa.ArrowInvalid(f"it has {n} values, more than the {MOST_VALUES} that are read at once")
         return file.read(columns=columns, use_threads=False)

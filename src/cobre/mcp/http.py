@@ -6,6 +6,7 @@ import hmac
 import ipaddress
 import os
 import re
+import socket
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,15 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from cobre.errors import CobreError
 
-__all__ = ["OneToken", "WholeAddresses", "auth_settings", "check_address", "read_token", "transport_security"]
+__all__ = [
+    "OneToken",
+    "WholeAddresses",
+    "auth_settings",
+    "check_address",
+    "listening_sockets",
+    "read_token",
+    "transport_security",
+]
 
 SHORTEST_TOKEN = 16
 LONGEST_TOKEN = 4096
@@ -63,9 +72,11 @@ def read_token(path: Path) -> str:
             suggestion=f"keep it to yourself: chmod 600 {path}",
         )
     token = data.decode(errors="replace").strip()
-    if not SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN or not token.isascii() or not token.isprintable():
+    is_plain = token.isascii() and token.isprintable() and " " not in token
+    if not SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN or not is_plain:
         raise CobreError(
-            f"the token has {len(token)} characters, and {SHORTEST_TOKEN} to {LONGEST_TOKEN} of ASCII are needed",
+            f"the token has {len(token)} characters, and {SHORTEST_TOKEN} to {LONGEST_TOKEN} of ASCII without spaces "
+            "are needed",
             suggestion=f"make another one: (umask 077; openssl rand -hex 32 > {path})",
         )
     return token
@@ -90,6 +101,29 @@ def check_address(host: str, has_token: bool) -> None:
         )
 
 
+def listening_sockets(host: str, port: int) -> list[socket.socket]:
+    """Bound to all addresses of ``host``."""
+    found: list[socket.socket] = []
+    try:
+        for family, kind, protocol, _, place in socket.getaddrinfo(
+            host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        ):
+            each = socket.socket(family, kind, protocol)
+            found.append(each)
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            each.bind(place)
+    except OSError as error:
+        for each in found:
+            each.close()
+        raise CobreError(
+            f"cannot listen on port {port} of {host}: {error.strerror}",
+            suggestion="name another port with --port, such as 0 for any free one, or another address with --host",
+        ) from error
+    return found
+
+
 def transport_security(host: str, others: Sequence[str]) -> TransportSecuritySettings:
     """Host and Origin headers that are accepted: a web page that had a name point here (DNS rebinding) is refused."""
     names = [*LOOPBACK, *others]
@@ -103,7 +137,7 @@ def transport_security(host: str, others: Sequence[str]) -> TransportSecuritySet
 
 
 class WholeAddresses:
-    """Refuses Host and Origin headers that go on after the port: the SDK compares only how they begin."""
+    """Refuses Host and Origin headers that go on after the port, or come twice: the SDK compares how one begins."""
 
     REFUSALS = ((b"host", MISDIRECTED), (b"origin", FORBIDDEN))
 
@@ -114,7 +148,7 @@ class WholeAddresses:
         """An ASGI application."""
         for name, status in self.REFUSALS if scope["type"] == "http" else ():
             values = [value for key, value in scope["headers"] if key == name]
-            if not all(ADDRESS.fullmatch(value) for value in values):
+            if len(values) > 1 or not all(ADDRESS.fullmatch(value) for value in values):
                 await send({"type": "http.response.start", "status": status, "headers": []})
                 await send({"type": "http.response.body", "body": b""})
                 return

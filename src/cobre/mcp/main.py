@@ -21,6 +21,8 @@ from cobre.mcp.service import Service
 from cobre.mcp.settings import Settings
 
 if TYPE_CHECKING:
+    import socket
+
     from cobre.mcp.oauth import Issuer
 
 __all__ = ["Address", "serve"]
@@ -125,13 +127,14 @@ def _serve_http(server: CobreServer, address: Address) -> int:
     import uvicorn
 
     from cobre.mcp.connections import TimedConnection
-    from cobre.mcp.http import WholeAddresses, transport_security
+    from cobre.mcp.http import WholeAddresses, listening_sockets, transport_security
 
     def end(number: int, frame: FrameType | None) -> None:
         raise SystemExit(SIGNAL_BASE + number)
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)  # uvicorn sends them again when it has closed its connections
+    sockets = listening_sockets(address.host, address.port)
     app = server.streamable_http_app(
         transport_security=transport_security(address.host, address.allowed_hosts),
         host=address.host,
@@ -151,7 +154,7 @@ def _serve_http(server: CobreServer, address: Address) -> int:
         h11_max_incomplete_event_size=64 * 1024,
     )
     runner = _Announced(config, address)
-    runner.run()
+    runner.run(sockets)
     return 0 if runner.started else CobreError.exit_status
 
 
@@ -171,9 +174,9 @@ class _Announced:
 
         self._server = Server(config)
 
-    def run(self) -> None:
+    def run(self, sockets: list[socket.socket]) -> None:
         """Until a signal comes."""
-        self._server.run()
+        self._server.run(sockets)
 
     @property
     def started(self) -> bool:

@@ -35,6 +35,8 @@ EXPORTED = {
     ".arrow": "application/octet-stream",
 }
 MOST_EXPORTED_BYTES = 1_000_000
+SHORTEST_ITERATION = 100
+"""Bytes of an iteration in an answer, at least."""
 
 Reader = Callable[..., Awaitable[str | bytes]]
 
@@ -176,16 +178,18 @@ def _scenarios(service: Service, case_dir: str, entity_id: str) -> str:
 
 
 def _convergence(service: Service, output_dir: str) -> str:
-    from cobre.mcp.tools.results import convergence_rows
+    from cobre.mcp.tools.results import convergence_table
 
-    record, rows = convergence_rows(service, output_dir)
-    shown = fitting(rows, service.settings.max_bytes // 2)
+    record, table = convergence_table(service, output_dir)
+    max_bytes = service.settings.max_bytes // 2
+    first = table.slice(0, max_bytes // SHORTEST_ITERATION)
+    shown = fitting(clean(first.to_pylist(), service.roots), max_bytes)
     return _document(
         service,
         {
             "iterations": shown,
-            "total_iterations": len(rows),
-            "truncated": len(shown) < len(rows),
+            "total_iterations": len(table),
+            "truncated": len(shown) < len(table),
             "termination_reason": record.metadata.get("termination_reason"),
         },
     )

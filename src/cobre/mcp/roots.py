@@ -8,12 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cobre.errors import CobreError
-from cobre.mcp.settings import LONGEST_ARGUMENT
+from cobre.mcp.settings import LONGEST_ARGUMENT, MOST_FILE_MB, MOST_TEXT_MB
 
-__all__ = ["Roots", "not_allowed"]
+__all__ = ["Roots", "not_allowed", "read_regular"]
 
 MOST_ENTRIES = 500_000
 """Files and folders that `Roots.check_tree` looks at."""
+LONGEST_PART = 255
+"""Bytes of the name of a file."""
+TEXTS = (".json", ".csv")
+"""Endings of files that take several times their size in memory."""
 REMEDY = "give a path below the folders of this server, such as one of resources/list"
 
 
@@ -95,8 +99,20 @@ class Roots:
                 field=what,
             )
 
-    def check_tree(self, folder: Path) -> None:
-        """Raise if a link below ``folder`` leads outside the roots, or something is neither file nor folder."""
+    def check_readable(self, path: Path, what: str) -> None:
+        """Raise unless ``path``, which may be missing, and all below it may be read; ``what`` is the field with it."""
+        self.check_inside(path, what)
+        resolved = Path(os.path.realpath(path))
+        if resolved.is_dir():
+            self.check_tree(resolved)
+        elif resolved.exists():
+            self._checked(resolved)
+
+    def check_tree(self, folder: Path, *, may_have_links: bool = True) -> None:
+        """Raise if a link below ``folder`` leads outside the roots, or something is neither file nor folder.
+
+        Results are not written into a folder that has links: they would be written through them.
+        """
         waiting, seen, count = [folder], {folder}, 0
         while waiting:
             for entry in _entries(waiting.pop()):
@@ -106,6 +122,11 @@ class Roots:
                         f"the folder has more than {MOST_ENTRIES} files",
                         kind="LimitExceeded",
                         suggestion="name a smaller folder",
+                    )
+                if entry.is_symlink() and not may_have_links:
+                    raise not_allowed(
+                        f"{self.shown(Path(entry.path))} is a link, and results are not written through links",
+                        "remove the link, or name another folder",
                     )
                 inner = self._checked_entry(entry)
                 if inner is not None and inner not in seen:
@@ -117,20 +138,37 @@ class Roots:
         if entry.is_dir(follow_symlinks=False):
             return Path(entry.path)
         if entry.is_file(follow_symlinks=False):
+            self._check_size(entry.name, entry.path, entry.stat(follow_symlinks=False).st_size)
             return None
-        if not entry.is_symlink():
+        return self._checked(Path(entry.path))
+
+    def _checked(self, path: Path) -> Path | None:
+        """The folder to look into, if ``path``, which is not plain folder or file, is a link to one."""
+        if not path.is_symlink() and not path.is_file():
             raise not_allowed(
-                f"{self.shown(Path(entry.path))} is neither a file nor a folder", "remove it from the folder"
+                f"{self.shown(path)} is neither a file nor a folder", "remove it from the folder"
             )
-        target = _resolved(Path(entry.path))
+        target = _resolved(path)
         if target is None or not any(target.is_relative_to(folder) for folder in self.folders):
             raise not_allowed(
-                f"the link {self.shown(Path(entry.path))} leads outside the folders of this server",
+                f"the link {self.shown(path)} leads outside the folders of this server",
                 "put a copy of the file in its place",
             )
         if target.exists() and not (target.is_dir() or target.is_file()):
-            raise not_allowed(f"{self.shown(Path(entry.path))} leads to neither a file nor a folder")
+            raise not_allowed(f"{self.shown(path)} leads to neither a file nor a folder")
+        if target.is_file():
+            self._check_size(target.name, str(path), target.stat().st_size)
         return target if target.is_dir() else None
+
+    def _check_size(self, name: str, path: str, size: int) -> None:
+        most = MOST_TEXT_MB if name.endswith(TEXTS) else MOST_FILE_MB
+        if size > most * 1_000_000:
+            raise CobreError(
+                f"{self.shown(Path(path))} has {size // 1_000_000} MB, more than the {most} MB that this server reads",
+                kind="LimitExceeded",
+                context={"max_file_mb": most},
+                suggestion="look at it with the commands of Cobre",
+            )
 
     def shown(self, path: Path) -> str:
         """The name of a path in answers."""
@@ -164,9 +202,15 @@ class Roots:
 def _resolved(path: Path) -> Path | None:
     """The path without links; None for one that no file can have, or with a link that may not be read."""
     try:
-        return Path(os.path.realpath(path))
+        found = Path(os.path.realpath(path))
+        is_too_long = len(os.fsencode(found)) >= LONGEST_ARGUMENT or _has_long_part(found)
     except (OSError, ValueError):
         return None
+    return None if is_too_long else found
+
+
+def _has_long_part(path: Path) -> bool:
+    return any(len(os.fsencode(part)) > LONGEST_PART for part in path.parts)
 
 
 def _labels(folders: Sequence[Path]) -> dict[Path, str]:
@@ -187,8 +231,8 @@ def _check_text(text: str) -> None:
         raise not_allowed(f"a path has 1 to {LONGEST_ARGUMENT} characters, this one has {len(text)}")
     if not text.isprintable():
         raise not_allowed("a path has no control characters, and this one does")
-    if any(len(os.fsencode(part)) > 255 for part in Path(text).parts):
-        raise not_allowed("a part of the path is longer than 255 bytes")
+    if _has_long_part(Path(text)):
+        raise not_allowed(f"a part of the path is longer than {LONGEST_PART} bytes")
 
 
 def _quoted(text: str) -> str:

@@ -13,13 +13,18 @@ from mcp.server.mcpserver.prompts.manager import PromptManager
 from mcp.server.mcpserver.resources import ResourceManager, ResourceTemplate
 from mcp.server.mcpserver.server import MCPServer
 from mcp.server.mcpserver.tools import Tool, ToolManager
-from mcp_types import Resource
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, Resource
 
 from cobre import __version__
 from cobre._lazy import collecting_garbage_later
+from cobre.errors import CobreError
+from cobre.mcp.malformed import Messages
 from cobre.mcp.quick_start import without_rich
 from cobre.mcp.resources import add_templates, listed
 from cobre.mcp.service import Service
+from cobre.mcp.texts import error_text
 
 __all__ = ["CobreServer"]
 
@@ -134,7 +139,19 @@ class CobreServer(MCPServer[Any]):
 
     async def list_resources(self) -> list[Resource]:
         """What is there now; nothing is registered for good, because folders come and go."""
-        return await anyio.to_thread.run_sync(listed, self.service)
+        try:
+            self.service.rate.take()
+            with self.service.at_once:
+                return await anyio.to_thread.run_sync(listed, self.service)
+        except CobreError as error:
+            raise MCPError(INTERNAL_ERROR, error_text(error, self.service.roots)) from None
+
+    async def run_stdio_async(self) -> None:
+        """Serve a host on standard input and output."""
+        async with stdio_server() as (incoming, answers):
+            server = self._lowlevel_server
+            messages = Messages(incoming, answers)
+            await server.run(messages, answers, server.create_initialization_options())
 
 
 def _add_prompts(server: CobreServer) -> None:

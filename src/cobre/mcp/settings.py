@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["DEFAULT_LIMIT", "LONGEST_ARGUMENT", "MOST_ROWS", "Confinement", "Settings"]
+__all__ = [
+    "DEFAULT_LIMIT",
+    "LONGEST_ARGUMENT",
+    "MOST_FILE_MB",
+    "MOST_ROWS",
+    "MOST_TEXT_MB",
+    "Confinement",
+    "Settings",
+]
 
 Confinement = Literal["auto", "require", "off"]
 
@@ -16,6 +24,8 @@ MOST_ROWS = 10_000
 """Rows of an answer, whatever the caller asks for."""
 LONGEST_ARGUMENT = 4096
 """Characters of a path."""
+MOST_FILE_MB, MOST_TEXT_MB = 2000, 200
+"""Of a file that is read; a text takes several times its size in memory."""
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,8 @@ def _lines(data: bytes) -> list[bytes]:
 def limit_lines(give_up: Callable[[], None]) -> None:
     """From now on reads of ``sys.stdin`` return lines of limited length; descriptor 0 becomes empty for children.
 
-    ``give_up`` is called, in a thread, if the host has closed standard input and does not read what is still answered.
+    ``give_up`` is called, in a thread, if the host has closed standard input and does not read what is still answered,
+    or if it has closed the other end of standard output.
     """
     wire = os.dup(0)
     os.set_inheritable(wire, False)
@@ -116,8 +117,12 @@ def _give_up_late(wire: int, answers: int, give_up: Callable[[], None]) -> None:
     """Otherwise the writer of an answer would wait for ever, and the process with it."""
     ends, readers = select.poll(), select.poll()
     ends.register(wire, getattr(select, "POLLRDHUP", 0))
+    ends.register(answers, 0)
     readers.register(answers, select.POLLOUT)
     ends.poll()
-    while readers.poll(END_GRACE_S * 1000):
+    while found := readers.poll(END_GRACE_S * 1000):
+        if found[0][1] & select.POLLERR:
+            time.sleep(END_GRACE_S)  # for a process that ends by itself
+            break
         time.sleep(1.0)
     give_up()

@@ -138,7 +138,7 @@ class Policy:
         floor.
         """
         cuts, point = self._stage(stage), self._point(state)
-        if not self.state_names:
+        if self.state_dimension and not self.state_names:
             raise ValueError(
                 "this policy does not say which component of its state is the storage of which plant\n  "
                 "fix: take the slopes from cuts(stage), or a policy that a newer program wrote"

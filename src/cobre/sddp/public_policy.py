@@ -59,9 +59,14 @@ class PublicPolicy:
     """Empty for version 0.5."""
 
 
+def beside(folder: Path) -> tuple[Path, Path]:
+    """Where an interrupted write of the policy in ``folder`` may have left it."""
+    return Path(f"{folder}.staging"), Path(f"{folder}.previous")
+
+
 def find_public_policy(folder: Path) -> Path | None:
     """The folder that holds the policy: ``folder``, or one that an interrupted write has left beside it."""
-    for place in (folder, Path(f"{folder}.staging"), Path(f"{folder}.previous")):
+    for place in (folder, *beside(folder)):
         if (place / MANIFEST).exists():
             return place
     is_old = (folder / METADATA).exists() and (folder / CUTS).is_dir()

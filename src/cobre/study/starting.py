@@ -238,7 +238,7 @@ def _policy(given: GivenPolicy, places: Sequence[Path | None], path: str) -> tup
     candidates = (
         [Path(given)] if given is not None else [place / path for place in places if place is not None]
     )
-    chosen = next((candidate for candidate in candidates if candidate.exists()), None)
+    chosen = next((candidate for candidate in candidates if _exists(candidate)), None)
     if chosen is None:
         raise IOError(
             str(candidates[0]) if candidates else path,
@@ -246,6 +246,17 @@ def _policy(given: GivenPolicy, places: Sequence[Path | None], path: str) -> tup
             suggestion="name the folder of a trained policy",
         )
     return Policy.load(chosen), str(chosen)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:
+        raise IOError(
+            f"{path!s:.200}",
+            f"cannot read {path!s:.200}: {error.strerror}",
+            suggestion="name the folder of a trained policy",
+        ) from error
 
 
 def _named_folder(resume: Checkpoint) -> Path | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
+from cobre.errors import CobreError
 from cobre.mcp.roots import read_regular
 from cobre.mcp.service import Service
 from cobre.mcp.settings import DEFAULT_LIMIT, MOST_ROWS
@@ -167,7 +168,15 @@ def case_config(service: Service, case_dir: str) -> dict[str, Any]:
     from cobre.io.results import damaged
 
     folder = service.roots.folder(case_dir)
-    data = read_regular(folder / "config.json", service.settings.max_bytes)
+    path = service.roots.path(str(folder / "config.json"))
+    try:
+        data = read_regular(path, service.settings.max_bytes)
+    except OSError as error:
+        raise CobreError(
+            f"{service.roots.shown(path)} cannot be read: {error.strerror}",
+            kind="MissingFile",
+            suggestion="name the folder of a case; resources/list shows them",
+        ) from error
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:

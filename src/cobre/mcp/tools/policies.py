@@ -16,7 +16,7 @@ from cobre.mcp.tools.base import Answer, Arguments, Definition
 if TYPE_CHECKING:
     from cobre.sddp.policy import Policy
 
-__all__ = ["POLICY_TOOLS", "load_policy", "policy_facts"]
+__all__ = ["POLICY_TOOLS", "check_policy", "load_policy", "policy_facts"]
 
 N_SAMPLE = 10
 MOST_INTERCEPTS = 200
@@ -75,6 +75,17 @@ class PolicyFacts(Answer):
     stage: StageCutsFacts | None = None
 
 
+def check_policy(service: Service, path: Path, what: str) -> None:
+    """Raise if a policy that is read from ``path`` would come from outside; ``what`` is the field that names it."""
+    from cobre.sddp.policy_file import FILE_NAME
+    from cobre.sddp.public_policy import MANIFEST, beside
+
+    service.roots.check_readable(path, what)
+    if not any((path / name).is_file() for name in (FILE_NAME, MANIFEST)):
+        for place in beside(path):
+            service.roots.check_readable(place, what)
+
+
 def load_policy(service: Service, text: str) -> tuple[Path, Policy]:
     """The folder that is meant, and its policy."""
     from cobre.sddp.policy import Policy
@@ -83,6 +94,7 @@ def load_policy(service: Service, text: str) -> tuple[Path, Policy]:
     folder = service.roots.folder(text)
     places = (folder, folder / "policy", folder / "output" / "policy")
     found = next((place for place in places if (place / FILE_NAME).is_file()), folder)
+    check_policy(service, found, "policy_dir")
     return found, Policy.load(found)
 
 
@@ -205,7 +217,7 @@ def evaluate_policy(service: Service, arguments: EvaluateArguments) -> Values:
 
     _, policy = load_policy(service, arguments.policy_dir)
     _check_stage(policy, arguments.stage)
-    if not policy.state_names:
+    if policy.state_dimension and not policy.state_names:
         raise CobreError(
             "this policy does not say which part of its state belongs to which plant",
             suggestion="evaluate a policy that this program trained",
@@ -218,7 +230,7 @@ def evaluate_policy(service: Service, arguments: EvaluateArguments) -> Values:
             raise CobreError(
                 f"the policy knows no hydro {name(unknown[0])}",
                 kind="MissingReference",
-                suggestion=f"its hydros are {', '.join(sorted(known, key=_number)[:50])}",
+                suggestion=f"its hydros are {', '.join(sorted(known, key=_number)[:50]) or 'none'}",
             )
         point = state_of(policy, _by_id(state.storage_hm3), _by_id(state.inflow_m3s))
         worth = policy.water_values(arguments.stage, point)

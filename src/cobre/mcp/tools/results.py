@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -23,7 +24,7 @@ __all__ = [
     "RESULT_TOOLS",
     "EntityType",
     "Filters",
-    "convergence_rows",
+    "convergence_table",
     "row_filter",
 ]
 
@@ -256,17 +257,19 @@ def query_convergence(service: Service, arguments: ConvergenceArguments) -> Conv
     """How training went."""
     from cobre.study.gap import gap_sentence, recorded_gap
 
-    record, rows = convergence_rows(service, arguments.output_dir)
+    record, table = convergence_table(service, arguments.output_dir)
+    places: Sequence[int] = range(len(table))
     if arguments.iteration_range is not None:
         first, last = arguments.iteration_range
-        rows = [row for row in rows if first <= row["iteration"] <= last]
-    shown = _spread(rows, min(arguments.limit, service.settings.max_bytes // 400))
+        numbers = table["iteration"].to_numpy()
+        places = ((numbers >= first) & (numbers <= last)).nonzero()[0].tolist()
+    shown = _spread(places, min(arguments.limit, service.settings.max_bytes // 400))
     metadata = record.metadata
     estimate = recorded_gap(metadata.get("gap_estimate"))
     return Convergence(
-        iterations=[Iteration(**row) for row in shown],
+        iterations=[Iteration(**row) for row in clean(table.take(shown).to_pylist(), service.roots)],
         total_iterations=int(metadata["iterations"]),
-        truncated=len(shown) < len(rows),
+        truncated=len(shown) < len(places),
         termination_reason=metadata.get("termination_reason"),
         complete=record.is_complete,
         final_lower_bound=clean(metadata.get("final_lower_bound"), service.roots),
@@ -277,23 +280,22 @@ def query_convergence(service: Service, arguments: ConvergenceArguments) -> Conv
     )
 
 
-def convergence_rows(service: Service, output_dir: str) -> tuple[Any, list[dict[str, Any]]]:
-    """The record of training and its iterations."""
+def convergence_table(service: Service, output_dir: str) -> tuple[Any, Any]:
+    """The record of training, and the table of its iterations."""
     from cobre.study.results import read_results
 
     record = read_results(service.roots.folder(output_dir))
-    lists = record.convergence.select(list(ITERATION_FIELDS)).to_pylist()
-    return record, [clean(row, service.roots) for row in lists]
+    return record, record.convergence.select(list(ITERATION_FIELDS))
 
 
-def _spread(rows: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
-    """At most ``limit`` rows, evenly, with the first and the last."""
-    if len(rows) <= limit:
-        return rows
+def _spread(places: Sequence[int], limit: int) -> list[int]:
+    """At most ``limit`` places, evenly, with the first and the last."""
+    if len(places) <= limit:
+        return list(places)
     if limit == 1:
-        return rows[-1:]
-    step = (len(rows) - 1) / (limit - 1)
-    return [rows[round(place * step)] for place in range(limit)]
+        return list(places[-1:])
+    step = (len(places) - 1) / (limit - 1)
+    return [places[round(place * step)] for place in range(limit)]
 
 
 RESULT_TOOLS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any, Literal
@@ -13,13 +12,13 @@ from mcp.server.mcpserver.context import Context
 from pydantic import Field
 
 from cobre.errors import CobreError
-from cobre.mcp.roots import not_allowed
 from cobre.mcp.runs import ManagedRun, RunStatus
 from cobre.mcp.service import Service
 from cobre.mcp.texts import LONGEST_TEXT, clean, fitting
 from cobre.mcp.tools.base import Answer, Arguments, Definition
 from cobre.mcp.tools.cases import CASE_DIR, OVERRIDES
 from cobre.mcp.tools.results import GAP, LAST_GAP
+from cobre.mcp.tools.starting import start
 
 __all__ = ["RUN_TOOLS"]
 
@@ -137,10 +136,11 @@ class RunList(Answer):
 
 async def run(service: Service, arguments: RunArguments, context: Context) -> RunFacts:
     """Start a run and wait for it for a while."""
+    deadline = time.monotonic() + arguments.wait_s
     with anyio.CancelScope(shield=True):  # a run that was started is never left without its handle
-        managed = await anyio.to_thread.run_sync(_start, service, arguments)
+        managed = await anyio.to_thread.run_sync(start, service, arguments)
     try:
-        await _wait(managed, arguments.wait_s, context)
+        await _wait(managed, deadline, context)
     except anyio.get_cancelled_exc_class():
         if not arguments.detach:
             managed.stop("the call that waited for it was cancelled")
@@ -151,72 +151,9 @@ async def run(service: Service, arguments: RunArguments, context: Context) -> Ru
     return facts
 
 
-def _start(service: Service, arguments: RunArguments) -> ManagedRun:
-    """Everything that can be refused is refused before a process is started."""
-    from cobre.study.queries.cases import examine_case
-
-    roots = service.roots
-    case_folder = roots.folder(arguments.case_dir)
-    output = roots.new_path(arguments.output_dir or f"{arguments.case_dir.rstrip('/')}/output")
-    _check_output(service, output, case_folder, arguments)
-    case = examine_case(case_folder, arguments.config_overrides).valid_case(roots.shown(case_folder))
-    roots.check_inside(output / case.config.policy.path, "policy.path")
-    if case.config.policy.boundary is not None:
-        for place in (output, case_folder):
-            roots.check_inside(place / case.config.policy.boundary.path, "policy.boundary.path")
-    return service.runs.start(case_folder, output, arguments.workers, _words(arguments))
-
-
-def _check_output(service: Service, output: Path, case_folder: Path, arguments: RunArguments) -> None:
-    if case_folder.is_relative_to(output):
-        raise not_allowed("the results would lie over the case", "name a folder beside the case or below it")
-    if output.exists():
-        if not output.is_dir():
-            raise not_allowed("output_dir is a file", "name a folder")
-        service.roots.check_tree(output)
-        _check_purpose(output)
-    if arguments.overwrite and arguments.resume:
-        raise CobreError("overwrite and resume exclude each other", suggestion="give one of them")
-    if arguments.resume or arguments.overwrite or arguments.phases == "simulation":
-        return
-    if (output / "_SUCCESS").exists():
-        raise not_allowed(
-            f"{service.roots.shown(output)} holds the results of a finished run",
-            "name another output_dir, or pass overwrite: true if they may be replaced",
-        )
-
-
-def _check_purpose(output: Path) -> None:
-    """Results go into an empty folder, or over other results."""
-    if (output / "stages.json").exists() or (any(output.iterdir()) and not (output / "training").is_dir()):
-        raise not_allowed(
-            "output_dir holds a case or other files", "name a new folder, or one with results of a run"
-        )
-
-
-def _words(arguments: RunArguments) -> list[str]:
-    """Arguments of ``cobre run``."""
-    words = ["--no-progress", "--output-format", "json"]
-    if arguments.phases == "training":
-        words.append("--skip-simulation")
-    elif arguments.phases == "simulation":
-        words.append("--simulate-only")
-    overrides = dict(arguments.config_overrides or {})
-    if arguments.phases == "both":
-        settings = overrides.get("simulation")
-        overrides["simulation"] = {**(settings if isinstance(settings, dict) else {}), "enabled": True}
-    if arguments.scenarios is not None and arguments.phases != "training":
-        words += ["--scenarios", str(arguments.scenarios)]
-    if overrides:
-        words += ["--config-overrides", json.dumps(overrides)]
-    if arguments.phases != "simulation":
-        words += ["--resume"] if arguments.resume else ["--fresh"] if arguments.overwrite else []
-    return words
-
-
-async def _wait(managed: ManagedRun, wait_s: float, context: Context) -> None:
-    """Until the run has ended or ``wait_s`` have passed; tells progress on the way."""
-    deadline, told_at, told = time.monotonic() + wait_s, 0.0, -1.0
+async def _wait(managed: ManagedRun, deadline: float, context: Context) -> None:
+    """Until the run has ended, or until ``deadline``; tells progress on the way."""
+    told_at, told = 0.0, -1.0
     while managed.is_live and time.monotonic() < deadline:
         if time.monotonic() - told_at >= TELL_S:
             progress, total, message = await anyio.to_thread.run_sync(_progress, managed)
@@ -267,7 +204,7 @@ def _failure(error: dict[str, Any]) -> CobreError:
 async def run_status(service: Service, arguments: StatusArguments, context: Context) -> RunFacts:
     """Where a run stands."""
     managed = service.runs.get(arguments.run_id)
-    await _wait(managed, arguments.wait_s, context)
+    await _wait(managed, time.monotonic() + arguments.wait_s, context)
     return await anyio.to_thread.run_sync(run_facts, service, managed)
 
 
@@ -275,7 +212,7 @@ async def stop_run(service: Service, arguments: StopArguments, context: Context)
     """Stop a run after its iteration."""
     managed = service.runs.get(arguments.run_id)
     managed.stop("cobre_stop_run")
-    await _wait(managed, arguments.wait_s, context)
+    await _wait(managed, time.monotonic() + arguments.wait_s, context)
     return await anyio.to_thread.run_sync(run_facts, service, managed)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -69,8 +70,8 @@ def export_results(service: Service, arguments: ExportArguments) -> Result:
     from cobre.io.simulation_results import SimulationFiles
 
     table, suffix = table_name(arguments.entity_type), SUFFIX[arguments.format]
-    default = results.folder / "exports" / f"{table.replace('/', '_')}{suffix}"
-    target = _target(service, arguments, default, suffix)
+    name = f"exports/{table.replace('/', '_')}{suffix}"
+    target = _target(service, arguments, results.folder, name)
     wanted = row_filter(arguments.filters)
     counts: list[int] = []
     pieces = pieces_of_rows(SimulationFiles(results.folder), table, wanted)
@@ -79,11 +80,15 @@ def export_results(service: Service, arguments: ExportArguments) -> Result:
     return Result(answer, [_link(service, target, MIME[arguments.format], answer.size_bytes)])
 
 
-def _target(
-    service: Service, arguments: ExportArguments | ReportArguments, default: Path, suffix: str
-) -> Path:
-    """Where to write: the default, a new file, or one that may be replaced and has the same ending."""
+def _target(service: Service, arguments: ExportArguments | ReportArguments, results: Path, name: str) -> Path:
+    """Where to write: ``name`` in the results, a new file, or one that may be replaced and has the same ending."""
+    default, suffix = results / name, Path(name).suffix
     target = service.roots.new_path(str(default) if arguments.file is None else arguments.file)
+    if arguments.file is None and target != Path(os.path.realpath(results)) / name:
+        raise not_allowed(
+            f"{service.roots.shown(default)} is or is behind a link, and nothing is written through links",
+            "remove the link, or name a file",
+        )
     if target.suffix != suffix:
         raise not_allowed(f"the name of this file must end with {suffix}", f"end its name with {suffix}")
     if target.exists() and not target.is_file():
@@ -182,8 +187,7 @@ def write_page(service: Service, arguments: ReportArguments) -> Result:
 
     folder = service.roots.folder(arguments.output_dir)
     other = None if arguments.compare is None else service.roots.folder(arguments.compare)
-    default = load_results(folder).folder / "report.html"
-    target = _target(service, arguments, default, ".html")
+    target = _target(service, arguments, load_results(folder).folder, "report.html")
     write_report(folder, target, other)
     answer = Report(file_path=service.roots.shown(target), size_bytes=target.stat().st_size)
     return Result(answer, [_link(service, target, "text/html", answer.size_bytes)])
