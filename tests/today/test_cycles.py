@@ -9,7 +9,7 @@ import pytest
 import cobre
 from today.small import START, TodayCase
 
-DAYS, ROUNDS, GO_ON, RATE = 30, 24, 0.5, 0.1
+DAYS, ROUNDS, GO_ON, RATE = 30, 12, 0.25, 0.1
 LOADS, ABOVE, BELOW = (70.0, 105.0, 90.0), (18.0, 33.0, 12.0), (9.0, 4.0, 22.0)
 
 
