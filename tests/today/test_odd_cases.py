@@ -228,6 +228,17 @@ def test_a_file_that_is_null_is_no_file(tmp_path, path):
     assert (error.file, error.value) == (path, "null")
 
 
+@pytest.mark.parametrize("entry", [[0, 1.5], [0], [], 4, [0, 0, 1.0, 2.0], ["0", 0, 1.0], None])
+def test_an_entry_of_parameters_that_is_too_short_or_too_long_is_named(tmp_path, entry):
+    case = river(1)
+    blocked = {"id": 0, "name": "factor", "kind": "per_stage_block", "block_values": [entry]}
+    case.documents["constraints/generic_parameters.json"] = {"scalar_parameters": [blocked]}
+    errors = cobre.validate(case.write(tmp_path / "case")).errors
+    assert errors
+    assert {error.file for error in errors} == {"constraints/generic_parameters.json"}
+    assert all("block_values" in error.field for error in errors)
+
+
 def test_limits_of_a_block_have_no_effect_in_the_older_generation(tmp_path):
     """0.5.1 reserves the column; 0.18 acts on it."""
     plain = bound(river(2), tmp_path / "plain")
