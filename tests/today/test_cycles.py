@@ -7,6 +7,8 @@ import datetime as dt
 import pytest
 
 import cobre
+from sddp.trained import digest
+from simulation.balances import rows
 from today.small import START, TodayCase
 
 DAYS, ROUNDS, GO_ON, RATE = 30, 12, 0.25, 0.1
@@ -95,3 +97,25 @@ def test_nothing_comes_after_a_cycle(tmp_path):
     case.documents["post_study_stages.json"] = {"stages": [{"start_date": end, "duration_hours": 720.0}]}
     (error,) = cobre.validate(case.write(tmp_path / "case")).errors
     assert (error.file, error.field) == ("post_study_stages.json", "stages")
+
+
+def test_any_ranks_and_a_run_that_is_continued_have_the_same_bits(tmp_path):
+    folder = study(0, 1, 2, 200.0, False).write(tmp_path / "case")
+    short, begun = (
+        {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": n}]}} for n in (5, 3)
+    )
+    alone = digest(cobre.train(folder, config_overrides=short))
+    assert digest(cobre.train(folder, 2, backend="shm", config_overrides=short)) == alone
+    cobre.train(folder, config_overrides=begun, output=tmp_path / "out")
+    options = {"backend": "tcp", "output": tmp_path / "out", "resume": tmp_path / "out"}
+    assert digest(cobre.train(folder, 2, config_overrides=short, **options)) == alone
+
+
+def test_a_simulation_shows_what_is_decided_for_the_next_round(tmp_path):
+    folder = study(0, 0, 2, 0.0, False).write(tmp_path / "case")
+    result = cobre.simulate(folder, cobre.train(folder).policy, scenarios=1)
+    found = rows(result, "anticipated_lanes")
+    last = [row for row in found if row["stage_id"] == 2]
+    dates = [START + dt.timedelta(days=DAYS * stage) for stage in (3, 4)]
+    assert [row["delivery_date"] for row in last] == [int(f"{date:%Y%m%d}") for date in dates]
+    assert last[1]["deposited_decision_mw"] == last[1]["carried_committed_mw"]
