@@ -195,6 +195,24 @@ def test_a_case_of_today_is_not_converted(tmp_path):
     assert not (tmp_path / "newer").exists()
 
 
+def test_files_are_as_the_public_program_wants_them(tmp_path):
+    """Positions in a list are unsigned, and every plant and bus has statistics in every stage."""
+    case = small()
+    case.tables["scenarios/noise_openings.parquet"] = [
+        {"stage_id": stage, "opening_index": 0, "entity_index": 0, "value": 0.5} for stage in (0, 1)
+    ]
+    for path in ("scenarios/inflow_seasonal_stats.parquet", "scenarios/load_seasonal_stats.parquet"):
+        case.tables[path] = case.tables[path][:1]
+    old = case.write(tmp_path / "old")
+    convert_case(old, tmp_path / "new")
+    openings = pq.read_schema(tmp_path / "new/scenarios/noise_openings.parquet")
+    assert {str(openings.field(name).type) for name in ("opening_index", "entity_index")} == {"uint32"}
+    for name in ("inflow", "load"):
+        table = pq.read_table(tmp_path / f"new/scenarios/{name}_seasonal_stats.parquet")
+        assert table["stage_id"].to_pylist() == [0, 1]
+    assert bounds(tmp_path / "new") == pytest.approx(bounds(old), rel=1e-9)
+
+
 def test_prices_of_stages_stay_above_zero(tmp_path):
     """The public Cobre 0.18 refuses a price of 0 in a stage; one of the plant may be 0."""
     old, path = full_case(tmp_path / "old").write(), "new/constraints/penalty_overrides_hydro.parquet"

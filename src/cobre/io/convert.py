@@ -21,7 +21,14 @@ from cobre.io.assemble.inflow_fitting.records import has_windows, records_of
 from cobre.io.assemble.production import production_of
 from cobre.io.assemble.system import by_date, by_id
 from cobre.io.convert_noise import keep_noise
-from cobre.io.convert_rows import Columns, add_rows, keep_minima, keep_raised_maxima, set_rows
+from cobre.io.convert_rows import (
+    Columns,
+    add_rows,
+    complete_statistics,
+    keep_minima,
+    keep_raised_maxima,
+    set_rows,
+)
 from cobre.io.examples.writing import write_case
 from cobre.io.loading import examine
 from cobre.io.problems import ProblemReport, raise_if_invalid
@@ -69,6 +76,9 @@ def convert_case(source: str | PathLike[str], target: str | PathLike[str]) -> tu
     _keep_state(files, documents)
     _keep_openings(documents, tables)
     keep_noise(files, horizon, tables, notes)
+    complete_statistics(
+        tables, horizon, [each.id for each in files.hydros.hydros], [each.id for each in files.buses.buses]
+    )
     _keep_words(files, documents, notes)
     _note_differences(files, notes)
     return write_case(Path(target), documents, tables), notes
