@@ -108,7 +108,7 @@ def _groups(draw: Random, case: TodayCase) -> None:
                 "min_turbined_m3s": least,
                 "max_turbined_m3s": round(share * whole["max_turbined_m3s"], 2),
                 "min_generation_mw": power,
-                "max_generation_mw": round(share * whole["max_generation_mw"], 2),
+                "max_generation_mw": max(power, round(share * whole["max_generation_mw"], 2)),
             }
             for number, share in enumerate(shares)
         ]

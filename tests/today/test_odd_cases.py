@@ -228,6 +228,31 @@ def test_a_file_that_is_null_is_no_file(tmp_path, path):
     assert (error.file, error.value) == (path, "null")
 
 
+@pytest.mark.parametrize("entry", [[0, 1.5], [0], [], 4, [0, 0, 1.0, 2.0], ["0", 0, 1.0], None])
+def test_an_entry_of_parameters_that_is_too_short_or_too_long_is_named(tmp_path, entry):
+    case = river(1)
+    blocked = {"id": 0, "name": "factor", "kind": "per_stage_block", "block_values": [entry]}
+    case.documents["constraints/generic_parameters.json"] = {"scalar_parameters": [blocked]}
+    errors = cobre.validate(case.write(tmp_path / "case")).errors
+    assert errors
+    assert {error.file for error in errors} == {"constraints/generic_parameters.json"}
+    assert all("block_values" in error.field for error in errors)
+
+
+@pytest.mark.parametrize("volume", [1.0, 60.0])
+def test_evaporation_from_a_volume_that_the_reservoir_cannot_have(tmp_path, volume):
+    case = river(1)
+    plant = case.documents["system/hydros.json"]["hydros"][0]
+    plant["reservoir"]["min_storage_hm3"] = 5.0
+    plant["evaporation"] = {"coefficients_mm": [10.0] * 12, "reference_volumes_hm3": [5.0, 50.0] * 6}
+    point = {"hydro_id": 0, "volume_hm3": 5.0, "height_m": 100.0, "area_km2": 1.0}
+    case.tables["system/hydro_geometry.parquet"] = [point, {**point, "volume_hm3": 50.0, "area_km2": 4.0}]
+    assert cobre.validate(case.write(tmp_path / "within")).errors == ()
+    plant["evaporation"]["reference_volumes_hm3"][3] = volume
+    (error,) = cobre.validate(case.write(tmp_path / "outside")).errors
+    assert (error.field, error.value) == ("evaporation.reference_volumes_hm3", volume)
+
+
 def test_limits_of_a_block_have_no_effect_in_the_older_generation(tmp_path):
     """0.5.1 reserves the column; 0.18 acts on it."""
     plain = bound(river(2), tmp_path / "plain")

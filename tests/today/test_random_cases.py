@@ -46,3 +46,15 @@ def test_the_public_program_has_the_same_bound(seed, tmp_path):
     assert theirs == pytest.approx(optimum(case, has_floor=True), rel=RELATIVE)
     assert ours == pytest.approx(optimum(case), rel=RELATIVE)
     assert ours < theirs  # only a future that earns money tells them apart
+
+
+@pytest.mark.parametrize("seed", [8000, 8010, 8012])
+def test_a_lag_without_statistics_counts_as_none(seed, tmp_path):
+    """No row of the month before the study, and no stage of its season: the public program says the same."""
+    case, path = random_case(seed), "scenarios/inflow_seasonal_stats.parquet"
+    assert "lags" in elements_of(seed)
+    case.tables[path] = [row for row in case.tables[path] if row["stage_id"] >= 0]
+    folder = case.write(tmp_path / "case")
+    assert cobre.train(folder).final_lower_bound == pytest.approx(optimum(case), rel=1e-6)
+    warned = {warning.message.partition(":")[0] for warning in cobre.validate(folder).warnings}
+    assert any("has no deviation" in message for message in warned)

@@ -152,6 +152,20 @@ def test_a_plant_that_left_passes_on_what_was_on_its_way_to_it(tmp_path):
     assert received[2, 1] == pytest.approx(32.4)
 
 
+def test_water_under_way_to_a_plant_that_left_passes_its_site(tmp_path):
+    """U releases 25 m3/s in the first stage, of which half reach the site of J in the second, and D there at once."""
+    case = cascade([30, 30], load_mwh=200.0, times=(360.0, 0.0))
+    plants = case.documents["system/hydros.json"]["hydros"]
+    del plants[1]["travel_time_hours"]
+    plants[1]["exit_stage_id"] = 1
+    case.inflows[0] = [25.0, 0.0]
+    release_before(case, 0, (15, 0.0))
+    for site in (1, 2):
+        case.constrain(f"hydro_inflow({site})", [{"stage_id": 1, "bound_lower": 1000.0}], 7.0)
+    expected = 2380.0 + 2 * 7.0 * 720.0 * (1000.0 - 12.5)
+    assert cobre.train(case.write(tmp_path / "case")).final_lower_bound == pytest.approx(expected, abs=1e-3)
+
+
 def test_water_with_different_travel_times_arrives_at_one_plant(tmp_path):
     case = cascade([30, 30, 30], times=(360.0,))
     case.add_hydro(0.0, 0.0, productivity=MWH, downstream=1, travel_time_hours=1080.0)

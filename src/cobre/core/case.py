@@ -62,6 +62,9 @@ class Conventions:
     """Whether limits of the outflow count diverted water."""
     withdrawal_is_limited: bool = False
     """Whether a violation may at most undo the withdrawal; otherwise it has no limit."""
+    counts_seasons: bool = True
+    """Whether a lag whose season no stage has takes the statistics of another one: the seasons of the study are counted
+    as if they were a whole cycle. Otherwise its coefficient counts as 0."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Hours and dates of the stages of a study and of those that follow it.
 
 Hours are those that blocks declare; dates are those of the calendar. After the study come the stages that
-``post_study_stages.json`` names, and then copies of the last duration, as many as needed.
+``post_study_stages.json`` names, and then copies of the last duration, as many as needed. In a cycle the
+stages of the next rounds come instead.
 """
 
 from __future__ import annotations
@@ -42,9 +43,13 @@ class Clock:
             *(stage.hours for stage in self.horizon.post_study),
         ]
 
+    def image(self, stage: int) -> int:
+        """The stage of the study that a later one repeats in a cycle; any other stage is itself."""
+        return self.horizon.policy_graph.stage_of_step(stage)
+
     def hours(self, stage: int) -> float:
         """Duration."""
-        return self._declared[min(stage, len(self._declared) - 1)]
+        return self._declared[min(self.image(stage), len(self._declared) - 1)]
 
     def start(self, stage: int) -> float:
         """Hours from the beginning of the study."""
@@ -52,8 +57,9 @@ class Clock:
 
     def period_hours(self, stage: int) -> list[float]:
         """Of each block of a chronological stage of the study; of any other stage as a whole."""
-        if stage < self.n_stages and self.horizon.stages[stage].is_chronological:
-            return [block.hours for block in self.horizon.stages[stage].blocks]
+        found = self.image(stage)
+        if found < self.n_stages and self.horizon.stages[found].is_chronological:
+            return [block.hours for block in self.horizon.stages[found].blocks]
         return [self.hours(stage)]
 
     def interval(self, stage: int) -> Interval:
@@ -103,6 +109,20 @@ def decider(clock: Clock, lead: LeadTime, delivery: int) -> int:
     if lead.stages is not None:
         return max(delivery - lead.stages, BEFORE)
     return clock.stage_at(clock.start(delivery + 1) - float(lead.hours or 0.0))
+
+
+def deciders(clock: Clock, lead: LeadTime) -> list[int]:
+    """By delivery stage, those after the study included: the stage that decides it.
+
+    In a cycle as far as the first round decides.
+    """
+    n, cycle_start = clock.n_stages, clock.horizon.policy_graph.cycle_start
+    if cycle_start is None:
+        return [decider(clock, lead, m) for m in range(n + len(clock.horizon.post_study))]
+    found = [decider(clock, lead, m) for m in range(n)]
+    while (stage := decider(clock, lead, len(found))) < n:
+        found.append(stage)
+    return found
 
 
 def _midnight(date: dt.date) -> dt.datetime:

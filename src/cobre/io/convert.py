@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from calendar import month_name
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -20,7 +20,15 @@ from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.inflow_fitting.records import has_windows, records_of
 from cobre.io.assemble.production import production_of
 from cobre.io.assemble.system import by_date, by_id
-from cobre.io.convert_rows import Columns, add_rows, keep_minima, keep_raised_maxima, set_rows
+from cobre.io.convert_noise import keep_noise
+from cobre.io.convert_rows import (
+    Columns,
+    add_rows,
+    complete_statistics,
+    keep_minima,
+    keep_raised_maxima,
+    set_rows,
+)
 from cobre.io.examples.writing import write_case
 from cobre.io.loading import examine
 from cobre.io.problems import ProblemReport, raise_if_invalid
@@ -67,6 +75,10 @@ def convert_case(source: str | PathLike[str], target: str | PathLike[str]) -> tu
     _keep_sources(files, horizon, tables, notes)
     _keep_state(files, documents)
     _keep_openings(documents, tables)
+    keep_noise(files, horizon, tables, notes)
+    complete_statistics(
+        tables, horizon, [each.id for each in files.hydros.hydros], [each.id for each in files.buses.buses]
+    )
     _keep_words(files, documents, notes)
     _note_differences(files, notes)
     return write_case(Path(target), documents, tables), notes
@@ -129,23 +141,35 @@ def _windows(files: CaseFiles) -> Columns:
 def _keep_turbined_costs(
     files: CaseFiles, horizon: Horizon, documents: dict[str, Any], tables: dict[str, Columns]
 ) -> None:
-    """Only plants with planes pay for turbined water in 0.5.1."""
+    """Only plants with planes pay for turbined water in 0.5.1; a price of a stage must be above 0 in 0.18."""
+    path, name = "constraints/penalty_overrides_hydro.parquet", "turbined_cost"
     for hydro, data in zip(files.hydros.hydros, documents["system/hydros.json"]["hydros"], strict=True):
         free = [stage.id for stage in horizon.stages if not production_of(hydro, stage, files).has_planes]
-        if len(free) == horizon.n_stages:
-            data["penalties"] = {**(data.get("penalties") or {}), "turbined_cost": 0.0}
-            _blank(tables.get("constraints/penalty_overrides_hydro.parquet", {}), hydro.id, "turbined_cost")
-        else:
-            rows = [{"hydro_id": hydro.id, "stage_id": stage, "turbined_cost": 0.0} for stage in free]
-            set_rows(tables, "constraints/penalty_overrides_hydro.parquet", ("hydro_id", "stage_id"), rows)
-
-
-def _blank(columns: Columns, hydro_id: int, name: str) -> None:
-    if name in columns:
-        columns[name] = [
-            None if owner == hydro_id else value
-            for owner, value in zip(columns["hydro_id"], columns[name], strict=True)
+        if not free:
+            continue
+        own = data.get("penalties") or {}
+        price = own.get(name)
+        price = documents["penalties.json"]["hydro"][name] if price is None else price
+        data["penalties"] = {**own, name: 0.0}
+        given = _blank(tables.get(path, {}), hydro.id, free, name)
+        rows = [
+            {"hydro_id": hydro.id, "stage_id": stage.id, name: price}
+            for stage in horizon.stages
+            if price > 0.0 and stage.id not in (*free, *given)
         ]
+        set_rows(tables, path, ("hydro_id", "stage_id"), rows)
+
+
+def _blank(columns: Columns, hydro_id: int, stages: Sequence[int], name: str) -> set[int]:
+    """Take the values of these stages out of a column of a plant; the stages that have one."""
+    given = set()
+    for place, value in enumerate(columns.get(name, ())):
+        stage = columns["stage_id"][place]
+        if columns["hydro_id"][place] == hydro_id and value is not None:
+            given.add(stage)
+            if stage in stages:
+                columns[name][place] = None
+    return given
 
 
 def _keep_capacities(files: CaseFiles, horizon: Horizon, tables: dict[str, Columns]) -> None:
@@ -321,9 +345,6 @@ def _keep_words(files: CaseFiles, documents: dict[str, Any], notes: list[str]) -
 
 
 def _note_differences(files: CaseFiles, notes: list[str]) -> None:
-    ratios = files.tables["inflow_lags"]["residual_std_ratio"]
-    if len(ratios):
-        notes.append("residual_std_ratio was left out: 0.18 derives it from the coefficients")
     if np.nan_to_num(files.tables["hydro_bounds"]["water_withdrawal_m3s"]).any():
         notes.append("a violation of a water withdrawal can at most undo the withdrawal now")
     if any(hydro.diversion is not None for hydro in files.hydros.hydros):

@@ -7,10 +7,12 @@ from typing import Any
 
 from cobre.core.horizon import Horizon
 
-__all__ = ["Columns", "add_rows", "keep_minima", "keep_raised_maxima", "set_rows"]
+__all__ = ["Columns", "add_rows", "complete_statistics", "keep_minima", "keep_raised_maxima", "set_rows"]
 
 Columns = dict[str, list[Any]]
 BOUNDS, GROUP_BOUNDS = "constraints/hydro_bounds.parquet", "constraints/hydro_unit_group_bounds.parquet"
+LAGS, INFLOWS = "scenarios/inflow_ar_coefficients.parquet", "scenarios/inflow_seasonal_stats.parquet"
+LOADS = "scenarios/load_seasonal_stats.parquet"
 
 
 def add_rows(tables: dict[str, Columns], path: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -38,6 +40,31 @@ def set_rows(
             continue
         for name, value in row.items():
             columns.setdefault(name, [None] * length)[place] = value
+
+
+def complete_statistics(
+    tables: dict[str, Columns], horizon: Horizon, hydros: Iterable[int], buses: Iterable[int]
+) -> None:
+    """0.18 wants statistics of every hydro and bus in every stage; what 0.5.1 does not mention is 0.
+
+    Hydros with lags are left alone: a row would change what their coefficients count in.
+    """
+    with_lags = set(tables.get(LAGS, {}).get("hydro_id", ()))
+    wanted = (
+        (INFLOWS, "hydro_id", ("mean_m3s", "std_m3s"), [each for each in hydros if each not in with_lags]),
+        (LOADS, "bus_id", ("mean_mw", "std_mw"), list(buses)),
+    )
+    for path, key, names, ids in wanted:
+        if path not in tables:
+            continue
+        there = set(zip(tables[path][key], tables[path]["stage_id"], strict=True))
+        rows = [
+            {key: each, "stage_id": stage.id, **dict.fromkeys(names, 0.0)}
+            for each in ids
+            for stage in horizon.stages
+            if (each, stage.id) not in there
+        ]
+        add_rows(tables, path, rows)
 
 
 def keep_minima(tables: dict[str, Columns]) -> None:

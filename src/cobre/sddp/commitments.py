@@ -2,7 +2,8 @@
 
 A plant that is decided ahead has a *lane*: one slot for each delivery that is decided and not yet made, in MW. The
 stage that decides a delivery pays for it; the stage that delivers it must generate it, on the mean of its hours.
-Deliveries that were decided before the study are given and cost nothing in it.
+Deliveries that were decided before the study are given and cost nothing in it. In a cycle the stages of the next rounds
+are deliveries, too; what the last stage hands over has the slots that the round begins with.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.case import Case, DatedValue
-from cobre.core.clock import BEFORE, Clock, Interval, decider
+from cobre.core.clock import BEFORE, Clock, Interval, deciders
 from cobre.core.entities import LeadTime
-from cobre.core.horizon import Horizon
 from cobre.core.tables import PostStudyTables
 
 Floats = NDArray[np.float64]
@@ -33,6 +33,8 @@ class Lane:
     n_slots: int
     slots: dict[int, int]
     """By delivery stage: the slot that its commitment has. Those that are never state are not there."""
+    turn: tuple[int, int] | None = None
+    """Of a cycle: its last stage, and how many stages a round has."""
 
     def delivers(self, stage: int) -> bool:
         """Whether what the plant generates in a stage was decided before it."""
@@ -44,7 +46,10 @@ class Lane:
 
     def open_after(self, stage: int) -> dict[int, int]:
         """By slot, the delivery that is decided and not made as ``stage`` ends (-1: as the study begins)."""
-        return {slot: m for m, slot in self.slots.items() if self.deciders[m] <= stage < m}
+        found = [m for m in self.slots if self.deciders[m] <= stage < m]
+        if self.turn is not None and stage == self.turn[0]:
+            return {self.slots[m - self.turn[1]]: m for m in found}
+        return {self.slots[m]: m for m in found}
 
 
 class Commitments:
@@ -60,13 +65,16 @@ class Commitments:
         )
 
     def _lane(self, thermal: int, lead: LeadTime) -> Lane:
-        horizon = self._case.horizon
-        n = horizon.n_stages + len(horizon.post_study)
-        deciders = tuple(decider(self.clock, lead, m) for m in range(n))
-        kept = [m for m in range(n) if self._is_state(thermal, m, deciders[m])]
-        open_at = [sum(deciders[m] <= t < m for m in kept) for t in range(BEFORE, n)]
-        n_slots = max(open_at, default=0)
-        return Lane(thermal, deciders, n_slots, {m: rank % n_slots for rank, m in enumerate(kept)})
+        decided_in = deciders(self.clock, lead)
+        kept = [m for m, stage in enumerate(decided_in) if self._is_state(thermal, m, stage)]
+        n_slots = max(sum(decided_in[m] <= t < m for m in kept) for t in range(BEFORE, self.clock.n_stages))
+        slots = {m: rank % n_slots for rank, m in enumerate(kept)}
+        return Lane(thermal, tuple(decided_in), n_slots, slots, self._turn)
+
+    @cached_property
+    def _turn(self) -> tuple[int, int] | None:
+        n, first = self.clock.n_stages, self._case.horizon.policy_graph.cycle_start
+        return None if first is None else (n - 1, n - first)
 
     @cached_property
     def _after(self) -> PostStudyTables:
@@ -80,7 +88,7 @@ class Commitments:
     def _is_state(self, thermal: int, delivery: int, decided_in: int) -> bool:
         """Decided in the study or delivered in it, and not both in one stage."""
         n_stages = self._case.horizon.n_stages
-        if delivery < n_stages:
+        if delivery < n_stages or self._turn is not None:
             return decided_in < delivery
         has_cell = not np.isnan(self._after.cost_per_mwh[thermal, delivery - n_stages])
         return has_cell and BEFORE < decided_in < n_stages
@@ -113,6 +121,7 @@ class Commitments:
     def limits(self, thermal: int, delivery: int) -> tuple[float, float]:
         """Least and most MW of a delivery."""
         tables, n = self._case.tables, self._case.horizon.n_stages
+        delivery = self.clock.image(delivery)
         if delivery >= n:
             after, later = self._after, delivery - n
             return float(after.min_mw[thermal, later]), float(after.max_mw[thermal, later])
@@ -126,11 +135,24 @@ class Commitments:
     def cost(self, thermal: int, delivery: int, stage: int) -> float:
         """$ of 1 MW during a delivery, in money of ``stage``, which decides it."""
         tables, n = self._case.tables, self._case.horizon.n_stages
-        if delivery < n:
-            price = float(tables.thermal.cost_per_mwh[thermal, delivery])
+        image = self.clock.image(delivery)
+        if image < n:
+            price = float(tables.thermal.cost_per_mwh[thermal, image])
         else:
-            price = float(self._after.cost_per_mwh[thermal, delivery - n])
-        return price * self.clock.hours(delivery) * _discount(self._case.horizon, stage, delivery)
+            price = float(self._after.cost_per_mwh[thermal, image - n])
+        return price * self.clock.hours(delivery) * self._discount(stage, delivery)
+
+    def _discount(self, first: int, last: int) -> float:
+        """Factor that brings money of stage ``last`` to stage ``first``; in a cycle with the chance to get there."""
+        horizon, found = self._case.horizon, 1.0
+        factors = [stage.discount for stage in horizon.stages] + [
+            stage.discount for stage in horizon.post_study
+        ]
+        for stage in map(self.clock.image, range(first, last)):
+            found *= factors[stage]
+            if self._turn is not None and stage == self._turn[0]:
+                found *= sum(horizon.policy_graph.nodes[-1].probabilities)
+        return found
 
     @cached_property
     def seed(self) -> Floats:
@@ -170,12 +192,3 @@ def overlap_days(start: dt.date, end: dt.date, interval: Interval) -> float:
     first = max(dt.datetime(start.year, start.month, start.day), interval[0])
     last = min(dt.datetime(end.year, end.month, end.day), interval[1])
     return max(0.0, (last - first).total_seconds() / 86400.0)
-
-
-def _discount(horizon: Horizon, first: int, last: int) -> float:
-    """Factor that brings money of stage ``last`` to stage ``first``."""
-    factors = [stage.discount for stage in horizon.stages] + [stage.discount for stage in horizon.post_study]
-    found = 1.0
-    for factor in factors[first:last]:
-        found *= factor
-    return found

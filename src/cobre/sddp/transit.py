@@ -172,10 +172,16 @@ class Transit:
         return StageTransit(tuple(same_stage), tuple(deposited), density)
 
     def _density(self, ring: int, stage: int) -> Floats:
-        """From the calendar alone, as if every stage before had released evenly; by duration in the first stage."""
+        """From the calendar alone, as if every stage before had released evenly; by duration in the first stage.
+
+        Before a stage of a cycle come earlier rounds.
+        """
         lengths = np.array(self.clock.period_hours(stage))
         arrived = np.zeros(len(lengths))
         arc = self.arcs[self._arcs_of(ring)[0]]
+        first = self.clock.horizon.policy_graph.cycle_start
+        if first is not None and stage >= first:
+            stage += (self.clock.n_stages - first) * (1 + max(self.depth))
         for before in range(stage):
             hours = self.clock.hours(before)
             inside = self.clock.arrivals(before, arc.hours, arc.hours + hours).get(stage)

@@ -35,6 +35,8 @@ class StatisticTable:
     by_season: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]]
     by_earlier_season: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]]
     """Those of seasons that only stages before the study have: the quarter before the first one of the study."""
+    counts_seasons: bool = True
+    """See `cobre.core.case.Conventions`."""
 
     @classmethod
     def of(
@@ -44,6 +46,8 @@ class StatisticTable:
         rows: InflowStatistics,
         seasons: SeasonDefinitions | None = None,
         before: Sequence[PreStudyStage] = (),
+        *,
+        counts_seasons: bool = True,
     ) -> StatisticTable:
         """The table of these rows; rows of ids that are neither of the study nor before it are refused."""
         check = _Rows("inflow_seasonal_stats", rows.hydro, rows.stage_id)
@@ -75,7 +79,16 @@ class StatisticTable:
                 by_earlier_season.setdefault(period.season_id, (mean[i], std[i]))
         levels = () if seasons is None else levels_of(seasons)
         return cls(
-            tuple(stages), tuple(before), levels, first, mean, std, has_row, by_season, by_earlier_season
+            tuple(stages),
+            tuple(before),
+            levels,
+            first,
+            mean,
+            std,
+            has_row,
+            by_season,
+            by_earlier_season,
+            counts_seasons,
         )
 
     def of_stage(self, stage_id: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -92,7 +105,7 @@ class StatisticTable:
 
         Those of the stage that many before, if it has rows; else those of the season that many before. Where that
         stage has a season of another level, a month before a quarter, only the season counts, of stages before the
-        study if no other has it. If no stage has that season, the seasons of the study are taken for a whole cycle.
+        study if no other has it. If no stage has that season, there are none, or the seasons of the study are counted.
         """
         nothing = (np.zeros(self.mean.shape[1]), np.zeros(self.mean.shape[1]))
         number = self.number(stage_id)
@@ -124,7 +137,8 @@ class StatisticTable:
         if earlier >= 0:
             return seasons[earlier], False
         season = _back(other, first.season_id, -earlier)
-        return (season if season in self.by_season or len(self.levels) > 1 else counted), False
+        is_calendar = not self.counts_seasons or len(self.levels) > 1
+        return (season if is_calendar or season in self.by_season else counted), False
 
 
 def stage_numbers(stages: Sequence[Stage], ids: NDArray[np.int64]) -> NDArray[np.int64]:

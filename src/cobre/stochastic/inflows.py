@@ -8,7 +8,8 @@ residual to total standard deviation::
                                       base = μ_t - Σ ψₗ μ_{t-l}
 
 The statistics of "t - l" are those of the stage id ``t - l`` if there is a row for it, before the study too.
-Failing that, those of the first stage of the season that comes l before; failing that, zeros. Where a stage follows
+Failing that, those of the first stage of the season that comes l before; failing that, zeros (in 0.5.1 those of another
+season, see `cobre.core.case.Conventions`). Where a stage follows
 stages of shorter seasons, a quarter after months, they are those of the quarter that comes l before.
 
 PAR(p)-A adds the mean A of the last twelve inflows: ψ̂ = ψ* s_t / s_A, of which every lag 1..12 gets a twelfth.
@@ -59,12 +60,17 @@ class InflowModel:
         annual: AnnualComponent | None = None,
         seasons: SeasonDefinitions | None = None,
         before: Sequence[PreStudyStage] = (),
+        *,
+        counts_seasons: bool = True,
     ) -> InflowModel:
         """The model of these rows. A hydro and stage without statistics has no inflow.
 
-        ``seasons`` and the stages ``before`` the study tell which statistics belong to a lag.
+        ``seasons`` and the stages ``before`` the study tell which statistics belong to a lag; so does
+        ``counts_seasons`` (`cobre.core.case.Conventions`).
         """
-        table = StatisticTable.of(stages, n_hydros, statistics, seasons, before)
+        table = StatisticTable.of(
+            stages, n_hydros, statistics, seasons, before, counts_seasons=counts_seasons
+        )
         phi, ratio = np.zeros((len(stages), 0, n_hydros)), np.ones((len(stages), n_hydros))
         if coefficients is not None:
             phi, ratio = standardised_coefficients(table, coefficients)

@@ -58,6 +58,7 @@ class InflowProcess:
             scenarios.annual,
             seasons,
             horizon.pre_study_stages,
+            counts_seasons=case.conventions.counts_seasons,
         )
         past = PastRecord.of(n_hydros, case.initial.past_inflows, case.initial.observations)
         transition = LagTransition.build(horizon.stages, model.n_lags, seasons, past=past, psi=model.psi)

@@ -30,7 +30,7 @@ from cobre.io.read.files import CaseFiles
 
 __all__ = ["assemble"]
 
-CONVENTIONS_TODAY = Conventions(diversion_is_outflow=False, withdrawal_is_limited=True)
+CONVENTIONS_TODAY = Conventions(diversion_is_outflow=False, withdrawal_is_limited=True, counts_seasons=False)
 
 
 def assemble(files: CaseFiles) -> Case:

@@ -76,5 +76,6 @@ def _table(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
 def _type(name: str) -> pa.DataType:
     if name.endswith("_date"):
         return pa.date32()
-    is_whole = name.endswith(("_id", "_index")) or name == "lag"
-    return pa.int32() if is_whole else pa.float64()
+    if name.endswith("_index"):
+        return pa.uint32()
+    return pa.int32() if name.endswith("_id") or name == "lag" else pa.float64()

@@ -85,6 +85,12 @@ def _explain(finding: Mapping[str, Any], field: str, record: type[BaseModel]) ->
         return kind, f"{field} is {value}, which {finding['msg']}", context["remedy"]
     if kind == "missing":
         *place, name = finding["loc"]
+        if not isinstance(finding["input"], Mapping):
+            return (
+                "SchemaViolation",
+                f"{field} is missing in {value}",
+                "give an entry that is as long as the others",
+            )
         instead, remedy = missing_key(str(name), finding["input"], record, place)
         return "SchemaViolation", f"{field} is missing{instead}", remedy
     if kind == "extra_forbidden":

@@ -27,6 +27,10 @@ def check_cycle(files: CaseFiles, problems: Problems) -> None:
         )
         return
     _check_return(files, problems)
+    if files.post_study.stages:
+        message = "what follows the last stage of a cycle is its first stage, not other ones"
+        count = len(files.post_study.stages)
+        _refuse(problems, "post_study_stages.json", "stages", count, message, "remove the file")
     if CONFIG not in files.unusable:
         _check_settings(files, problems)
 

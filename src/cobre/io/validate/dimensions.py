@@ -330,6 +330,7 @@ def _check_evaporation(files: CaseFiles, problems: Problems) -> None:
         if hydro.evaporation is None:
             continue
         owner = called("hydro", hydro)
+        _check_references_of_months(files, hydro, problems)
         if not table_is_whole(files, geometry.file.path):
             continue
         areas = geometry["area_km2"][geometry["hydro_id"] == hydro.id]
@@ -354,3 +355,22 @@ def _check_evaporation(files: CaseFiles, problems: Problems) -> None:
                 field="area_km2",
                 value=0.0,
             )
+
+
+def _check_references_of_months(files: CaseFiles, hydro: HydroRecord, problems: Problems) -> None:
+    """Evaporation counts from volumes that the reservoir can have."""
+    given = () if hydro.evaporation is None else hydro.evaporation.reference_volumes_hm3 or ()
+    low, high = hydro.reservoir.min_storage_hm3, hydro.reservoir.max_storage_hm3
+    outside = [volume for volume in given if not low <= volume <= high]
+    if outside:
+        report = problems.error if files.generation.is_today else problems.warn
+        report(
+            "OutOfRange",
+            "system/hydros.json",
+            f"evaporation.reference_volumes_hm3 has {listed(f'{volume:g}' for volume in outside)}, and its reservoir "
+            f"{low:g} to {high:g} hm3",
+            "give volumes between the lowest and the highest storage",
+            entity=called("hydro", hydro),
+            field="evaporation.reference_volumes_hm3",
+            value=outside[0],
+        )

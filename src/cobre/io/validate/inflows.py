@@ -155,6 +155,7 @@ def _check_lag_statistics(case: Case, problems: Problems) -> None:
         scenarios.inflow,
         horizon.season_definitions,
         horizon.pre_study_stages,
+        counts_seasons=case.conventions.counts_seasons,
     )
     phi, _ = standardised_coefficients(table, scenarios.lags)
     for t, stage in enumerate(horizon.stages):

@@ -51,6 +51,16 @@ def complete_lag_seeds(files: CaseFiles, problems: Problems) -> None:
             value=None,
             rule="5a.34",
         )
+    if horizon.season_definitions is None and lag_orders(files, horizon) and files.generation.is_today:
+        problems.warn(
+            "CoverageMismatch",
+            "stages.json",
+            "the inflow model has lags, and no season_definitions say which periods they are: they start from 0, "
+            "whatever the history and recent_observations say",
+            "add season_definitions",
+            field="season_definitions",
+            value=None,
+        )
     for gap in seed_past_inflows(files, horizon):
         _report(gap, problems)
 

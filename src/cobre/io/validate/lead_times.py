@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cobre.core.clock import BEFORE, Clock, decider
+from cobre.core.clock import BEFORE, Clock, deciders
 from cobre.core.entities import LeadTime
 from cobre.core.tables import ThermalTables
 from cobre.io.assemble.bounds import build_thermals
@@ -39,7 +39,6 @@ def check_lead_times(files: CaseFiles, problems: Problems) -> None:
         return  # refused where it is not modelled
     horizon = build_horizon(files.stages, files.post_study)
     clock = Clock(horizon)
-    n_after = len(horizon.post_study)
     ahead = [thermal for thermal in files.thermals.thermals if thermal.anticipated_config is not None]
     _check_unused(files, {thermal.id for thermal in ahead}, problems)
     is_calendar_right = _check_calendar(files, clock, problems)
@@ -55,7 +54,7 @@ def check_lead_times(files: CaseFiles, problems: Problems) -> None:
         lead = _lead(thermal, problems)
         if lead is None or not is_calendar_right:
             continue
-        plant = _Plant(thermal, [decider(clock, lead, m) for m in range(clock.n_stages + n_after)])
+        plant = _Plant(thermal, deciders(clock, lead))
         check_reach(plant.record, plant.deciders, clock, problems)
         _check_deciders(plant, clock, problems)
         _check_cells(files, plant, clock, problems)
@@ -232,7 +231,8 @@ def _check_seeds(
         first, last = (moment.date() for moment in clock.interval(delivery))
         found, days = days_covered(windows, first, last), (last - first).days
         was_decided = stage == BEFORE
-        if was_decided and found < days and delivery < clock.n_stages:
+        is_state = delivery < clock.n_stages or clock.horizon.policy_graph.is_cyclic
+        if was_decided and found < days and is_state:
             problems.error(
                 "CoverageMismatch",
                 FILE,
@@ -287,4 +287,6 @@ def _check_seeds(
 def _named(clock: Clock, stage: int) -> str:
     if stage < clock.n_stages:
         return f"stage {clock.horizon.stages[stage].id}"
+    if clock.horizon.policy_graph.is_cyclic:
+        return f"stage {clock.horizon.stages[clock.image(stage)].id} of the next round"
     return f"stage {stage - clock.n_stages} after the study"

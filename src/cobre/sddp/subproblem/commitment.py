@@ -35,15 +35,18 @@ def add_commitment_columns(lp: LpBuilder, scope: StageScope, commitments: Commit
             cost[thermal] = commitments.cost(thermal, delivery, stage)
     decision = lp.add_columns("commitment", thermals, lower=low, upper=high, cost=cost, where=decides)
     outgoing = incoming.copy()
+    place_of = {each: c for c, each in enumerate(commitments.components)}
     is_idle = np.zeros(len(labels), dtype=np.bool_)
     for c, ((place, _), delivery) in enumerate(
         zip(commitments.components, commitments.deliveries(stage), strict=True)
     ):
-        thermal = commitments.lanes[place].thermal
+        lane = commitments.lanes[place]
         if delivery is None:
             is_idle[c] = True
-        elif target[thermal] == delivery:
-            outgoing[c] = decision[thermal]
+        elif target[lane.thermal] == delivery:
+            outgoing[c] = decision[lane.thermal]
+        else:
+            outgoing[c] = incoming[place_of[place, lane.slots[delivery]]]
     idle = lp.add_columns("unused_commitment", labels, upper=0.0, where=is_idle)
     return CommitmentColumns(
         incoming=incoming,

@@ -145,12 +145,13 @@ def _arrivals(words: Vocabulary, expression: Expression, factor: float, entity: 
     rivers, transit = words.rivers, words.rivers.transit
     if not transit.arcs:
         return
+    passing = words.scope.passing(transit.rings, entity)
     for arc, shares in zip(transit.arcs, rivers.flow_shares(), strict=True):
-        if rivers.receiver(transit.ring_of(arc)) == entity:
+        if transit.ring_of(arc) in passing:
             for released in np.flatnonzero(shares[:, block]).tolist():
                 _outflow(words, expression, factor * float(shares[released, block]), arc.source, released)
     for ring, rates in enumerate(rivers.arrival_rates()):
-        if rivers.receiver(ring) == entity and transit.depth[ring]:
+        if ring in passing and transit.depth[ring]:
             column = int(words.transit.incoming[transit.starts[ring]])
             expression.columns.append((column, factor * float(rates[block])))
 
