@@ -145,7 +145,76 @@ inline constexpr Lanes lanes = [] {
 }
 #endif
 
+// The greatest of sides[i] + sum_j factors[j] * columns[j][i] that is above 0: the first of equals, terms added
+// one after the other. A block of places stays in registers while the columns pass by.
+struct Greatest {
+    double value = 0.0;
+    std::int32_t place = -1;
+
+    void see(const double* sums, std::size_t first, std::size_t n) noexcept {
+        for (std::size_t k = 0; k < n; ++k)
+            if (sums[k] > value) {
+                value = sums[k];
+                place = static_cast<std::int32_t>(first + k);
+            }
+    }
+};
+
+inline void greatest_from(std::size_t first, Greatest& found, const double* sides, const double* factors,
+                          const double* const* columns, std::size_t n_columns, std::size_t n) noexcept {
+    constexpr std::size_t block = 8;
+    for (; first < n; first += block) {
+        const std::size_t width = n - first < block ? n - first : block;
+        double sums[block];
+        for (std::size_t k = 0; k < width; ++k) sums[k] = sides[first + k];
+        for (std::size_t j = 0; j < n_columns; ++j)
+            for (std::size_t k = 0; k < width; ++k) sums[k] += factors[j] * columns[j][first + k];
+        found.see(sums, first, width);
+    }
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] inline void greatest_wide(Greatest& found, const double* sides, const double* factors,
+                                                  const double* const* columns, std::size_t n_columns,
+                                                  std::size_t n) noexcept {
+    constexpr std::size_t registers = 8, block = 4 * registers;
+    std::size_t first = 0;
+    for (; first + block <= n; first += block) {
+        __m256d sums[registers];
+        for (std::size_t r = 0; r < registers; ++r) sums[r] = _mm256_loadu_pd(sides + first + 4 * r);
+        for (std::size_t j = 0; j < n_columns; ++j) {
+            const __m256d factor = _mm256_set1_pd(factors[j]);
+            const double* column = columns[j] + first;
+            for (std::size_t r = 0; r < registers; ++r)
+                sums[r] = _mm256_add_pd(sums[r], _mm256_mul_pd(factor, _mm256_loadu_pd(column + 4 * r)));
+        }
+        const __m256d least = _mm256_set1_pd(found.value);
+        __m256d is_greater = _mm256_setzero_pd();
+        for (std::size_t r = 0; r < registers; ++r)
+            is_greater = _mm256_or_pd(is_greater, _mm256_cmp_pd(sums[r], least, _CMP_GT_OQ));
+        if (_mm256_movemask_pd(is_greater) == 0) continue;
+        double stored[block];
+        for (std::size_t r = 0; r < registers; ++r) _mm256_storeu_pd(stored + 4 * r, sums[r]);
+        found.see(stored, first, block);
+    }
+    greatest_from(first, found, sides, factors, columns, n_columns, n);
+}
+#endif
+
 }  // namespace kernels
+
+inline kernels::Greatest greatest_sum(const double* sides, const double* factors, const double* const* columns,
+                                      std::size_t n_columns, std::size_t n) noexcept {
+    kernels::Greatest found;
+#if defined(__x86_64__)
+    if (has_wide_lanes()) {
+        kernels::greatest_wide(found, sides, factors, columns, n_columns, n);
+        return found;
+    }
+#endif
+    kernels::greatest_from(0, found, sides, factors, columns, n_columns, n);
+    return found;
+}
 
 // x[i] is below low[i] or above high[i] by more than the tolerance.
 inline std::size_t outside(const double* x, const double* low, const double* high, double tolerance, std::size_t n,

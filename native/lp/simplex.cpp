@@ -283,7 +283,7 @@ DualSimplex::Leaving DualSimplex::choose_leaving() {
 
 DualSimplex::Leaving DualSimplex::violated_cut() {
     double violation = 0.0;
-    const std::int32_t row = cuts_.most_violated(x_, program_.cut_lower, room_, violation);
+    const std::int32_t row = cuts_.most_violated(x_, program_.cut_lower, evaluation_, violation);
     if (row < 0 || !(violation > slack_tolerance(program_.cut_lower[at_index(row)]))) return {};
     for (const Tight& tight : tight_)
         if (tight.row == m_ + row) return {};  // as exact as the inverse: `are_tight_rows_right` judges it

@@ -181,7 +181,8 @@ private:
     std::int32_t clock_ = 0;
 
     std::vector<double> activity_;  // of each row; a tight one stays at its limit but for rounding
-    std::vector<double> rho_, alpha_, column_, change_, room_, own_cut_;
+    std::vector<double> rho_, alpha_, column_, change_, own_cut_;
+    CutMatrix::Evaluation evaluation_;
     bool is_wide_ = false;               // whether alpha_ is looked at from end to end, not by touched_
     std::vector<std::int32_t> touched_;  // columns whose alpha_ may not be 0
     std::vector<std::uint8_t> is_touched_;
