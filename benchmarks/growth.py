@@ -97,7 +97,7 @@ def draw(path: Path) -> None:
         times = [figures[f"{n} {name}"] for n in values]
         panel.loglog(values, times, "o-", color="#1f5fa8")
         panel.loglog(values, [times[0] * n / values[0] for n in values], "--", color="#888888", linewidth=1)
-        panel.set_xticks(values, [str(n) for n in values])
+        panel.set_xticks(values, [str(n) for n in values], fontsize=8)
         panel.minorticks_off()
         panel.set_xlabel("cuts of a stage" if name == "cuts" else name)
         panel.grid(visible=True, color="#dddddd")
