@@ -4,13 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # Twice as many as processors: tests also wait.
 WORKERS ?= $(shell expr 2 \* $$(nproc))
-DRIVERS := core_driver noise_driver output_driver shm_driver tcp_driver tcp_fuzz
+DRIVERS := core_driver lp_driver noise_driver output_driver shm_driver tcp_driver tcp_fuzz
 CMAKE   = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cmake -S . -G Ninja
 # Folders as well as files: a removed file changes only its folder.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find native src ! -path '*/_native*' ! -path '*/_machine*' ! -path '*/__pycache__*')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup ready-for-mpi update run test same-bits peers test-4gib test-browser test-mcp-clients notebooks test-network check lint types layers docs docs-mkdocs dist fmt soak bench bench-peers bench-mpi bench-shm bench-tcp build-asan build-tsan sanitize asan tsan fuzz strict clean
+.PHONY: help setup ready-for-mpi update run test same-bits peers test-4gib test-browser test-mcp-clients notebooks test-network check lint types layers docs docs-mkdocs dist fmt soak bench bench-peers bench-growth bench-mpi bench-shm bench-tcp build-asan build-tsan sanitize asan tsan fuzz strict clean
 
 help:            ## list these recipes
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -163,6 +163,10 @@ bench: setup     ## measure the collectives, call overhead, import time, large o
 bench-peers: setup ## train beside public programs: PUBLIC="0.18=/path/of/cobre 0.18-clp=..." PEERS=folder with the public case 4ree
 	$(BIN)/python benchmarks/peers.py $(PUBLIC) $(if $(PEERS),--peer-cases $(abspath $(PEERS))) $(BENCH)
 
+bench-growth: setup ## measure how an iteration grows with cuts, openings, passes, stages and hydros, and draw it
+	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/growth.py --plot docs/pictures/growth.svg
+
 bench-mpi: ready-for-mpi ## measure the mpi backend beside plain mpi4py, with both libraries
 	for library in $(MPI_LIBRARIES); do for subject in overhead persistent; do \
 	  build/mpi/$$library/bin/python benchmarks/mpi_$$subject.py || exit 1; done; done
@@ -193,11 +197,11 @@ build-asan build-tsan: build-%: setup
 	$(BIN)/cmake --build build/$* --target $(DRIVERS)
 
 sanitize: build-asan build-tsan ## run the core's drivers briefly under all sanitizers
-	build/asan/core_driver && build/asan/noise_driver && build/asan/output_driver && build/asan/shm_driver 100 && build/asan/tcp_driver && build/asan/tcp_fuzz 20000
+	build/asan/core_driver && build/asan/lp_driver && build/asan/noise_driver && build/asan/output_driver && build/asan/shm_driver 100 && build/asan/tcp_driver && build/asan/tcp_fuzz 20000
 	build/tsan/core_driver && build/tsan/noise_driver && build/tsan/shm_driver 50 && build/tsan/tcp_driver && build/tsan/tcp_fuzz 5000
 
 asan: build-asan ## run the core's drivers under AddressSanitizer and UBSan
-	build/asan/core_driver && build/asan/noise_driver && build/asan/output_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000
+	build/asan/core_driver && build/asan/lp_driver && build/asan/noise_driver && build/asan/output_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000
 
 tsan: build-tsan ## run the core's drivers under ThreadSanitizer, ranks as threads
 	build/tsan/core_driver && build/tsan/shm_driver 100 && build/tsan/tcp_driver

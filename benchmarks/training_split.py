@@ -1,6 +1,6 @@
-"""Where the time of training goes, how it grows, and what each rank keeps in memory.
+"""Where the time of training goes, and what each rank keeps in memory. How it grows: ``growth.py``.
 
-    python benchmarks/training_split.py [CASE] [--parts split growth memory] [--iterations N]
+    python benchmarks/training_split.py [CASE] [--parts split memory] [--iterations N]
 
 Without CASE it trains the example that ``cobre init`` writes. Times are this machine's; run it on free cores.
 """
@@ -14,16 +14,14 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 from record import publish
 
 import cobre
-from cobre.comm import GroupMember, LocalCommunicator, run
+from cobre.comm import GroupMember, run
 from cobre.core.case import Case
 from cobre.core.config import IterationLimit
 from cobre.io.examples import write_example
 from cobre.sddp.sharing import share
-from cobre.sddp.training import train
 from cobre.sddp.workspace import open_workspace
 from cobre.study import TrainingResult
 
@@ -34,15 +32,13 @@ def main() -> None:
     """Measure and store what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case", nargs="?")
-    parser.add_argument("--parts", nargs="+", default=["split", "growth", "memory"])
+    parser.add_argument("--parts", nargs="+", default=["split", "memory"])
     parser.add_argument("--iterations", type=int, default=60)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         case = _case(options.case, Path(folder))
     if "split" in options.parts:
         publish(f"training_split_{case.name}", "% of the loop, or ms", split(case, options.iterations))
-    if "growth" in options.parts:
-        publish(f"training_growth_{case.name}", "ms per iteration", growth(case))
     if "memory" in options.parts:
         publish(f"training_memory_{case.name}", "MB per rank", memory(case))
 
@@ -92,65 +88,10 @@ def loop_ms(result: TrainingResult) -> float:
     return result.timings["wall_ms"] - result.timings["phase_setup_ms"]
 
 
-def growth(case: Case) -> dict[str, float]:
-    """Time per iteration over cuts kept, openings, passes and stages, one worker."""
-    figures = {}
-    history = _alone(with_training(case, 200)).convergence_history["iteration_time_ms"].to_pylist()
-    passes = case.config.training.forward_passes
-    for last in (50, 100, 150, 200):
-        figures[f"{passes * last} cuts per stage"] = statistics.median(history[last - 20 : last])
-    for n in (5, 10, 20, 40):
-        figures[f"{n} openings"] = _per_iteration(with_openings(case, n))
-    for n in (2, 4, 8, 16):
-        # As many cuts each time, so that only the passes differ.
-        result = _alone(with_training(case, 160 // n, n))
-        figures[f"{n} passes (160 cuts in the end)"] = statistics.median(
-            result.convergence_history["iteration_time_ms"].to_pylist()
-        )
-    for n in sorted({3, 6, 9, case.horizon.n_stages}):
-        figures[f"{n} stages"] = _per_iteration(with_stages(case, n))
-    return figures
-
-
-def _per_iteration(case: Case) -> float:
-    times = _alone(with_training(case, 20)).convergence_history["iteration_time_ms"].to_pylist()
-    return statistics.median(times)
-
-
-def _alone(case: Case) -> TrainingResult:
-    with LocalCommunicator() as comm:
-        return train(comm, case)
-
-
 def with_openings(case: Case, n: int) -> Case:
     """The case with ``n`` openings in every stage."""
     stages = tuple(replace(stage, n_openings=n) for stage in case.horizon.stages)
     return replace(case, horizon=replace(case.horizon, stages=stages))
-
-
-def with_stages(case: Case, n: int) -> Case:
-    """The first ``n`` stages of the case."""
-    stages = case.horizon.stages[:n]
-    last = max(stage.id for stage in stages)
-    scenarios = case.scenarios
-    kept = scenarios.inflow.stage_id <= last
-    lagged = scenarios.lags.stage_id <= last
-    inflow = replace(
-        scenarios.inflow,
-        **{name: getattr(scenarios.inflow, name)[kept] for name in _columns(scenarios.inflow)},
-    )
-    lags = replace(
-        scenarios.lags, **{name: getattr(scenarios.lags, name)[lagged] for name in _columns(scenarios.lags)}
-    )
-    return replace(
-        case,
-        horizon=replace(case.horizon, stages=stages),
-        scenarios=replace(scenarios, inflow=inflow, lags=lags),
-    )
-
-
-def _columns(rows: object) -> list[str]:
-    return [name for name, value in vars(rows).items() if isinstance(value, np.ndarray)]
 
 
 def memory(case: Case) -> dict[str, float]:

@@ -1,7 +1,5 @@
 #include "lp/cut_matrix.hpp"
 
-#include <algorithm>
-
 #include "lp/kernels.hpp"
 
 namespace cobre::lp {
@@ -59,19 +57,23 @@ void CutMatrix::open_sides(std::span<const double> primal, std::vector<double>& 
     out.assign(lower_.begin(), lower_.end());
     for (std::size_t j = 0; j < given_columns_.size(); ++j) {
         const double value = primal[static_cast<std::size_t>(given_columns_[j])];
-        if (value != 0.0) add_multiple(out.data(), -value, entries_[columns_.size() + j].data(), out.size());
+        if (value != 0.0)
+            add_multiple_of_any(out.data(), -value, entries_[columns_.size() + j].data(), out.size());
     }
 }
 
-std::int32_t CutMatrix::most_violated(std::span<const double> x, std::span<const double> sides,
-                                      std::vector<double>& room, double& violation) const {
-    room.assign(sides.begin(), sides.end());
-    for (std::size_t j = 0; j < columns_.size(); ++j)
-        add_multiple(room.data(), -x[static_cast<std::size_t>(columns_[j])], entries_[j].data(), room.size());
-    const auto found = std::max_element(room.begin(), room.end());
-    if (found == room.end()) return -1;
-    violation = *found;
-    return static_cast<std::int32_t>(found - room.begin());
+std::int32_t CutMatrix::most_violated(std::span<const double> x, std::span<const double> sides, Evaluation& room,
+                                      double& violation) const {
+    room.factors.clear();
+    room.columns.clear();
+    for (std::size_t j = 0; j < columns_.size(); ++j) {
+        room.factors.push_back(-x[static_cast<std::size_t>(columns_[j])]);
+        room.columns.push_back(entries_[j].data());
+    }
+    const auto found =
+        greatest_sum(sides.data(), room.factors.data(), room.columns.data(), columns_.size(), slots_.size());
+    violation = found.value;
+    return found.place;
 }
 
 }  // namespace cobre::lp

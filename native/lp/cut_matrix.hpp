@@ -38,8 +38,12 @@ public:
 
     // out[k] = lower(k) - what the determined columns contribute; `primal` by index of the template, scaled.
     void open_sides(std::span<const double> primal, std::vector<double>& out) const;
-    // The cut that `x` (by place) violates most, by how much; the first of equals. -1 if there is no cut.
-    std::int32_t most_violated(std::span<const double> x, std::span<const double> sides, std::vector<double>& room,
+    struct Evaluation {  // memory of the caller
+        std::vector<double> factors;
+        std::vector<const double*> columns;
+    };
+    // The cut that `x` (by place) violates most, by how much; the first of equals. -1 if it violates none.
+    std::int32_t most_violated(std::span<const double> x, std::span<const double> sides, Evaluation& room,
                                double& violation) const;
 
 private:

@@ -22,12 +22,19 @@ bool has(const std::uint64_t* bits, std::size_t place) noexcept {
     return (bits[place / 64] >> place % 64 & 1) != 0;
 }
 
+// Without a call: the oldest processors of this kind have no instruction for it.
+std::size_t bits_of(std::uint64_t word) noexcept {
+    word -= word >> 1 & 0x5555555555555555U;
+    word = (word & 0x3333333333333333U) + (word >> 2 & 0x3333333333333333U);
+    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fU;
+    return word * 0x0101010101010101U >> 56;
+}
+
 }  // namespace
 
 bool Inverse::is_full(std::size_t p) const noexcept {
     std::size_t numbers = 0;
-    for (std::size_t w = 0; w < used_words(); ++w)
-        numbers += static_cast<std::size_t>(std::popcount(row_bits(p)[w]));
+    for (std::size_t w = 0; w < used_words(); ++w) numbers += bits_of(row_bits(p)[w]);
     return numbers * sparse_share >= size_;
 }
 
@@ -118,21 +125,28 @@ void Inverse::exchange(std::size_t p, std::span<const double> column) {
         own[t] = number * factor;
         filled_.push_back(static_cast<std::int32_t>(t));
     });
+    exchanged_.resize(size_ + kernel_room);
+    exchanged_.resize(filled(column.data(), size_, exchanged_.data()));
     changed_.assign(words_, 0);
-    const bool is_sparse = filled_.size() * sparse_share < size_;
-    const bool is_wide = has_wide_lanes();
-    for (std::size_t i = 0; i < size_; ++i) {
-        if (i == p || column[i] == 0.0) continue;
+    const std::size_t n = size_, words = used_words();
+    const bool is_sparse = filled_.size() * sparse_share < n;
+    const Word* own_bits = row_bits(p);
+    for (const std::int32_t each : exchanged_) {
+        const auto i = static_cast<std::size_t>(each);
+        if (i == p) continue;
         set(changed_.data(), i);
         double* other = row(i);
+        const double less = -column[i];
         if (is_sparse)
-            for (const std::int32_t t : filled_) other[t] += -column[i] * own[t];
-        else if (is_wide) add_multiple_wide(other, -column[i], own, size_);
-        else add_multiple(other, -column[i], own, size_);
-        for (std::size_t w = 0; w < used_words(); ++w) row_bits(i)[w] |= row_bits(p)[w];
+            for (const std::int32_t t : filled_) other[t] += less * own[t];
+        else add_multiple_of_any(other, less, own, n);
+        Word* bits = row_bits(i);
+        for (std::size_t w = 0; w < words; ++w) bits[w] |= own_bits[w];
     }
-    for (const std::int32_t t : filled_)
-        for (std::size_t w = 0; w < used_words(); ++w) column_bits(static_cast<std::size_t>(t))[w] |= changed_[w];
+    for (const std::int32_t t : filled_) {
+        Word* bits = column_bits(static_cast<std::size_t>(t));
+        for (std::size_t w = 0; w < words; ++w) bits[w] |= changed_[w];
+    }
 }
 
 void Inverse::remove(std::size_t p, std::size_t t) noexcept {

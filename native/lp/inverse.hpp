@@ -43,6 +43,8 @@ public:
     void append(std::span<const double> weights);
     // The column in position p is exchanged; `column` is the inverse times the new one, column[p] not 0.
     void exchange(std::size_t p, std::span<const double> column);
+    // Positions in which the column that was exchanged last is not 0, ascending.
+    std::span<const std::int32_t> exchanged_rows() const noexcept { return exchanged_; }
     // Position p, in which the logical variable of row t is basic, leaves with that row; the last ones take their
     // places.
     void remove(std::size_t p, std::size_t t) noexcept;
@@ -74,7 +76,7 @@ private:
     std::vector<double> values_;
     std::vector<Word> row_bits_, column_bits_;
     std::vector<Word> changed_;
-    std::vector<std::int32_t> filled_;
+    std::vector<std::int32_t> filled_, exchanged_;
 };
 
 }  // namespace cobre::lp

@@ -12,6 +12,8 @@
 // to the tolerance, computed anew from the matrix; otherwise there is none, and another solver is to be asked.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -24,6 +26,9 @@ namespace cobre::lp {
 
 // Where a nonbasic column or row is; the codes of stored bases.
 enum class At : std::uint8_t { lower = 0, basic = 1, upper = 2, zero = 3 };
+
+// The direction into which a nonbasic variable can move; 0 if it is none, or both.
+inline double way_of(At at) noexcept { return at == At::lower ? 1.0 : at == At::upper ? -1.0 : 0.0; }
 
 // The numbers of one solve, scaled, by place in the reduced program.
 struct BoundedProgram {
@@ -105,6 +110,7 @@ private:
         std::int32_t column;
         std::int32_t row;  // position of the tight row it is to be exchanged in, or -1
     };
+    static constexpr int updates_between_factors = 100;
     enum class Step { done, again, none };
 
     double row_lower(std::int32_t row) const noexcept;
@@ -131,6 +137,9 @@ private:
     Leaving choose_leaving();
     Leaving violated_cut();
     Step pivot(const Leaving& leaving);
+    std::size_t row_of_inverse(const Leaving& leaving);
+    template <class Add>
+    void each_term(const Leaving& leaving, Add&& add) const;
     void tableau_row(const Leaving& leaving);
     void collect_candidates(double sign);
     std::int32_t ratio_test(double slope);
@@ -171,14 +180,35 @@ private:
     std::vector<double> column_norm_, row_norm_;
     std::int32_t clock_ = 0;
 
-    std::vector<double> activity_;  // of each loose row
-    std::vector<double> rho_, alpha_, column_, change_, room_, own_cut_;
-    std::vector<std::int32_t> touched_, found_;  // columns whose alpha_ is not 0, or might not be
+    std::vector<double> activity_;  // of each row; a tight one stays at its limit but for rounding
+    std::vector<double> rho_, alpha_, column_, change_, own_cut_;
+    CutMatrix::Evaluation evaluation_;
+    bool is_wide_ = false;               // whether alpha_ is looked at from end to end, not by touched_
+    std::vector<std::int32_t> touched_;  // columns whose alpha_ may not be 0
     std::vector<std::uint8_t> is_touched_;
+    std::vector<std::int32_t> used_, found_;
+    std::vector<std::size_t> stopping_;
     std::vector<Candidate> candidates_;
     std::vector<std::int32_t> passed_;
     std::vector<Placed> order_;
     std::vector<std::int32_t> open_columns_, open_rows_;
 };
+
+inline double DualSimplex::row_lower(std::int32_t row) const noexcept {
+    return row < m_ ? program_.row_lower[at_index(row)] : program_.cut_lower[at_index(row - m_)];
+}
+
+inline double DualSimplex::row_upper(std::int32_t row) const noexcept {
+    return row < m_ ? program_.row_upper[at_index(row)] : INFINITY;
+}
+
+inline double DualSimplex::side(const Tight& tight) const noexcept {
+    return tight.at == At::upper ? row_upper(tight.row) : row_lower(tight.row);
+}
+
+// In units in which the coefficients are around 1. Large bounds leave room for the rounding of their own digits.
+inline double DualSimplex::slack_tolerance(double bound) const noexcept {
+    return tolerance_ * std::max(1.0, 1e-4 * std::abs(bound));
+}
 
 }  // namespace cobre::lp

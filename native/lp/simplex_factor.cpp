@@ -11,8 +11,6 @@ namespace {
 constexpr double singular = 1e-9;
 constexpr double preference = 0.1;  // a pivot that keeps zeros is taken if it is this part of the largest
 
-std::size_t at_index(std::int32_t index) noexcept { return static_cast<std::size_t>(index); }
-
 }  // namespace
 
 // Columns in an order that creates few numbers, each with the row it should be exchanged in: first those that have

@@ -10,8 +10,6 @@ namespace {
 // Beyond this many rows the explicit inverse costs more than HiGHS's sparse factors.
 constexpr std::size_t most_simplex_rows = 2000;
 
-std::size_t at_index(std::int32_t index) noexcept { return static_cast<std::size_t>(index); }
-
 At at_of(std::uint8_t code) noexcept { return code <= 3 ? static_cast<At>(code) : At::lower; }
 
 }  // namespace

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import Communicator, ReduceOp
-from cobre.core.distinct import distinct
 from cobre.core.graph import Node
 from cobre.core.horizon import OwnRiskMeasure, RiskMeasure
 from cobre.errors import ValidationError
@@ -80,15 +79,15 @@ def _synchronize(
     comm: Communicator, nodes: Sequence[StageModel], step: Step, mine: Floats, iteration: int
 ) -> None:
     """Collective: the cuts of all ranks, each in the pool of its node, in the order of visits."""
-    if (step.nodes == step.nodes[0]).all() and not nodes[int(step.nodes[0])].n_outcomes:
-        node = nodes[int(step.nodes[0])]
+    node = nodes[step.visited[0]]
+    if len(step.visited) == 1 and not node.n_outcomes:
         node.append_cuts(synchronize_cuts(comm, node.pool, mine, len(step), iteration, step.counts))
     else:
         _insert(nodes, step, gather_counted(comm, mine, step.counts), iteration)
 
 
 def _insert(nodes: Sequence[StageModel], step: Step, rows: Floats, iteration: int) -> None:
-    for position in distinct(step.nodes):
+    for position in step.visited:
         node, made = nodes[position], rows[step.nodes == position]
         if n := node.n_outcomes:
             width = 1 + node.layout.state_dimension
@@ -116,7 +115,7 @@ def give_cuts_to_outcomes(nodes: Sequence[StageModel]) -> None:
 
 def _width(nodes: Sequence[StageModel], step: Step, dimension: int) -> int:
     """Numbers that describe the cuts of a trial point of ``step``, where it takes most of them."""
-    most = max(nodes[position].n_outcomes for position in distinct(step.nodes))
+    most = max(nodes[position].n_outcomes for position in step.visited)
     return int((1 + most) * (1 + dimension))
 
 
@@ -124,36 +123,39 @@ def _rows_of_paths(
     nodes: Sequence[StageModel], step: Step, trial: Floats, iteration: int, activity: _Activity
 ) -> Floats:
     """Cuts of this rank's visits of ``step``."""
-    here, numbers = step.nodes[step.mine], step.paths[step.mine]
-    visited = distinct(step.nodes)
-    found: dict[int, tuple[Ints, Outcomes]] = {}
-    for child in sorted({child for position in distinct(here) for child in nodes[position].node.children}):
+    here, numbers, visited = step.here, step.paths[step.mine], step.visited
+    found: dict[int, tuple[Ints | None, Outcomes]] = {}
+    for child in sorted({child for position in step.visited_here for child in nodes[position].node.children}):
         model = nodes[child]
         parents = [position for position in visited if child in nodes[position].node.children]
-        if len(parents) == len(visited):
-            at, n_points = np.arange(len(here)), len(step.nodes)
-        else:
+        at: Ints | None = None
+        points, rows_of, chains, n_points = trial, step.my_rows, numbers, len(step.nodes)
+        if len(parents) < len(visited):
             at = np.flatnonzero(np.isin(here, parents))
             n_points = int(np.count_nonzero(np.isin(step.nodes, parents)))
+            points, rows_of, chains = trial[at], step.my_rows[at], numbers[at]
         batch = _solve_openings(
             model,
-            trial[at],
-            numbers[at].tolist(),
+            points,
+            chains.tolist(),
             iteration,
             openings_per_block(model.n_openings, n_points),
-            model.start_bases(step.my_rows[at]),
+            model.start_bases(rows_of),
             activity.is_wanted,
         )
         activity.add(child, batch)
-        found[child] = (at, outcomes_of(model, trial[at], batch))
+        found[child] = (at, outcomes_of(model, points, batch))
+    if len(visited) == 1 and len(here):
+        node = nodes[visited[0]]
+        return _cuts_of(node, trial, [(nodes[child], found[child][1]) for child in node.node.children])
     rows = np.zeros((len(trial), _width(nodes, step, trial.shape[1])))
-    for position in distinct(here):
+    for position in step.visited_here:
         mine = np.flatnonzero(here == position)
         node = nodes[position]
-        parts = [
-            (nodes[child], found[child][1].at(np.searchsorted(found[child][0], mine)))
-            for child in node.node.children
-        ]
+        parts = []
+        for child in node.node.children:
+            at, outcomes = found[child]
+            parts.append((nodes[child], outcomes.at(mine if at is None else np.searchsorted(at, mine))))
         made = _cuts_of(node, trial[mine], parts)
         rows[mine, : made.shape[1]] = made
     return rows
@@ -236,8 +238,10 @@ def joint_cuts(
     rows = np.empty((n, 1 + dimension))
     rows[:, 0] = weighted_sum(joined.values, weights)
     rows[:, 1:] = weighted_sum(joined.gradients, weights)
-    for j in range(dimension):  # in index order, whatever the number of trial points
-        rows[:, 0] -= rows[:, 1 + j] * trial[:, j]
+    terms = rows.copy()
+    terms[:, 1:] *= trial
+    # One after the other, in index order, whatever the number of trial points.
+    rows[:, 0] = np.subtract.accumulate(terms, axis=1)[:, -1]
     return rows
 
 
@@ -299,14 +303,12 @@ def _solve_openings(
     *,
     chain_of: str = "scenario",
 ) -> BatchOutput:
-    n = model.n_openings
-    states = np.repeat(trial, n, axis=0)
     return model.solve(
-        model.parameters(states, np.tile(model.openings, (len(trial), 1))),
+        model.parameters_of_openings(trial),
         iteration,
         chains,
         chain_of=chain_of,
-        chain_length=n,
+        chain_length=model.n_openings,
         block_length=block_length,
         start_bases=start_bases,
         want_cut_duals=want_cut_duals,

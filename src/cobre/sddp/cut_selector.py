@@ -9,7 +9,6 @@ import numpy as np
 
 from cobre.comm import GroupMember
 from cobre.core.config import CutSelection
-from cobre.core.distinct import distinct
 from cobre.core.graph import PolicyGraph
 from cobre.sddp.forward import Trajectories
 from cobre.sddp.journal import Journal, SelectionRecord
@@ -62,7 +61,7 @@ class CutSelector:
     def archive(self, trajectories: Trajectories) -> None:
         """Collective: keep the states of an iteration, if they are needed."""
         for step, states in zip(trajectories.steps, trajectories.states, strict=True):
-            pools = {self._graph.pools[position]: position for position in distinct(step.nodes)}
+            pools = {self._graph.pools[position]: position for position in step.visited}
             wanted = [pool for pool in pools if pool in self._archives]
             if not wanted:
                 continue

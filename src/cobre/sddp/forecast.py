@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import GroupMember, contiguous_block
-from cobre.core.distinct import distinct
 from cobre.errors import CobreError
 from cobre.sddp.itinerary import Step
 from cobre.sddp.nature import Nature
@@ -106,11 +105,10 @@ def visit_values(
 
     A node that is pinned to a scenario, or has probabilities of its own, does not ask the ``forecast``.
     """
-    here = step.nodes[step.mine]
-    own = [position for position in distinct(here) if nodes[position].is_own_nature]
+    own = [position for position in step.visited_here if nodes[position].is_own_nature]
     values = forecast.values(number)[step.my_rows]
     for position in own:
-        node, at = nodes[position], np.flatnonzero(here == position)
+        node, at = nodes[position], np.flatnonzero(step.here == position)
         if node.probabilities is None:
             values[at] = node.openings[0]
             continue

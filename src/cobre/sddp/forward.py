@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.comm import Communicator, contiguous_block
-from cobre.core.distinct import distinct
 from cobre.sddp.forecast import Forecast, visit_values
-from cobre.sddp.itinerary import Step
+from cobre.sddp.itinerary import Ints, Step
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_counted
 
@@ -82,7 +81,7 @@ def forward_pass(
         if len(incoming):
             values = visit_values(forecast, nodes, step, number, iteration, tree_seed)
             of_visits, outgoing = solve_visits(nodes, step, incoming, values, iteration, n_paths)
-            of_stage = discounts[[nodes[node].index for node in step.nodes[step.mine].tolist()]]
+            of_stage = discounts[[nodes[node].index for node in step.here.tolist()]]
             costs[step.my_rows] += of_stage * of_visits
         else:
             of_visits, outgoing = np.empty(0), incoming
@@ -132,20 +131,35 @@ def solve_visits(
     n_paths: int | None,
 ) -> tuple[Floats, Floats]:
     """Costs and outgoing states of this rank's visits; ``n_paths`` of this rank, or None if nodes are enumerated."""
-    here, rows = step.nodes[step.mine], step.my_rows
-    costs, outgoing = np.empty(len(incoming)), np.empty_like(incoming)
-    for position in distinct(here):
-        at = np.flatnonzero(here == position)
-        node = nodes[position]
-        of_node = rows[at] if n_paths is not None else np.zeros(1, dtype=np.int64)
-        batch = node.solve(
-            node.parameters(incoming[at], values[at]),
-            iteration,
-            step.paths[step.mine][at].tolist(),
-            start_bases=node.start_bases(of_node),
-            want_bases=True,
+    if len(step.visited_here) == 1:
+        return _solve_node(
+            nodes[step.visited_here[0]], step, slice(None), incoming, values, iteration, n_paths
         )
-        node.keep_bases(of_node, batch.bases, 1 if n_paths is None else n_paths)
-        costs[at] = node.stage_costs(batch)
-        outgoing[at] = node.outgoing(batch.observed_primal)
+    costs, outgoing = np.empty(len(incoming)), np.empty_like(incoming)
+    for position in step.visited_here:
+        at = np.flatnonzero(step.here == position)
+        found = _solve_node(nodes[position], step, at, incoming[at], values[at], iteration, n_paths)
+        costs[at], outgoing[at] = found
     return costs, outgoing
+
+
+def _solve_node(
+    node: StageModel,
+    step: Step,
+    at: Ints | slice,
+    incoming: Floats,
+    values: Floats,
+    iteration: int,
+    n_paths: int | None,
+) -> tuple[Floats, Floats]:
+    """Of the visits ``at`` of this rank, which are all of ``node``."""
+    rows = step.my_rows[at] if n_paths is not None else np.zeros(1, dtype=np.int64)
+    batch = node.solve(
+        node.parameters(incoming, values),
+        iteration,
+        step.paths[step.mine][at].tolist(),
+        start_bases=node.start_bases(rows),
+        want_bases=True,
+    )
+    node.keep_bases(rows, batch.bases, 1 if n_paths is None else n_paths)
+    return node.stage_costs(batch), node.outgoing(batch.observed_primal)

@@ -48,12 +48,27 @@ class Step:
         """The first visit of this rank."""
         return sum(self.counts[: self.rank])
 
-    @property
+    @cached_property
     def mine(self) -> slice:
         """Visits of this rank."""
         return slice(self.first, self.first + self.counts[self.rank])
 
-    @property
+    @cached_property
+    def visited(self) -> list[int]:
+        """Positions of the nodes of all visits, each once."""
+        return distinct(self.nodes)
+
+    @cached_property
+    def here(self) -> Ints:
+        """``[visit of this rank]``: position of the node."""
+        return self.nodes[self.mine]
+
+    @cached_property
+    def visited_here(self) -> list[int]:
+        """Positions of the nodes of this rank's visits, each once."""
+        return distinct(self.here)
+
+    @cached_property
     def my_rows(self) -> Ints:
         """Of this rank's visits: the numbers of their paths among this rank's."""
         rows: Ints = self.paths[self.mine] - self.first_path
@@ -105,6 +120,11 @@ def sampled_steps(
         parents = np.flatnonzero(following >= 0)
         nodes, paths = following[parents], paths[parents]
     return steps
+
+
+def is_drawn(graph: PolicyGraph) -> bool:
+    """Whether paths of `sampled_steps` differ, or end by chance."""
+    return graph.is_cyclic or any(node.children and node.probabilities != (1.0,) for node in graph.nodes)
 
 
 def next_nodes(

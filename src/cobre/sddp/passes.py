@@ -7,7 +7,7 @@ import numpy as np
 from cobre.comm import Communicator
 from cobre.core.config import TrainingConfig
 from cobre.sddp.forward import Trajectories, enumerated_pass, forward_pass
-from cobre.sddp.itinerary import enumerated_steps, sampled_steps, survival_of
+from cobre.sddp.itinerary import Step, enumerated_steps, is_drawn, sampled_steps, survival_of
 from cobre.sddp.risk import risk_of
 from cobre.sddp.statistics import CostStatistics, aggregate_statistics
 from cobre.sddp.workspace import Workspace
@@ -22,6 +22,8 @@ class Passes:
         self._settings = settings
         self._survival = survival_of(work.graph, work.stages)
         self._tree = enumerated_steps(work.graph, comm) if settings.is_enumerated else []
+        self._fixed: list[Step] | None = None
+        """The steps of every iteration, where nothing of them is drawn."""
 
     @property
     def is_exact(self) -> bool:
@@ -42,11 +44,10 @@ class Passes:
             return enumerated_pass(
                 self._comm, work.nodes, self._tree, work.discounts, work.initial_state, iteration
             )
-        steps = sampled_steps(work.graph, self._survival, n, iteration, self._comm)
         return forward_pass(
             self._comm,
             work.nodes,
-            steps,
+            self._steps(iteration),
             work.forecast,
             work.discounts,
             work.initial_state,
@@ -54,6 +55,15 @@ class Passes:
             iteration,
             self._settings.tree_seed,
         )
+
+    def _steps(self, iteration: int) -> list[Step]:
+        if self._fixed is not None:
+            return self._fixed
+        graph = self._work.graph
+        steps = sampled_steps(graph, self._survival, self._settings.forward_passes, iteration, self._comm)
+        if not is_drawn(graph):
+            self._fixed = steps
+        return steps
 
     def cost(self, trajectories: Trajectories) -> CostStatistics:
         """Collective: mean cost of the paths, or the risk of the whole tree, which has no deviation."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,13 @@ COUNTERS = (
     *RECOVERED,
 )
 """What is counted, in the order of arrays of counters."""
+_in_order = itemgetter(*COUNTERS)
 NS_PER_MS = 1e6
 
 
 def solver_counters(models: Sequence[StageModel]) -> Floats:
     """``[model, counter]`` of this rank's solvers up to now: see `COUNTERS`."""
-    rows = [model.solver.counters() for model in models]
-    return np.array([[row[name] for name in COUNTERS] for row in rows], dtype=np.float64)
+    return np.array([_in_order(model.solver.counters()) for model in models], dtype=np.float64)
 
 
 def by_stage(models: Sequence[StageModel], values: Floats) -> Floats:

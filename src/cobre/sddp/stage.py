@@ -110,10 +110,20 @@ class StageModel:
 
     def parameters(self, states: Floats, values: Floats) -> Floats:
         """``[n, parameter]`` for incoming ``states`` and the ``values`` that nature gives, clamped if need be."""
-        rows = np.concatenate([states, values], axis=1)
+        return self._clamped(np.concatenate([states, values], axis=1))
+
+    def parameters_of_openings(self, states: Floats) -> Floats:
+        """The same for all openings of the first of ``states``, then of the second, and so on."""
+        n, dimension = states.shape
+        rows = np.empty((n, self.n_openings, dimension + self.openings.shape[1]))
+        rows[:, :, :dimension] = states[:, np.newaxis, :]
+        rows[:, :, dimension:] = self.openings
+        return self._clamped(rows.reshape(n * self.n_openings, -1))
+
+    def _clamped(self, rows: Floats) -> Floats:
         if self.truncation is not None:
-            part = self.layout.inflow
-            rows[:, part] = self.truncation.raised(self.lags_of(states), rows[:, part])
+            part, dimension = self.layout.inflow, self.layout.state_dimension
+            rows[:, part] = self.truncation.raised(self.lags_of(rows[:, :dimension]), rows[:, part])
         return rows
 
     def lags_of(self, states: Floats) -> Floats:

@@ -7,6 +7,7 @@ per noun: ``[hydro]``, ``[hydro, block]``, and so on, entities in id order.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,43 +33,43 @@ class ParameterLayout:
     n_transit: int = 0
     n_commitments: int = 0
 
-    @property
+    @cached_property
     def state_dimension(self) -> int:
         return int(self.commitments.stop)
 
-    @property
+    @cached_property
     def state(self) -> slice:
         return slice(0, self.state_dimension)
 
-    @property
+    @cached_property
     def storage(self) -> slice:
         return slice(0, self.n_hydros)
 
-    @property
+    @cached_property
     def lags(self) -> slice:
         return slice(self.n_hydros, self.n_hydros * (1 + self.n_lags))
 
-    @property
+    @cached_property
     def transit(self) -> slice:
         return slice(self.lags.stop, self.lags.stop + self.n_transit)
 
-    @property
+    @cached_property
     def commitments(self) -> slice:
         return slice(self.transit.stop, self.transit.stop + self.n_commitments)
 
-    @property
+    @cached_property
     def inflow(self) -> slice:
         return slice(self.state_dimension, self.state_dimension + self.n_hydros)
 
-    @property
+    @cached_property
     def load(self) -> slice:
         return slice(self.inflow.stop, self.inflow.stop + self.n_buses)
 
-    @property
+    @cached_property
     def available(self) -> slice:
         return slice(self.load.stop, self.load.stop + self.n_sources)
 
-    @property
+    @cached_property
     def size(self) -> int:
         return int(self.available.stop)
 
