@@ -121,7 +121,7 @@ cobre.fit(folder, output=out, n_series=100, plots=True, on_picture=tell)
 """
 
 
-def test_every_picture_is_told_when_it_is_written(folder, tmp_path):
+def test_every_picture_is_reported_when_it_is_written(folder, tmp_path):
     """In a process of its own: Matplotlib keeps the files of its fonts open."""
     command = [sys.executable, "-c", PICTURES, str(folder), str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)

@@ -69,7 +69,7 @@ def test_every_key_in_every_mode(source):
         assert "iteration 12" in rows_of(app)[0]
         for key, words in VIEW_WORDS.items():
             await pilot.press(key)
-            rows = await wait("does not tell" if is_table and key in "45" else words)
+            rows = await wait("does not have it" if is_table and key in "45" else words)
             assert f"[{key}]" in rows[23]
         await pilot.press("1", "tab")
         assert app.view == 2
