@@ -52,6 +52,17 @@ def test_1dtoy_is_approached_from_below():
     assert all(after >= before * (1 - 1e-9) for before, after in pairwise(found))
 
 
+def test_the_optimum_of_1dtoy_lies_within_a_true_gap_below_a_tenth_of_a_percent():
+    rules = {
+        **short(200),
+        "upper_bound_evaluation": {"enabled": True, "initial_iteration": 200, "interval_iterations": 200},
+    }
+    result = cobre.train(load("1dtoy"), config_overrides=rules)
+    assert result.final_lower_bound <= OPTIMUM_1DTOY * (1 + 1e-6)
+    assert result.inner_bound >= OPTIMUM_1DTOY * (1 - 1e-6)
+    assert 0.0 <= result.true_gap < 0.001
+
+
 def test_4ree_comes_near_its_bound():
     rules = {"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 20}]}}
     result = cobre.train(load("4ree"), config_overrides=rules)

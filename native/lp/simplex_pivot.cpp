@@ -165,7 +165,7 @@ std::int32_t DualSimplex::ratio_test(double slope) {
                 (each.alpha == chosen->alpha && each.index < chosen->index))
                 chosen = &each;
         }
-        if (!(left > 0.0)) return chosen->index;
+        if (!(left > tolerance_)) return chosen->index;
         slope = left;
         for (const std::size_t k : stopping_) {
             passed_.push_back(candidates_[k].index);
@@ -266,7 +266,7 @@ DualSimplex::Step DualSimplex::pivot(const Leaving& leaving) {
     const double sign = leaving.to_upper ? -1.0 : 1.0;
     collect_candidates(sign);
     const std::int32_t entering = ratio_test(std::abs(bound - value()));
-    if (entering < 0) return Step::none;
+    if (entering < 0) return updates_ > 0 ? Step::again : Step::none;
     const double alpha = entering < n_ ? alpha_[at_index(entering)] : rho_[at_index(entering - n_)];
     if (std::abs(alpha) < least_pivot && updates_ > 0) return Step::again;
     flip_passed();

@@ -149,6 +149,34 @@ def test_where_it_costs_nothing_the_state_takes_what_is_left_over():
     assert output.objective.tolist() == [0.0, 0.0, 0.0]
 
 
+def test_a_demand_that_takes_every_column_to_its_limit_is_met():
+    """All of three plants, or nothing of them: however the sum of limits is rounded, there is a solution."""
+    rng = np.random.default_rng(4)
+    n_solves = n_given_up = 0
+    for sign in (1.0, -1.0):
+        for _ in range(100):
+            limits = rng.integers(1, 1000, 3) / 100.0
+            template = LpTemplate(
+                column_cost=sign * np.array([1.0, 2.0, 3.0]),
+                column_lower=np.zeros(3),
+                column_upper=limits,
+                row_lower=[0.0],
+                row_upper=[0.0],
+                row_starts=[0, 3],
+                column_indices=[0, 1, 2],
+                values=np.array([744.0, 168.0, 24.0]) / 936.0,
+                patches=Patches.of(1, [(Target.ROW_EQUAL, 0, 0, 0.0, 1.0)]),
+            )
+            demand = float(np.array([744.0, 168.0, 24.0]) / 936.0 @ limits) if sign > 0 else 0.0
+            solver = LpSolver(template)
+            outcome, output = run(solver, np.array([[demand]]), None)
+            assert outcome.is_optimal
+            np.testing.assert_allclose(output.primal[0], limits if sign > 0 else 0.0, atol=1e-9)
+            n_solves += solver.counters()["solves"]
+            n_given_up += solver.counters()["handed_over"]
+    assert (n_solves, n_given_up) == (200, 0)
+
+
 def test_the_work_of_a_chain_is_that_of_the_cuts_that_bind():
     """A thousand cuts below the others change neither the results nor the pivots."""
     program = RandomProgram(5)

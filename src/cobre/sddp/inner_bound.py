@@ -91,7 +91,7 @@ class InnerBound:
             vertices = self._vertices(position)
             values = self._values_at(node, vertices, solvers, iteration)
             template = with_vertices(node.template, vertices, values, self._slopes[node.index])
-            solvers[position] = LpSolver(template)
+            solvers[position] = node.open_solver(template)
         return self._root(solvers[0], iteration)
 
     def _vertices(self, position: int) -> Floats:
@@ -124,8 +124,15 @@ class InnerBound:
         children = [self._work.nodes[child] for child in node.node.children]
         own = np.empty(n)
         if n:
+            middle = points[len(points) // 2]  # the same on every rank
             costs = [
-                self._costs(child, mine, solvers[position], iteration)
+                self._costs(
+                    child,
+                    mine,
+                    solvers[position],
+                    iteration,
+                    start=_basis_at(child, middle, solvers[position]),
+                )
                 for child, position in zip(children, node.node.children, strict=True)
             ]
             joined = np.concatenate(costs, axis=1)
@@ -139,18 +146,33 @@ class InnerBound:
         costs = self._costs(root, start, solver, iteration)[0]
         return risk_of(costs, root.risk, root.probabilities)
 
-    def _costs(self, node: StageModel, points: Floats, solver: LpSolver, iteration: int) -> Floats:
+    def _costs(
+        self,
+        node: StageModel,
+        points: Floats,
+        solver: LpSolver,
+        iteration: int,
+        start: NDArray[np.uint8] | None = None,
+    ) -> Floats:
         """``[point, opening]`` of a stage with the function of ``solver`` behind it."""
         n = node.n_openings
         states = np.repeat(points, n, axis=0)
         parameters = node.parameters(states, np.tile(node.openings, (len(points), 1)))
         output = solver.allocate(len(parameters), chain_length=n)
-        outcome = solver.solve_batch(parameters, output, chain_length=n, order=node.order)
+        outcome = solver.solve_batch(parameters, output, chain_length=n, start_bases=start, order=node.order)
         if outcome.status is Status.INFEASIBLE and self._wants_corners:
             raise _unreachable(node)
         if not outcome.is_optimal:
             raise node.failure(outcome, iteration, f"inner bound, vertex {outcome.index // n}", solver)
         return output.objective.reshape(len(points), n)
+
+
+def _basis_at(node: StageModel, point: Floats, solver: LpSolver) -> NDArray[np.uint8] | None:
+    """Of the first opening that is solved for each point, at one of them: the others are not far from it."""
+    first = int(node.order[0])
+    output = solver.allocate(1, bases=True)
+    parameters = node.parameters(point[np.newaxis, :], node.openings[first : first + 1])
+    return output.bases if solver.solve_batch(parameters, output).is_optimal else None
 
 
 def _unreachable(node: StageModel) -> ValidationError:

@@ -71,13 +71,14 @@ class StageModel:
         self.is_of_graph = node is not None
         self.template = template
         """The program without cuts."""
-        self._open_solver = partial(
+        self.open_solver = partial(
             LpSolver,
             retry_max_attempts=retries.max_attempts,
             retry_time_budget_seconds=retries.time_budget_seconds,
             pool=pool,
         )
-        self.solver: LpSolver = self._open_solver(template) if shares is None else shares.solver
+        """For a program like that of this stage, with the threads and retries of the study."""
+        self.solver: LpSolver = self.open_solver(template) if shares is None else shares.solver
         self.n_outcomes = 0
         """Outcomes of what comes next that have cuts of their own; 0: only their risk has."""
         self.pool: CutPool = CutPool(self.layout.state_dimension) if shares is None else shares.pool
@@ -175,7 +176,7 @@ class StageModel:
         floor = self.future_cost_floor / (
             1.0 - self.node.stop_probability
         )  # the end of a cycle costs nothing
-        self.solver = self._open_solver(with_outcomes(self.template, risk, probabilities, floor))
+        self.solver = self.open_solver(with_outcomes(self.template, risk, probabilities, floor))
         self.pool = CutPool(self.layout.state_dimension + 1 + self.n_outcomes)
 
     def cuts(self) -> CutPool:
