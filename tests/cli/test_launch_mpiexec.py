@@ -91,7 +91,7 @@ def test_a_rank_that_ends_without_an_exception_is_named_too(mpi_python, program,
     done = launch(mpi_python, "-n", 3, path)
     assert done.returncode == status, done.stderr
     # mpiexec may have ended the others before the launcher looked: then it lists all candidates.
-    named = r"rank (1 of 3|[02] of 3 \(or [0-9, ]*1[^)]*\))"
+    named = r"rank (1 of 3( \(or [^)]*\))?|[02] of 3 \(or [^)]*1[^)]*\))"
     assert re.search(rf"^cobre launch: {named} failed( first,)? with {how}", done.stderr, re.MULTILINE), (
         done.stderr
     )
@@ -107,7 +107,9 @@ def test_a_rank_killed_after_another_has_finished_is_the_culprit(mpi_python, pro
         + "time.sleep(30)"
     )
     done = launch(mpi_python, "-n", 3, path)
-    assert "cobre launch: rank 1 of 3 failed" in done.stderr, done.stderr
+    # Rank 0, which mpiexec ends for it, may be gone before the launcher looks.
+    named = r"rank (1 of 3( \(or 0,[^)]*\))?|0 of 3 \(or 1,[^)]*\)) failed"
+    assert re.search(rf"^cobre launch: {named}", done.stderr, re.MULTILINE), done.stderr
 
 
 def test_ctrl_c_is_a_keyboard_interrupt_on_the_ranks_of_mpi(mpi_python, program):
