@@ -61,7 +61,7 @@ def history_case(path, values=None, columns=dated, **estimation):
     return case
 
 
-def todays_history(folder, values=None, first="1966-01", columns=windowed, change=None):
+def history_018(folder, values=None, first="1966-01", columns=windowed, change=None):
     """The example of ``cobre init`` (0.18) with monthly inflows until the end of 2025 and no inflow model."""
     documents, tables = small_documents(), small_tables()
     del tables[STATS], tables[LAGS], documents[CORRELATION]

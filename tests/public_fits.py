@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from history_cases import CORRELATION, HISTORY, todays_history
+from history_cases import CORRELATION, HISTORY, history_018
 from inflow_records import river
 
 STORED = Path(__file__).parent / "io/public_fits.json"
@@ -54,7 +54,7 @@ def write(folder: Path, name: str) -> Path:
             stage["state_variables"] = {"storage": True, "inflow_lags": True}
 
     values = np.round(river(45, seed=17), 2)[:, n_missing:]
-    todays_history(folder, values, f"1981-{1 + n_missing:02d}", change=change)
+    history_018(folder, values, f"1981-{1 + n_missing:02d}", change=change)
     pq.write_table(pq.read_table(folder / HISTORY), folder / HISTORY, compression="none")
     if "annual" in name:  # residuals of the public program lack the annual term, so its correlations differ
         entities = [{"type": "inflow", "id": 0}, {"type": "inflow", "id": 1}]

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from history_cases import HISTORY, todays_history
+from history_cases import HISTORY, history_018
 from inflow_records import river
 
 STORED = Path(__file__).parent / "io/public_sampling.json"
@@ -80,7 +80,7 @@ def write(folder: Path, name: str) -> Path:
             stage["state_variables"] = {"storage": True, "inflow_lags": True}
             stage["num_openings"], stage["sampling_method"] = N_OPENINGS, method
 
-    todays_history(folder, np.round(river(40, seed=77), 2), "1986-01", change=change)
+    history_018(folder, np.round(river(40, seed=77), 2), "1986-01", change=change)
     pq.write_table(pq.read_table(folder / HISTORY), folder / HISTORY, compression="none")
     for kind, (file, key, ids, value, limits) in EXTERNAL.items():
         if scenario_source is not None and scenario_source[kind] == {"scheme": "external"}:

@@ -1,4 +1,4 @@
-"""Streamable HTTP: today's and older clients, tokens, and requests that a browser was made to send."""
+"""Streamable HTTP: clients of newer and older protocols, tokens, and requests that a browser was made to send."""
 
 from __future__ import annotations
 

@@ -303,7 +303,9 @@ def test_help_fits_and_breaks_between_words(cobre, command, columns):
 def test_the_progress_line_drops_whole_parts_that_do_not_fit(terminal, trained):
     endless = '{"training": {"stopping_rules": [{"type": "iteration_limit", "limit": 1000000}]}}'
     text = terminal("run", trained, "--output", trained / "out", "--config-overrides", endless, columns=60)
-    text.read_until("iteration ")  # however fast the machine: nothing is shown before the first tick of the screen
+    text.read_until(
+        "iteration "
+    )  # however fast the machine: nothing is shown before the first tick of the screen
     text.type("\x03")
     assert text.wait() == 130
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\r", text.text)

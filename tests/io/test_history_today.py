@@ -11,7 +11,7 @@ import pytest
 
 import cobre
 from cobre.io.examples import write_example
-from history_cases import HISTORY, LAGS, dated, todays_history, windowed, write_history
+from history_cases import HISTORY, LAGS, dated, history_018, windowed, write_history
 from inflow_records import river
 
 
@@ -49,33 +49,33 @@ def about_units(folder):
 def test_a_plant_in_other_units_than_its_recent_observations_is_named(tmp_path, hydro, factor):
     values = river(60)
     values[hydro] *= factor
-    (warning,) = about_units(todays_history(tmp_path / "case", values))
+    (warning,) = about_units(history_018(tmp_path / "case", values))
     assert f"hydro {hydro} (" in warning
 
 
 def test_turbines_that_the_water_from_above_could_never_fill_are_named(tmp_path):
     values = river(60)
     values[0] *= 0.001
-    (warning,) = about_units(todays_history(tmp_path / "one", values, change=without_observations))
+    (warning,) = about_units(history_018(tmp_path / "one", values, change=without_observations))
     assert "hydro 0 (UPPER): its median inflow is 0.0513953 m3/s, but its turbines take up to 460" in warning
     values[:] = river(60)
     values[1] *= 0.001  # the lower plant has the water of the upper one
-    assert not about_units(todays_history(tmp_path / "two", values, change=without_observations))
+    assert not about_units(history_018(tmp_path / "two", values, change=without_observations))
     values[:] = river(60)
     values[0] *= 0.001
-    assert not about_units(todays_history(tmp_path / "three", values, change=pumped))
+    assert not about_units(history_018(tmp_path / "three", values, change=pumped))
 
 
 def test_a_plant_with_twenty_times_the_water_of_its_turbines_is_named(tmp_path):
     """Turbines of much more than the plant's own water, as below other plants, hide a factor of a thousand."""
     values = river(60)
     values[1] *= 0.2 * 1000.0
-    (warning,) = about_units(todays_history(tmp_path / "case", values, change=without_observations))
+    (warning,) = about_units(history_018(tmp_path / "case", values, change=without_observations))
     assert "hydro 1 (LOWER): its median of 21070.9 m3/s is 32.92 times what its turbines can take" in warning
 
 
 def test_the_dates_of_0_5_1_are_refused_by_their_name_alone(tmp_path):
-    (error,) = cobre.validate(todays_history(tmp_path / "case", columns=dated)).errors
+    (error,) = cobre.validate(history_018(tmp_path / "case", columns=dated)).errors
     assert (error.file, error.field) == (HISTORY, "date")
     assert "is of 0.5.1" in error.message
     assert error.remedy.startswith("write start_date and end_date")
@@ -83,7 +83,7 @@ def test_the_dates_of_0_5_1_are_refused_by_their_name_alone(tmp_path):
 
 def test_a_history_that_cannot_be_used_says_nothing_about_observations(tmp_path):
     """Whether they are used depends on the lags, which are not known."""
-    report = cobre.validate(todays_history(tmp_path / "case", columns=dated))
+    report = cobre.validate(history_018(tmp_path / "case", columns=dated))
     assert not report.warnings
 
 
@@ -91,7 +91,7 @@ def test_a_gap_where_the_first_lags_look_is_an_error_and_before_them_a_warning(t
     for name, month, is_valid in (("late", -1, False), ("early", -11, True)):
         values = river(60)
         values[1, month] = np.nan
-        report = cobre.validate(todays_history(tmp_path / name, values, change=without_observations))
+        report = cobre.validate(history_018(tmp_path / name, values, change=without_observations))
         assert report.valid is is_valid
         problems = [str(each) for each in (*report.errors, *report.warnings)]
         assert any("hydro 1" in each and f"2025-{13 + month:02d}" in each for each in problems)
@@ -102,7 +102,7 @@ def test_records_that_name_their_last_day_are_refused_with_the_meaning_of_end_da
         columns = windowed(values, first)
         return {**columns, "end_date": [day - 1 for day in columns["end_date"]]}
 
-    report = cobre.validate(todays_history(tmp_path / "case", columns=inclusive))
+    report = cobre.validate(history_018(tmp_path / "case", columns=inclusive))
     assert [(error.entity, error.field) for error in report.errors] == [
         ("hydro 0 (UPPER)", "end_date"),
         ("hydro 1 (LOWER)", "end_date"),
@@ -123,7 +123,7 @@ def test_windows_are_checked_where_the_model_is_given_and_only_lags_read_them(tm
 
 
 def test_four_years_train_with_the_lags_that_settle(tmp_path):
-    folder = todays_history(tmp_path / "case", river(4, seed=1), "2022-01")
+    folder = history_018(tmp_path / "case", river(4, seed=1), "2022-01")
     report = cobre.validate(folder)
     assert report.valid
     assert any("too few for its lags" in warning.message for warning in report.warnings)
@@ -132,7 +132,7 @@ def test_four_years_train_with_the_lags_that_settle(tmp_path):
 
 
 def test_a_history_that_ends_before_the_study_is_fitted_though_training_needs_the_days_between(tmp_path):
-    folder = todays_history(tmp_path / "case", first="1960-01")
+    folder = history_018(tmp_path / "case", first="1960-01")
     assert not cobre.validate(folder).valid
     result = cobre.fit(folder, n_series=0)
     told = [str(each) for each in result.report.warnings]
@@ -142,7 +142,7 @@ def test_a_history_that_ends_before_the_study_is_fitted_though_training_needs_th
 
 
 def test_files_of_a_fit_make_the_same_study_without_a_word_about_coefficients(tmp_path):
-    folder = todays_history(tmp_path / "case")
+    folder = history_018(tmp_path / "case")
     before = cobre.load_case(folder).scenarios.lags
     cobre.fit(folder, output=folder / "scenarios", n_series=0)
     (folder / "scenarios/fitting_report.json").unlink()
@@ -174,7 +174,7 @@ def test_files_of_a_fit_of_four_months_keep_the_noise_with_the_other_months_befo
         ]
         documents["config.json"]["estimation"] = {"order_selection": selection}
 
-    folder = todays_history(tmp_path / "case", river(60, seed=6), change=change)
+    folder = history_018(tmp_path / "case", river(60, seed=6), change=change)
     for path in folder.rglob("*.parquet"):
         table = pq.read_table(path)
         if "stage_id" in table.column_names:

@@ -15,7 +15,7 @@ from case_folders import arrow_table, full_case, full_documents, full_tables
 from cobre.core.digest import digest
 from cobre.io.loading import load, validate
 from cobre.io.problems import Problems
-from cobre.io.read.catalogue import FILES as TODAY_FILES
+from cobre.io.read.catalogue import FILES as FILES_018
 from cobre.io.read.catalogue import REQUIRED, files_of
 from cobre.io.read.columns import TableFile
 from cobre.io.read.generation import OLDER
@@ -58,7 +58,7 @@ def _column_id(pair):
 
 
 def test_the_format_has_44_files_and_had_42_eight_of_them_required():
-    assert len(TODAY_FILES) == len({file.path for file in TODAY_FILES}) == 44
+    assert len(FILES_018) == len({file.path for file in FILES_018}) == 44
     assert len(FILES) == len({file.path for file in FILES}) == 42
     assert sorted(REQUIRED) == sorted(
         "config.json penalties.json stages.json initial_conditions.json system/buses.json system/lines.json "

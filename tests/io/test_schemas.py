@@ -15,7 +15,7 @@ from cobre.io.schemas import export_schemas, schemas
 
 
 @pytest.fixture(scope="module")
-def today(tmp_path_factory):
+def case_018(tmp_path_factory):
     """A case of 0.18 with nearly every file."""
     folder = tmp_path_factory.mktemp("schemas")
     convert_case(full_case(folder / "old").write(), folder / "new")
@@ -29,16 +29,20 @@ def test_there_is_one_per_file(tmp_path):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.path)
-def test_a_document_s_schema_has_its_keys(today, document):
+def test_a_document_s_schema_has_its_keys(case_018, document):
     schema = schemas()[document.path]
-    keys = set(json.loads((today / document.path).read_text())) if (today / document.path).exists() else set()
+    keys = (
+        set(json.loads((case_018 / document.path).read_text()))
+        if (case_018 / document.path).exists()
+        else set()
+    )
     assert keys <= set(schema["properties"])
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.path)
-def test_a_table_s_schema_has_its_columns(today, table):
+def test_a_table_s_schema_has_its_columns(case_018, table):
     schema = schemas()[table.path]
-    path = today / table.path
+    path = case_018 / table.path
     columns = set(pq.read_schema(path).names) if path.exists() else set()
     assert columns <= set(schema["items"]["properties"])
     assert set(schema["items"]["required"]) == {c.name for c in table.columns if not c.is_optional}

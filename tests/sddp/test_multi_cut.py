@@ -15,11 +15,11 @@ from cobre.sddp.given_cuts import match_policy
 from cobre.sddp.outcome_cuts import rows_of_future, rows_of_points
 from cobre.sddp.policy import Policy
 from cobre.sddp.workspace import state_names_of
+from format_018.small import Case018
 from sddp.cases import StageSpec
 from sddp.studies import stages, study
 from sddp.test_cycle import one_reservoir
 from sddp.trained import bounds, optimum, settings, trained, with_training
-from today.small import TodayCase
 
 RISK = RiskMeasure(weight=0.5, tail=0.4)
 LAGS = {"lags": [0.5], "residual_ratio": 0.8, "past": [18.0], "costs": {"negative_inflow": 30.0}}
@@ -104,8 +104,8 @@ def test_a_risk_measure_of_a_program_is_refused():
         trained(case)
 
 
-def small(training) -> TodayCase:
-    case = TodayCase([[744.0], [672.0]], [10.0])
+def small(training) -> Case018:
+    case = Case018([[744.0], [672.0]], [10.0])
     case.add_thermal(50.0, 8.0)
     case.add_hydro(10.0, 50.0, inflow=[2.0, 1.0])
     case.documents["config.json"]["training"].update(training, cut_formulation="multi")

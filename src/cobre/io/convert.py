@@ -57,7 +57,7 @@ def convert_case(source: str | PathLike[str], target: str | PathLike[str]) -> tu
     checked, report = examine(source, None)
     raise_if_invalid(replace(report, errors=tuple(filter(_is_in_the_way, report.errors))), str(source))
     files = checked.files
-    if files.generation.is_today:
+    if files.generation.is_018:
         raise ValidationError(
             f"{source} is a case of {files.generation.name} already",
             kind="IncompatibleSettings",

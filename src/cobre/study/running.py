@@ -157,9 +157,9 @@ def idle_workers(case: Case, plan: RunPlan, ranks: int) -> list[ProblemReport]:
         shared = "the simulation has " + ("1 scenario" if count == 1 else f"{count} scenarios")
     if not 1 <= count < ranks:
         return []
-    from cobre.io.read.generation import OLDER, TODAY
+    from cobre.io.read.generation import FORMAT_018, OLDER
 
-    field = (OLDER if case.conventions == Conventions() else TODAY).word(key)
+    field = (OLDER if case.conventions == Conventions() else FORMAT_018).word(key)
     idle = f"{ranks - count} of {ranks} workers {'is' if ranks - count == 1 else 'are'} idle"
     return [
         ProblemReport(

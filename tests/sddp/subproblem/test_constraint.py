@@ -151,7 +151,7 @@ PINNED = [
 
 def test_every_variable_is_tried():
     given = {"hydro_storage_initial", "hydro_useful_volume_initial"}  # cannot be moved
-    given.add("anticipated_decision")  # tests/today/test_lead_times.py: no thermal here is decided ahead
+    given.add("anticipated_decision")  # tests/format_018/test_lead_times.py: no thermal here is decided ahead
     assert {name for name, *_ in PINNED} == set(MEANINGS) - given
 
 

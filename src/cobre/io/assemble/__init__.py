@@ -30,7 +30,7 @@ from cobre.io.read.files import CaseFiles
 
 __all__ = ["assemble"]
 
-CONVENTIONS_TODAY = Conventions(diversion_is_outflow=False, withdrawal_is_limited=True, counts_seasons=False)
+CONVENTIONS_018 = Conventions(diversion_is_outflow=False, withdrawal_is_limited=True, counts_seasons=False)
 
 
 def assemble(files: CaseFiles) -> Case:
@@ -63,7 +63,7 @@ def assemble(files: CaseFiles) -> Case:
         scenarios=build_scenarios(files, horizon),
         initial=build_initial_state(files),
         config=build_config(files),
-        conventions=CONVENTIONS_TODAY if files.generation.is_today else Conventions(),
+        conventions=CONVENTIONS_018 if files.generation.is_018 else Conventions(),
         production_fits=fits,
         evaporation_references=references,
         energy=energy,

@@ -203,7 +203,7 @@ def build_non_controllables(files: CaseFiles, horizon: Horizon) -> NonControllab
     largest = spread([r.max_generation_mw for r in records], n)
     installed = overlay(largest, files.tables["ncs_bounds"], "available_generation_mw", index, horizon)
     mean, std = spread([1.0] * len(records), n), spread([0.0] * len(records), n)
-    if files.generation.is_today:
+    if files.generation.is_018:
         # A share of the plant's own power; a stage without a row of the source's statistics has none.
         installed[has_statistics] = largest[has_statistics]
         mean[has_statistics] = 0.0

@@ -37,7 +37,7 @@ def build_cells(
     """Limits by plant and bus, ``plant`` being those of whole plants; None where they say nothing more than these."""
     hydros = by_date(files.hydros.hydros)
     has_rows = len(files.tables["unit_group_bounds"]) > 0
-    if not files.generation.is_today or (not has_rows and all(map(_is_plain, hydros))):
+    if not files.generation.is_018 or (not has_rows and all(map(_is_plain, hydros))):
         return None
     bus = entity_indices(files)["bus"]
     most = {name: horizon.over_blocks(plant[name]) for name in ("max_turbined_m3s", "max_generation_mw")}

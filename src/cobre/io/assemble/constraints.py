@@ -98,7 +98,7 @@ def build_constraints(
         n_blocks = horizon.stages[stage].n_blocks
         if block != ABSENT:
             blocks = [block]
-        elif files.generation.is_today and _is_about_stocks(expression, varies):
+        elif files.generation.is_018 and _is_about_stocks(expression, varies):
             blocks = [WHOLE_STAGE]
         else:
             blocks = list(range(n_blocks))

@@ -33,7 +33,7 @@ def build_evaporation(files: CaseFiles, horizon: Horizon) -> tuple[NDArray[np.fl
 
 def _hours(files: CaseFiles, stage: Stage) -> float:
     """In 0.18 the hours of the calendar month, whatever the stage."""
-    return hours_of_month(stage.start_date) if files.generation.is_today else evaporating_hours(stage)
+    return hours_of_month(stage.start_date) if files.generation.is_018 else evaporating_hours(stage)
 
 
 def build_evaporation_references(files: CaseFiles, horizon: Horizon) -> tuple[EvaporationReference, ...]:

@@ -63,7 +63,7 @@ def build_hydros(files: CaseFiles, horizon: Horizon, fits: Sequence[ProductionFi
     withdrawal = limits.pop("water_withdrawal_m3s")
     productivity, offsets, planes = build_production(files, horizon, fits)
     constant, slope = build_evaporation(files, horizon)
-    if files.generation.is_today:
+    if files.generation.is_018:
         for name in ("min_turbined_m3s", "min_generation_mw"):
             limits[name] = group_limit(files, horizon, name)
     limits["min_storage_hm3"], limits["max_storage_hm3"], target, soft = storage_limits(
@@ -114,7 +114,7 @@ def build_hydro_costs(files: CaseFiles, horizon: Horizon) -> HydroCosts:
 def _turbined_cost(files: CaseFiles, horizon: Horizon) -> Floats:
     """In 0.5.1 only plants with planes pay for turbined water."""
     cost = _cost(files, horizon, "turbined_cost")
-    if not files.generation.is_today:
+    if not files.generation.is_018:
         for row, hydro in enumerate(by_date(files.hydros.hydros)):
             for index, stage in enumerate(horizon.stages):
                 if not production_of(hydro, stage, files).has_planes:

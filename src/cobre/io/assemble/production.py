@@ -58,7 +58,7 @@ def _find_production(hydro: HydroRecord, stage: Stage, files: CaseFiles) -> Prod
         found = Production(True, None, detail)
         flow = hydro.generation.max_turbined_m3s
         most = min(flow, hydro.generation.max_generation_mw)
-        can_turbine = not files.generation.is_today or flow > NO_CAPACITY
+        can_turbine = not files.generation.is_018 or flow > NO_CAPACITY
         if not can_turbine or (found.fit_config is not None and most <= NO_CAPACITY):
             return Production(False, 0.0, detail)
         return found

@@ -75,7 +75,7 @@ def build_scenarios(files: CaseFiles, horizon: Horizon) -> Scenarios:
             index["non-controllable source"],
         ),
         history=_history(files),
-        external_sets_statistics=files.generation.is_today,
+        external_sets_statistics=files.generation.is_018,
     )
 
 

@@ -65,7 +65,7 @@ def build_config(files: CaseFiles) -> Config:
             is_enumerated=is_enumerated(training.selection),
             stopping_rules=_build_rules(training),
             stop_when_all=training.stopping_mode == "all",
-            iteration_limit_is_cap=files.generation.is_today,
+            iteration_limit_is_cap=files.generation.is_018,
             tree_seed=DEFAULT_SEED if training.tree_seed is None else abs(training.tree_seed),
             scenario_source=_build_source(training.scenario_source),
             cut_selection=_build_selection(training.cut_selection)

@@ -50,9 +50,7 @@ def read_case(
             continue
         files.present.add(file.path)
         if isinstance(file, TableFile):
-            tables[file.attribute], is_intact = read_table(
-                folder, file, problems, is_today=generation.is_today
-            )
+            tables[file.attribute], is_intact = read_table(folder, file, problems, is_018=generation.is_018)
             if not is_intact:
                 files.damaged.add(file.path)
         else:
@@ -62,7 +60,7 @@ def read_case(
             if file.path == CONFIG and config_overrides and isinstance(data, dict):
                 data = merge_overrides(data, config_overrides, file.record, problems)
             reading = (
-                Reading() if data is None else read_data(data, file, problems, is_closed=generation.is_today)
+                Reading() if data is None else read_data(data, file, problems, is_closed=generation.is_018)
             )
             if reading.record is not None:
                 records[file.path] = reading.record
@@ -73,7 +71,7 @@ def read_case(
 
 
 def _fill(files: CaseFiles, records: dict[str, Record], tables: dict[str, Table]) -> None:
-    if not files.generation.is_today:
+    if not files.generation.is_018:
         from cobre.io.read.older.modernise import modernise
 
         modernise(files, records, tables)
@@ -86,7 +84,7 @@ def _fill(files: CaseFiles, records: dict[str, Record], tables: dict[str, Table]
 
 def _report_other_generation(files: CaseFiles, problems: Problems) -> None:
     """Files that only the other generation has."""
-    only = OLDER_ONLY_PATHS if files.generation.is_today else NEW_PATHS
+    only = OLDER_ONLY_PATHS if files.generation.is_018 else NEW_PATHS
     for path in only:
         if is_there(files.folder / path):
             problems.error(
@@ -94,7 +92,7 @@ def _report_other_generation(files: CaseFiles, problems: Problems) -> None:
                 path,
                 f"is no file of {files.generation.name}, which this case is written in",
                 "use block_id in constraints/line_bounds.parquet"
-                if files.generation.is_today
+                if files.generation.is_018
                 else "convert the case to 0.18, or remove the file",
                 field=path,
                 value=path,

@@ -78,7 +78,7 @@ REQUIRED = tuple(document.path for document in DOCUMENTS if document.is_required
 @cache
 def files_of(generation: Generation) -> tuple[File, ...]:
     """The files of a generation; the shapes of 0.5.1 are only loaded for a case that has them."""
-    if generation.is_today:
+    if generation.is_018:
         return FILES
     older = (import_module(f"cobre.io.read.older.{name}") for name in ("documents", "tables"))
     changed: dict[str, File] = {file.path: file for module in older for file in module.FILES}

@@ -14,7 +14,7 @@ from cobre.io.read.columns import ABSENT, Table
 from cobre.io.read.config import ConfigRecord, IterationLimitRecord, SampledPassesRecord, TrainingRecord
 from cobre.io.read.constraints.generic_constraints import GenericConstraintsFile
 from cobre.io.read.constraints.generic_parameters import GenericParametersFile
-from cobre.io.read.generation import TODAY, Generation
+from cobre.io.read.generation import FORMAT_018, Generation
 from cobre.io.read.initial_conditions import InitialConditionsRecord
 from cobre.io.read.older.exchange_factors import ExchangeFactorsFile
 from cobre.io.read.penalties import (
@@ -99,7 +99,7 @@ class CaseFiles:
     """
 
     folder: Path
-    generation: Generation = TODAY
+    generation: Generation = FORMAT_018
     """Of the format; everything else has the shape of 0.18 whatever it is."""
     config: ConfigRecord = field(default_factory=_no_config)
     older_config: OlderConfig | None = None
@@ -168,7 +168,7 @@ class CaseFiles:
         """Whether the tree of noises is that of the file; 0.18 has to be asked for it."""
         source = self.config.training.scenario_source
         is_wanted = source is not None and source.openings is not None and source.openings.source == "file"
-        return len(self.tables["noise_openings"]) > 0 and (is_wanted or not self.generation.is_today)
+        return len(self.tables["noise_openings"]) > 0 and (is_wanted or not self.generation.is_018)
 
     @property
     def lacks_fit(self) -> bool:

@@ -12,15 +12,15 @@ from typing import Any
 
 from cobre.io.problems import Problems
 
-__all__ = ["OLDER", "TODAY", "Generation", "Vote", "detect", "votes"]
+__all__ = ["FORMAT_018", "OLDER", "Generation", "Vote", "detect", "votes"]
 
 
 @dataclass(frozen=True)
 class Generation:
-    """A version of the format; ``is_today`` says what the same words mean in it."""
+    """A version of the format; ``is_018`` says what the same words mean in it."""
 
     name: str
-    is_today: bool
+    is_018: bool
     words: Mapping[str, str]
 
     def __hash__(self) -> int:
@@ -31,7 +31,7 @@ class Generation:
         return self.words.get(key, key)
 
 
-TODAY = Generation("0.18", True, {})
+FORMAT_018 = Generation("0.18", True, {})
 OLDER = Generation(
     "0.5.1",
     False,
@@ -70,7 +70,7 @@ def _votes(documents: Mapping[str, Any]) -> Iterator[Vote]:
     if bus is not None:
         has_date = "operational_start_date" in bus
         key = "buses[0].operational_start_date" if has_date else "buses[0] without operational_start_date"
-        yield Vote("system/buses.json", key, TODAY if has_date else OLDER)
+        yield Vote("system/buses.json", key, FORMAT_018 if has_date else OLDER)
     yield from _either(
         "stages.json",
         "stages[]",
@@ -92,20 +92,20 @@ def _votes(documents: Mapping[str, Any]) -> Iterator[Vote]:
 
 
 def _either(
-    file: str, place: str, objects: Sequence[Mapping[str, Any]], today: str, older: str
+    file: str, place: str, objects: Sequence[Mapping[str, Any]], newer: str, older: str
 ) -> Iterator[Vote]:
-    if any(today in each for each in objects):
-        yield Vote(file, f"{place}.{today}", TODAY)
+    if any(newer in each for each in objects):
+        yield Vote(file, f"{place}.{newer}", FORMAT_018)
     if any(older in each for each in objects):
         yield Vote(file, f"{place}.{older}", OLDER)
 
 
 def detect(documents: Mapping[str, Any], problems: Problems) -> Generation | None:
-    """The generation of a case; None after reporting that its files disagree. Without any vote it is today's."""
+    """The generation of a case; None after reporting that its files disagree. Without any vote it is 0.18."""
     found = votes(documents)
     names = {vote.generation.name for vote in found}
     if len(names) < 2:
-        return found[0].generation if found else TODAY
+        return found[0].generation if found else FORMAT_018
     counts = {name: sum(vote.generation.name == name for vote in found) for name in names}
     fewest = min(found, key=lambda vote: counts[vote.generation.name])
     listing = "; ".join(map(str, found))

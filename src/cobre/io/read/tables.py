@@ -35,7 +35,7 @@ FORMER_NAMES = {
 
 
 def read_table(
-    folder: Path, file: TableFile, problems: Problems, *, is_today: bool = False
+    folder: Path, file: TableFile, problems: Problems, *, is_018: bool = False
 ) -> tuple[Table, bool]:
     """The usable rows, sorted by key, and whether they are all that the file has."""
     arrow = _open(folder / file.path, file.path, problems)
@@ -45,7 +45,7 @@ def read_table(
     known = {column.name for column in file.columns}
     unknown = [name for name in arrow.column_names if name not in known]
     for name in unknown:
-        if is_today and name in FORMER_NAMES:
+        if is_018 and name in FORMER_NAMES:
             problems.error(
                 "SchemaViolation",
                 file.path,
@@ -77,7 +77,7 @@ def read_table(
         )
     if repeated:
         return file.empty(), False
-    former = {now for name in unknown if is_today for now in FORMER_NAMES.get(name, ())}
+    former = {now for name in unknown if is_018 for now in FORMER_NAMES.get(name, ())}
     columns = {}
     for column in file.columns:
         if column.name in former and column.name not in arrow.column_names and not column.is_optional:

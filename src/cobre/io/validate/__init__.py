@@ -43,7 +43,7 @@ def check_case(
     """Read the files of a case and report to ``problems`` everything that is wrong with them."""
     check_files(folder, problems)
     files = read_case(folder, problems, config_overrides)
-    if files.generation.is_today:
+    if files.generation.is_018:
         files.stages = with_seasons(files.stages)
     check_references(files, problems)
     complete_ratios(files, problems)

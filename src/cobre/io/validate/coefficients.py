@@ -39,7 +39,7 @@ def complete_ratios(files: CaseFiles, problems: Problems) -> None:
     if not {LAGS, STATS} <= files.present or set(NEEDED) & (files.damaged | files.unusable | files.ambiguous):
         return
     table = files.tables["inflow_lags"]
-    if files.generation.is_today and not np.isnan(table["residual_std_ratio"]).all():
+    if files.generation.is_018 and not np.isnan(table["residual_std_ratio"]).all():
         problems.warn(
             "IncompatibleSettings",
             LAGS,
@@ -61,7 +61,7 @@ def complete_ratios(files: CaseFiles, problems: Problems) -> None:
         return
     horizon = build_horizon(files.stages)
     for level in _levels(horizon):
-        before = horizon.pre_study_stages if files.generation.is_today else ()
+        before = horizon.pre_study_stages if files.generation.is_018 else ()
         given = given_coefficients(files, level, horizon.stages, before)
         std = np.nan_to_num(given_statistics(files, level, horizon.stages, "std_m3s", before))
         phi = effective_coefficients(given.phi, given.psi, std, given.annual_std_m3s)

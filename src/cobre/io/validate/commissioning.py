@@ -50,7 +50,7 @@ def check_commissioning(files: CaseFiles, problems: Problems) -> None:
             )
     filled = {hydro.id for hydro in files.hydros.hydros if hydro.filling is not None}
     both = {entry.hydro_id for entry in files.initial_conditions.storage} & set(given)
-    if not files.generation.is_today:
+    if not files.generation.is_018:
         both &= filled  # of the others filling_storage has no effect, which is a warning
     for hydro_id in sorted(both):
         problems.error(

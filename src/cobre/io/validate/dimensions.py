@@ -63,7 +63,7 @@ def _check_blocks(files: CaseFiles, problems: Problems) -> None:
         return
     ids = sorted(stage.id for stage in files.stages.stages)
     for before, after in pairwise(ids):
-        if after > before + 1 and not files.generation.is_today:
+        if after > before + 1 and not files.generation.is_018:
             problems.error(
                 "StageMismatch",
                 "stages.json",
@@ -128,7 +128,7 @@ def _check_constraint_blocks(files: CaseFiles, blocks: Mapping[int, int], proble
                 field="block_id",
                 value=block,
             )
-    for row in () if files.generation.is_today else range(len(table)):
+    for row in () if files.generation.is_018 else range(len(table)):
         key = (int(table["constraint_id"][row]), int(table["stage_id"][row]))
         if key in whole and table["block_id"][row] != ABSENT:
             problems.error(
@@ -196,7 +196,7 @@ def _check_term_blocks(
 def _has_inline_bound(files: CaseFiles, constraint: GenericConstraintRecord) -> bool:
     """Whether the text compares two sides."""
     try:
-        return files.generation.is_today and parse_constraint(files, constraint).operator is not None
+        return files.generation.is_018 and parse_constraint(files, constraint).operator is not None
     except ExpressionError:
         return False
 
@@ -268,7 +268,7 @@ def _check_production(files: CaseFiles, problems: Problems) -> None:
                 "system/hydro_production_models.json",
                 f"has no productivity in stage {listed(without_productivity)}, where its model is not fpha",
                 f"give {files.generation.word('productivity_mw_per_m3s')} there"
-                + (" or in system/hydro_energy_productivity.parquet" if files.generation.is_today else ""),
+                + (" or in system/hydro_energy_productivity.parquet" if files.generation.is_018 else ""),
                 entity=owner,
                 field=files.generation.word("productivity_mw_per_m3s"),
                 value=None,
@@ -297,7 +297,7 @@ def _is_given_twice(files: CaseFiles, hydro: HydroRecord, production: Production
 def _warn_of_linear_heads(files: CaseFiles, hydro: HydroRecord, problems: Problems) -> None:
     """The public Cobre requires a geometry with this model, though it does not use it either."""
     model, geometry = files.production_model_of.get(hydro.id), files.tables["geometry"]
-    if model is None or not files.generation.is_today:
+    if model is None or not files.generation.is_018:
         return
     choices = model.stage_ranges if isinstance(model, StageRangesRecord) else model.seasons
     n_rows = np.count_nonzero(geometry["hydro_id"] == hydro.id)
@@ -363,7 +363,7 @@ def _check_references_of_months(files: CaseFiles, hydro: HydroRecord, problems: 
     low, high = hydro.reservoir.min_storage_hm3, hydro.reservoir.max_storage_hm3
     outside = [volume for volume in given if not low <= volume <= high]
     if outside:
-        report = problems.error if files.generation.is_today else problems.warn
+        report = problems.error if files.generation.is_018 else problems.warn
         report(
             "OutOfRange",
             "system/hydros.json",

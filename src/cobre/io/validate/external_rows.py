@@ -31,7 +31,7 @@ def check_external_rows(files: CaseFiles, problems: Problems) -> None:
         different = {name: found[stage] for name, found in counts.items() if found.get(stage)}
         if len(set(different.values())) > 1:
             words = " and ".join(f"{n} of {name}" for name, n in different.items())
-            report = problems.error if files.generation.is_today else problems.warn
+            report = problems.error if files.generation.is_018 else problems.warn
             report(
                 "CoverageMismatch",
                 files.tables[f"external_{next(iter(different))}"].file.path,
@@ -42,7 +42,7 @@ def check_external_rows(files: CaseFiles, problems: Problems) -> None:
                 value=sorted(set(different.values())),
                 rule="5b.45",
             )
-    if files.generation.is_today:
+    if files.generation.is_018:
         _check_lengths(files, counts, problems)
         _check_constant_inflows(files, problems)
 

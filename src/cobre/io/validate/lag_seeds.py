@@ -25,7 +25,7 @@ NEEDED = (
 
 def complete_lag_seeds(files: CaseFiles, problems: Problems) -> None:
     """Set the past inflows of a case of 0.18; report lags that reach days whose inflow is not known."""
-    if not files.generation.is_today or set(NEEDED) & (files.damaged | files.unusable | files.ambiguous):
+    if not files.generation.is_018 or set(NEEDED) & (files.damaged | files.unusable | files.ambiguous):
         return
     known = set(entity_indices(files)["hydro"])
     named = {
@@ -51,7 +51,7 @@ def complete_lag_seeds(files: CaseFiles, problems: Problems) -> None:
             value=None,
             rule="5a.34",
         )
-    if horizon.season_definitions is None and lag_orders(files, horizon) and files.generation.is_today:
+    if horizon.season_definitions is None and lag_orders(files, horizon) and files.generation.is_018:
         problems.warn(
             "CoverageMismatch",
             "stages.json",

@@ -35,7 +35,7 @@ def check_lead_times(files: CaseFiles, problems: Problems) -> None:
     """Report lead times that cannot be followed, and deliveries without an amount."""
     if files.damaged & {"stages.json", THERMALS, FILE, AFTER} or not files.stages.stages:
         return
-    if not files.generation.is_today:
+    if not files.generation.is_018:
         return  # refused where it is not modelled
     horizon = build_horizon(files.stages, files.post_study)
     clock = Clock(horizon)

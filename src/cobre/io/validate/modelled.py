@@ -60,7 +60,7 @@ def _check_state_variables(files: CaseFiles, has_lags: bool, notes: Notes) -> No
             f"stage {without[0]}",
         )
     other = [s.id for s in files.stages.stages if s.state_variables.inflow_lags is not has_lags]
-    if files.generation.is_today and not has_lags:
+    if files.generation.is_018 and not has_lags:
         other = []  # without lags both values mean the same
     is_unknown = wants_fit(files) and files.inflow_fit is None
     if other and not is_unknown:
@@ -102,7 +102,7 @@ def _check_thermals(files: CaseFiles, notes: Notes) -> None:
                 "remove gnl_config",
                 called("thermal", thermal),
             )
-        if thermal.anticipated_config is not None and not files.generation.is_today:
+        if thermal.anticipated_config is not None and not files.generation.is_018:
             notes.refuse(
                 "system/thermals.json",
                 "gnl_config.lag_stages",
@@ -232,7 +232,7 @@ def _check_after(files: CaseFiles, notes: Notes) -> None:
 def _check_history(files: CaseFiles, notes: Notes) -> None:
     if HISTORY not in files.present or wants_fit(files) or _is_drawn_from(files):
         return
-    if files.generation.is_today and len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"]):
+    if files.generation.is_018 and len(files.tables["inflow_lags"]) + len(files.tables["inflow_annual"]):
         return  # lags start from it
     n_rows = len(files.tables["inflow_history"])
     notes.warn(

@@ -42,7 +42,7 @@ def members_of(files: CaseFiles, name: EntityClass, *, is_external: bool | None 
     found = set(load["bus_id"][load["std_mw"] > 0.0].tolist())
     if not is_external:
         return found
-    if files.generation.is_today:
+    if files.generation.is_018:
         return found | set(external["bus_id"].tolist())
     certain = (load["mean_mw"] != 0.0) | (load["std_mw"] != 0.0)
     stated = set(zip(load["bus_id"][certain].tolist(), load["stage_id"][certain].tolist(), strict=True))

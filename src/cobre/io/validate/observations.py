@@ -39,7 +39,7 @@ def check_observations(files: CaseFiles, problems: Problems) -> None:
                 value=str(each.end_date),
                 **place,
             )
-        if each.value_m3s < 0.0 and files.generation.is_today:
+        if each.value_m3s < 0.0 and files.generation.is_018:
             problems.warn(
                 "OutOfRange",
                 FILE,

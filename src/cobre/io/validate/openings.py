@@ -14,7 +14,7 @@ SOURCE = "training.scenario_source.openings.source"
 
 def check_openings(files: CaseFiles, problems: Problems) -> None:
     """Report a file of openings that is missing or not used, and settings of stages that nodes make idle."""
-    if not files.generation.is_today or CONFIG in files.unusable:
+    if not files.generation.is_018 or CONFIG in files.unusable:
         return
     source = files.config.training.scenario_source
     is_wanted = source is not None and source.openings is not None and source.openings.source == "file"

@@ -26,7 +26,7 @@ def check_prices(files: CaseFiles, problems: Problems) -> None:
         common = files.penalties.bus.deficit_segments
         _check_segments(common, PENALTIES, "bus", "bus.deficit_segments", problems)
         _check_order(files, problems)
-        if files.generation.is_today and files.hydros.hydros:
+        if files.generation.is_018 and files.hydros.hydros:
             _check_flow_prices(files, problems)
     for bus in files.buses.buses:
         if bus.deficit_segments is not None:

@@ -19,14 +19,14 @@ def check_randomness(files: CaseFiles, problems: Problems) -> None:
     _check_deviations(files, problems)
     if files.correlation is None or CORRELATION not in files.present:
         return
-    known = METHODS[:1] if files.generation.is_today else METHODS
+    known = METHODS[:1] if files.generation.is_018 else METHODS
     if files.correlation.method not in known:
-        report = problems.error if files.generation.is_today else problems.warn
+        report = problems.error if files.generation.is_018 else problems.warn
         report(
             "InvalidEnum",
             CORRELATION,
             f"method = {files.correlation.method!r} is not known"
-            + ("" if files.generation.is_today else "; the symmetric square root is used"),
+            + ("" if files.generation.is_018 else "; the symmetric square root is used"),
             f"use {' or '.join(known)}",
             field="method",
             value=files.correlation.method,
@@ -158,4 +158,4 @@ def _follows_scenarios(files: CaseFiles) -> bool:
     """Whether external scenarios give the deviations, as they do in 0.18."""
     source = files.config.training.scenario_source
     schemes = () if source is None else (source.inflow.scheme, source.load.scheme, source.ncs.scheme)
-    return files.generation.is_today and "external" in schemes
+    return files.generation.is_018 and "external" in schemes

@@ -65,7 +65,7 @@ def _system_references(files: CaseFiles) -> Iterator[Reference]:
         yield Reference("system/thermals.json", called("thermal", thermal), "bus_id", thermal.bus_id, "bus")
     for hydro in files.hydros.hydros:
         place = ("system/hydros.json", called("hydro", hydro))
-        field = "unit_groups.bus_id" if files.generation.is_today else "bus_id"
+        field = "unit_groups.bus_id" if files.generation.is_018 else "bus_id"
         for bus_id in sorted({group.bus_id for group in hydro.unit_groups}):
             yield Reference(*place, field, bus_id, "bus")
         if hydro.downstream_id is not None:
@@ -163,7 +163,7 @@ def _expression_references(files: CaseFiles, problems: Problems) -> Iterator[Ref
 def _is_missing_contract(files: CaseFiles, term: Term, place: tuple[str, str], problems: Problems) -> bool:
     """Whether a term is about a contract that is not there, which is allowed in 0.18: the term is 0."""
     ids = files.known_ids["contract"]
-    if VARIABLES[term.variable] != "contract" or not files.generation.is_today or ids is None:
+    if VARIABLES[term.variable] != "contract" or not files.generation.is_018 or ids is None:
         return False
     if term.entity_id not in ids:
         problems.warn(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles
-from cobre.io.validate.settings_today import check_today
+from cobre.io.validate.settings_018 import check_settings_018
 
 CONFIG = "config.json"
 
@@ -25,8 +25,8 @@ def check_settings(files: CaseFiles, problems: Problems) -> None:
             value=None,
         )
     _check_penalty(files, problems)
-    if files.generation.is_today:
-        check_today(files, problems)
+    if files.generation.is_018:
+        check_settings_018(files, problems)
 
 
 def _check_penalty(files: CaseFiles, problems: Problems) -> None:

@@ -19,7 +19,7 @@ ROUNDING = 1e-9
 
 def check_units(files: CaseFiles, problems: Problems) -> None:
     """Report groups that contradict themselves or their plant."""
-    if not files.generation.is_today:
+    if not files.generation.is_018:
         return
     for hydro in files.hydros.hydros:
         entity = called("hydro", hydro)

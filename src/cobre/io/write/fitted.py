@@ -100,7 +100,7 @@ def _with_stages_before(result: FitResult) -> dict[str, Table]:
     from those of all seasons.
     """
     files = result.files
-    if not files.generation.is_today or LAGS in files.present:
+    if not files.generation.is_018 or LAGS in files.present:
         return {}
     horizon = build_horizon(files.stages)
     known = {stage.season_id for stage in horizon.stages}
@@ -120,7 +120,7 @@ def _with_stages_before(result: FitResult) -> dict[str, Table]:
 
 def _case_table(files: CaseFiles, table: Table) -> pa.Table:
     """The table without the columns that the case's generation derives by itself."""
-    derived = DERIVED if files.generation.is_today else ()
+    derived = DERIVED if files.generation.is_018 else ()
     columns = [column for column in table.file.columns if column.name not in derived]
     return pa.table(
         {column.name: pa.array(table[column.name], ARROW_TYPES[column.kind]) for column in columns}

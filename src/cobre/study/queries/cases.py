@@ -45,7 +45,7 @@ def examine_case(path: str | PathLike[str], config_overrides: Mapping[str, Any] 
     """Read and check a case folder; raises only if there is no such folder or it may not be read."""
     with collecting_garbage_later():
         checked, report = examine(Path(path), config_overrides)
-    generation = "0.18" if checked.files.generation.is_today else "0.5.1"
+    generation = "0.18" if checked.files.generation.is_018 else "0.5.1"
     return Examination(report, sorted(checked.files.present), generation, checked.case)
 
 

@@ -42,7 +42,7 @@ def observations_of(files: CaseFiles) -> tuple[InflowObservation, ...]:
         for each in files.initial_conditions.recent_observations
     ]
     observed.sort(key=lambda each: (each.hydro, each.start_date))
-    return (*_recent_history(files), *observed) if files.generation.is_today else tuple(observed)
+    return (*_recent_history(files), *observed) if files.generation.is_018 else tuple(observed)
 
 
 def _recent_history(files: CaseFiles) -> list[InflowObservation]:

@@ -137,7 +137,7 @@ def _models(documents: Mapping[str, Data]) -> Data:
         if "productivity_mw_per_m3s" in generation:
             own["productivity_mw_per_m3s"] = generation["productivity_mw_per_m3s"]
         entries.append(_entry(hydro["id"], own, entry, stages))
-    return {**document, "production_models": [*entries, *map(_with_today_names, given.values())]}
+    return {**document, "production_models": [*entries, *map(_with_names_of_018, given.values())]}
 
 
 def _entry(hydro_id: int, own: Data, entry: Data | None, stages: Sequence[Data]) -> Data:
@@ -162,7 +162,7 @@ def _choice(choice: Data, own: Data) -> Data:
     return found
 
 
-def _with_today_names(entry: Data) -> Data:
+def _with_names_of_018(entry: Data) -> Data:
     """The entry of a plant that does not exist: only its words change."""
     found = dict(entry)
     for name in ("stage_ranges", "seasons"):
