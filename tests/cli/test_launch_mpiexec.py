@@ -97,16 +97,20 @@ def test_a_rank_that_ends_without_an_exception_is_named_too(mpi_python, program,
     )
 
 
-def test_a_rank_killed_after_another_has_finished_is_the_culprit(mpi_python, program):
-    """The one that ended first ended well, and is not blamed for what comes after."""
+def test_a_rank_killed_after_another_has_finished_is_the_culprit(mpi_python, program, tmp_path):
+    """The one that has ended well waits in MPI_Finalize for the others, and is not blamed when mpiexec ends it."""
     path = program(
-        MEET
+        "import atexit, pathlib, sys\n"
+        "ended = pathlib.Path(sys.argv[1])\n"
+        "atexit.register(ended.touch)  # the first one registered runs last\n"
+        + MEET
         + "if comm.rank == 2: comm.close(); sys.exit(0)\n"
-        + "time.sleep(0.5)\n"
-        + "if comm.rank == 1: os.kill(os.getpid(), signal.SIGKILL)\n"
+        + "while comm.rank == 1:\n"
+        + "    if ended.exists(): os.kill(os.getpid(), signal.SIGKILL)\n"
+        + "    time.sleep(0.01)\n"
         + "time.sleep(30)"
     )
-    done = launch(mpi_python, "-n", 3, path)
+    done = launch(mpi_python, "-n", 3, path, tmp_path / "ended")
     # Rank 0, which mpiexec ends for it, may be gone before the launcher looks.
     named = r"rank (1 of 3( \(or 0,[^)]*\))?|0 of 3 \(or 1,[^)]*\)) failed"
     assert re.search(rf"^cobre launch: {named}", done.stderr, re.MULTILINE), done.stderr

@@ -30,6 +30,9 @@ HEADER_S = 5.0
 AT_ONCE_S = 1.0
 """Ranks that end so soon after another may have been ended together with it."""
 
+GIVEN_ENDS = (-signal.SIGKILL, -signal.SIGTERM)
+"""How mpiexec ends the other ranks."""
+
 
 class ConnectedRank:
     """One rank: its lines, what it reported, and when it ended. ``end`` becomes readable then."""
@@ -65,7 +68,25 @@ class ConnectedRank:
             return False
         if self.exit_code is not None:
             return self.exit_code != 0
-        return self.inbox is None or not self.inbox.has_ended_in_order
+        return not self.has_ended_in_order
+
+    @property
+    def has_ended_in_order(self) -> bool:
+        """Whether it reported that its program ended, and nothing killed it."""
+        return self.inbox is not None and self.inbox.has_ended_in_order
+
+    @property
+    def was_killed_after_its_end(self) -> bool:
+        """Whether a signal ended it while it waited in MPI_Finalize for the others: its program had ended by itself."""
+        return self.has_ended_in_order and self.exit_code is not None and self.exit_code < 0
+
+
+def _by_themselves_first(silent: Sequence[ConnectedRank]) -> list[ConnectedRank]:
+    """Ranks that ended when the first one did: first those with an end that mpiexec does not give to the others."""
+    earliest = min((v.gone_at for v in silent), default=math.inf)
+    return sorted(
+        silent, key=lambda v: v.exit_code in (None, *GIVEN_ENDS) or v.gone_at - earliest >= AT_ONCE_S
+    )
 
 
 class ConnectedRanks:
@@ -197,10 +218,22 @@ class ConnectedRanks:
         silent = sorted(
             (v for v in self.ranks.values() if v.is_silent), key=lambda v: (v.exit_code != status, v.gone_at)
         )
+        # Where the library noticed the death itself, it may have ended the others before the dead one was torn down.
+        lines = [line for v in self.ranks.values() for line in v.tail]
+        is_noticed = self._messages is not None and any(map(self._messages.failed_call.search, lines))
+        if not is_noticed:
+            silent = _by_themselves_first(silent)
         first_report = min((v.reported_at for v in self.ranks.values()), default=math.inf)
         if not silent or silent[0].gone_at > first_report:
             return []
-        first = silent[0]
+        # A slow launcher sees the ranks that mpiexec killed together with the one that it killed them for.
+        alike = [
+            v
+            for v in silent
+            if (is_noticed and v.gone_at - silent[0].gone_at < AT_ONCE_S)
+            or (v.gone_at == silent[0].gone_at and v.exit_code == silent[0].exit_code)
+        ]
+        first, *others = [v for v in alike if not v.was_killed_after_its_end] or alike
         own_report = min(
             (v.reported_at for v in self.ranks.values() if v.has_failed_itself), default=math.inf
         )
@@ -211,23 +244,13 @@ class ConnectedRanks:
             found = self._messages.signal.findall(result.output) if self._messages is not None else []
             said = [int(number) for number in found]
             code = next((-n for n in said if result.exit_code in (n, 128 + n)), result.exit_code)
-        # Where the library noticed the death itself, it may have ended the others before the dead one was torn down.
-        lines = [line for v in self.ranks.values() for line in v.tail]
-        is_noticed = self._messages is not None and any(map(self._messages.failed_call.search, lines))
-        # A slow launcher sees the ranks that mpiexec killed together with the one that it killed them for.
-        alike = [
-            v.rank
-            for v in silent[1:]
-            if (is_noticed and v.gone_at - first.gone_at < AT_ONCE_S)
-            or (v.gone_at == first.gone_at and v.exit_code == first.exit_code)
-        ]
         return [
             RankResult(
                 rank=first.rank,
                 exit_code=code,
                 output=text_of(first.tail),
                 ended_after_s=first.gone_at - started_at,
-                alike=tuple(sorted(alike)),
+                alike=tuple(sorted(v.rank for v in others)),
             )
         ]
 
