@@ -31,7 +31,7 @@ from large_case import Size, write_large_case
 from numpy.typing import NDArray
 from peers import CASES, prepare
 from record import publish
-from stage_chains import Recorded, record, solver_for
+from stage_chains import Recorded, record, solve, solver_for
 from training_split import with_training
 
 import cobre
@@ -265,15 +265,7 @@ def trial(batches: list[Recorded], clp: Clp, settings: Settings) -> dict[str, fl
 
     def by_ours(only_highs: bool) -> tuple[list[Floats], int]:
         for batch, (solver, output) in zip(batches, solvers[only_highs], strict=True):
-            outcome = solver.solve_batch(
-                batch.parameters,
-                output,
-                chain_length=batch.chain_length,
-                block_length=batch.block_length,
-                start_bases=batch.start_bases,
-                order=batch.order,
-            )
-            assert outcome.is_optimal, outcome
+            solve(batch, solver, output)
         outputs = [output for _, output in solvers[only_highs]]
         pivots = np.concatenate([output.iterations for output in outputs])
         return [output.objective for output in outputs], int(pivots.sum())

@@ -79,6 +79,19 @@ def solver_for(batch: Recorded, *, only_highs: bool) -> tuple[LpSolver, BatchOut
     return solver, solver.allocate(n, chain_length=batch.chain_length, iterations=True)
 
 
+def solve(batch: Recorded, solver: LpSolver, output: BatchOutput) -> None:
+    """Solve the chains of one batch as they were solved when they were recorded."""
+    outcome = solver.solve_batch(
+        batch.parameters,
+        output,
+        chain_length=batch.chain_length,
+        block_length=batch.block_length,
+        start_bases=batch.start_bases,
+        order=batch.order,
+    )
+    assert outcome.is_optimal, outcome
+
+
 def replay(batches: list[Recorded]) -> dict[str, float]:
     """Microseconds and pivots per solve of both, medians over rounds."""
     methods = {"own simplex": False, "HiGHS": True}
@@ -92,15 +105,7 @@ def replay(batches: list[Recorded]) -> dict[str, float]:
         for name in methods:
             began = time.process_time()
             for batch, (solver, output) in zip(batches, solvers[name], strict=True):
-                outcome = solver.solve_batch(
-                    batch.parameters,
-                    output,
-                    chain_length=batch.chain_length,
-                    block_length=batch.block_length,
-                    start_bases=batch.start_bases,
-                    order=batch.order,
-                )
-                assert outcome.is_optimal, outcome
+                solve(batch, solver, output)
             times[name].append((time.process_time() - began) / n * 1e6)
     figures = {"solves": float(n), "cuts per stage": float(max(len(batch.cuts[0]) for batch in batches))}
     for name in methods:

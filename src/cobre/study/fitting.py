@@ -27,8 +27,8 @@ def fit(
     """Fit the inflow model of a case directory to its history, and judge it by ``n_series`` synthetic series.
 
     ``n_series`` is 100 or more, or 0 to leave the judging out. Nothing is written unless ``output`` names a folder: the
-    fitted model as files of a case, a report, tables of diagnostics, and pictures if ``plots``. ``on_picture`` is told
-    after each one how many are drawn, and of how many.
+    fitted model as files of a case, a report, tables of diagnostics, and pictures if ``plots``. ``on_picture`` is
+    called after each one with the numbers of drawn and of all pictures.
     """
     if n_series and n_series < FEWEST_SERIES:
         raise CobreError(

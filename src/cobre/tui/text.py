@@ -62,7 +62,7 @@ def duration(seconds: float) -> str:
 
 
 def act(control: Mapping[str, Any], folder: Path | None = None) -> str:
-    """What was done to a run, in a few words; a path inside ``folder`` is told from there.
+    """What was done to a run, in a few words; a path inside ``folder`` is relative to it.
 
     >>> arguments = {"rule": "iteration_limit", "values": {"limit": 150}}
     >>> act({"action": "set_rule", "arguments": arguments, "iteration": 248})

@@ -30,8 +30,8 @@ HEADER_S = 5.0
 AT_ONCE_S = 1.0
 """Ranks that end so soon after another may have been ended together with it."""
 
-GIVEN_ENDS = (-signal.SIGKILL, -signal.SIGTERM)
-"""How mpiexec ends the other ranks."""
+ENDED_BY_MPIEXEC = (-signal.SIGKILL, -signal.SIGTERM)
+"""Exit codes of ranks that mpiexec ends because another one has failed."""
 
 
 class ConnectedRank:
@@ -81,11 +81,11 @@ class ConnectedRank:
         return self.has_ended_in_order and self.exit_code is not None and self.exit_code < 0
 
 
-def _by_themselves_first(silent: Sequence[ConnectedRank]) -> list[ConnectedRank]:
-    """Ranks that ended when the first one did: first those with an end that mpiexec does not give to the others."""
+def _own_failures_first(silent: Sequence[ConnectedRank]) -> list[ConnectedRank]:
+    """Put ranks first that ended together with the earliest one and have an exit code that mpiexec does not cause."""
     earliest = min((v.gone_at for v in silent), default=math.inf)
     return sorted(
-        silent, key=lambda v: v.exit_code in (None, *GIVEN_ENDS) or v.gone_at - earliest >= AT_ONCE_S
+        silent, key=lambda v: v.exit_code in (None, *ENDED_BY_MPIEXEC) or v.gone_at - earliest >= AT_ONCE_S
     )
 
 
@@ -222,7 +222,7 @@ class ConnectedRanks:
         lines = [line for v in self.ranks.values() for line in v.tail]
         is_noticed = self._messages is not None and any(map(self._messages.failed_call.search, lines))
         if not is_noticed:
-            silent = _by_themselves_first(silent)
+            silent = _own_failures_first(silent)
         first_report = min((v.reported_at for v in self.ranks.values()), default=math.inf)
         if not silent or silent[0].gone_at > first_report:
             return []

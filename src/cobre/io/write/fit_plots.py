@@ -46,7 +46,7 @@ def write_plots(
     """Write ``plots/hydro_ID.png`` for every plant and ``plots/correlation.png``; the paths.
 
     Where months and quarters are fitted, a picture shows the finer ones, and ``hydro_ID_4_seasons.png`` the quarters.
-    ``on_picture`` is told after each one how many are written, and of how many.
+    ``on_picture`` is called after each one with the numbers of written and of all pictures.
     """
     if not result.diagnostics:
         return []
