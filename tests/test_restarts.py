@@ -124,9 +124,10 @@ def test_the_allowance_runs_out(tmp_path):
         cobre.load_results(tmp_path)
 
 
-def test_an_error_that_a_worker_raises_is_not_tried_again(tmp_path):
+def test_an_error_that_a_worker_raises_is_not_tried_again(tmp_path, monkeypatch):
     from sddp.test_training import impossible
 
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # where the worker writes the program without a solution
     notes = []
     with pytest.raises(cobre.WorkerError, match="infeasible"):
         cobre.train(impossible(), 2, "shm", None, None, tmp_path, on_note=notes.append, max_restarts=3)
