@@ -62,16 +62,25 @@ void CutMatrix::open_sides(std::span<const double> primal, std::vector<double>& 
     }
 }
 
-std::int32_t CutMatrix::most_violated(std::span<const double> x, std::span<const double> sides, Evaluation& room,
+std::int32_t CutMatrix::most_violated(std::span<const double> x, std::span<const double> sides, Evaluation& before,
                                       double& violation) const {
-    room.factors.clear();
-    room.columns.clear();
+    const bool is_first = before.x.empty();
+    if (is_first) {
+        before.x.assign(columns_.size(), 0.0);
+        before.violations.resize(slots_.size());
+    }
+    before.factors.clear();
+    before.changed.clear();
     for (std::size_t j = 0; j < columns_.size(); ++j) {
-        room.factors.push_back(-x[static_cast<std::size_t>(columns_[j])]);
-        room.columns.push_back(entries_[j].data());
+        const double value = x[static_cast<std::size_t>(columns_[j])];
+        if (value == before.x[j]) continue;
+        before.factors.push_back(before.x[j] - value);
+        before.changed.push_back(entries_[j].data());
+        before.x[j] = value;
     }
     const auto found =
-        greatest_sum(sides.data(), room.factors.data(), room.columns.data(), columns_.size(), slots_.size());
+        greatest_sum(is_first ? sides.data() : before.violations.data(), before.factors.data(),
+                     before.changed.data(), before.changed.size(), slots_.size(), before.violations.data());
     violation = found.value;
     return found.place;
 }

@@ -38,12 +38,16 @@ public:
 
     // out[k] = lower(k) - what the determined columns contribute; `primal` by index of the template, scaled.
     void open_sides(std::span<const double> primal, std::vector<double>& out) const;
-    struct Evaluation {  // memory of the caller
+    // How much each cut is violated where it was looked at last; memory of the caller.
+    struct Evaluation {
+        std::vector<double> violations;
+        std::vector<double> x;  // of columns(); empty: the next evaluation begins with the sides
         std::vector<double> factors;
-        std::vector<const double*> columns;
+        std::vector<const double*> changed;
     };
-    // The cut that `x` (by place) violates most, by how much; the first of equals. -1 if it violates none.
-    std::int32_t most_violated(std::span<const double> x, std::span<const double> sides, Evaluation& room,
+    // The cut that `x` (by place) violates most, by how much; the first of equals. -1 if it violates none. Only
+    // columns that have changed since the evaluation before are added up.
+    std::int32_t most_violated(std::span<const double> x, std::span<const double> sides, Evaluation& before,
                                double& violation) const;
 
 private:

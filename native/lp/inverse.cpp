@@ -39,7 +39,7 @@ bool Inverse::is_full(std::size_t p) const noexcept {
 }
 
 double Inverse::dot_row(std::size_t p, const double* vector) const noexcept {
-    if (is_full(p)) return dot(row(p), vector, size_);
+    if (is_full(p)) return dot_of_any(row(p), vector, size_);
     double sum = 0.0;
     for_each_in_row(p, [&](std::size_t t, double number) { sum += number * vector[t]; });
     return sum;
@@ -48,7 +48,7 @@ double Inverse::dot_row(std::size_t p, const double* vector) const noexcept {
 double Inverse::norm_of_row(std::size_t p) const noexcept { return dot_row(p, row(p)); }
 
 void Inverse::add_row(std::size_t p, double factor, double* out) const noexcept {
-    if (is_full(p)) add_multiple(out, factor, row(p), size_);
+    if (is_full(p)) add_multiple_of_any(out, factor, row(p), size_);
     else for_each_in_row(p, [&](std::size_t t, double number) { out[t] += factor * number; });
 }
 

@@ -37,7 +37,7 @@ inline void add_multiple_of_any(double* a, double f, const double* b, std::size_
     else add_multiple(a, f, b, n);
 }
 
-// Four partial sums, then (0 + 1) + (2 + 3).
+// Four partial sums, then (0 + 1) + (2 + 3); what is left over goes to the first.
 inline double dot(const double* a, const double* b, std::size_t n) noexcept {
     double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
     std::size_t i = 0;
@@ -49,6 +49,27 @@ inline double dot(const double* a, const double* b, std::size_t n) noexcept {
     }
     for (; i < n; ++i) s0 += a[i] * b[i];
     return (s0 + s1) + (s2 + s3);
+}
+
+#if defined(__x86_64__)
+// A lane for each partial sum.
+[[gnu::target("avx2")]] inline double dot_wide(const double* a, const double* b, std::size_t n) noexcept {
+    __m256d sums = _mm256_setzero_pd();
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        sums = _mm256_add_pd(sums, _mm256_mul_pd(_mm256_loadu_pd(a + i), _mm256_loadu_pd(b + i)));
+    alignas(32) double s[4];
+    _mm256_store_pd(s, sums);
+    for (; i < n; ++i) s[0] += a[i] * b[i];
+    return (s[0] + s[1]) + (s[2] + s[3]);
+}
+#endif
+
+inline double dot_of_any(const double* a, const double* b, std::size_t n) noexcept {
+#if defined(__x86_64__)
+    if (has_wide_lanes()) return dot_wide(a, b, n);
+#endif
+    return dot(a, b, n);
 }
 
 // The functions below write to `out`, ascending, the places in which a condition holds, and return how many there
@@ -145,8 +166,9 @@ inline constexpr Lanes lanes = [] {
 }
 #endif
 
-// The greatest of sides[i] + sum_j factors[j] * columns[j][i] that is above 0: the first of equals, terms added
-// one after the other. A block of places stays in registers while the columns pass by.
+// sums[i] = start[i] + sum_j factors[j] * columns[j][i], terms added one after the other, and the greatest of them
+// that is above 0: the first of equals. A block of places stays in registers while the columns pass by. `sums` may
+// be `start`.
 struct Greatest {
     double value = 0.0;
     std::int32_t place = -1;
@@ -160,59 +182,60 @@ struct Greatest {
     }
 };
 
-inline void greatest_from(std::size_t first, Greatest& found, const double* sides, const double* factors,
-                          const double* const* columns, std::size_t n_columns, std::size_t n) noexcept {
+inline void greatest_from(std::size_t first, Greatest& found, const double* start, const double* factors,
+                          const double* const* columns, std::size_t n_columns, std::size_t n,
+                          double* sums) noexcept {
     constexpr std::size_t block = 8;
     for (; first < n; first += block) {
         const std::size_t width = n - first < block ? n - first : block;
-        double sums[block];
-        for (std::size_t k = 0; k < width; ++k) sums[k] = sides[first + k];
+        double part[block];
+        for (std::size_t k = 0; k < width; ++k) part[k] = start[first + k];
         for (std::size_t j = 0; j < n_columns; ++j)
-            for (std::size_t k = 0; k < width; ++k) sums[k] += factors[j] * columns[j][first + k];
-        found.see(sums, first, width);
+            for (std::size_t k = 0; k < width; ++k) part[k] += factors[j] * columns[j][first + k];
+        for (std::size_t k = 0; k < width; ++k) sums[first + k] = part[k];
+        found.see(part, first, width);
     }
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2")]] inline void greatest_wide(Greatest& found, const double* sides, const double* factors,
+[[gnu::target("avx2")]] inline void greatest_wide(Greatest& found, const double* start, const double* factors,
                                                   const double* const* columns, std::size_t n_columns,
-                                                  std::size_t n) noexcept {
+                                                  std::size_t n, double* sums) noexcept {
     constexpr std::size_t registers = 8, block = 4 * registers;
     std::size_t first = 0;
     for (; first + block <= n; first += block) {
-        __m256d sums[registers];
-        for (std::size_t r = 0; r < registers; ++r) sums[r] = _mm256_loadu_pd(sides + first + 4 * r);
+        __m256d part[registers];
+        for (std::size_t r = 0; r < registers; ++r) part[r] = _mm256_loadu_pd(start + first + 4 * r);
         for (std::size_t j = 0; j < n_columns; ++j) {
             const __m256d factor = _mm256_set1_pd(factors[j]);
             const double* column = columns[j] + first;
             for (std::size_t r = 0; r < registers; ++r)
-                sums[r] = _mm256_add_pd(sums[r], _mm256_mul_pd(factor, _mm256_loadu_pd(column + 4 * r)));
+                part[r] = _mm256_add_pd(part[r], _mm256_mul_pd(factor, _mm256_loadu_pd(column + 4 * r)));
         }
         const __m256d least = _mm256_set1_pd(found.value);
         __m256d is_greater = _mm256_setzero_pd();
-        for (std::size_t r = 0; r < registers; ++r)
-            is_greater = _mm256_or_pd(is_greater, _mm256_cmp_pd(sums[r], least, _CMP_GT_OQ));
-        if (_mm256_movemask_pd(is_greater) == 0) continue;
-        double stored[block];
-        for (std::size_t r = 0; r < registers; ++r) _mm256_storeu_pd(stored + 4 * r, sums[r]);
-        found.see(stored, first, block);
+        for (std::size_t r = 0; r < registers; ++r) {
+            _mm256_storeu_pd(sums + first + 4 * r, part[r]);
+            is_greater = _mm256_or_pd(is_greater, _mm256_cmp_pd(part[r], least, _CMP_GT_OQ));
+        }
+        if (_mm256_movemask_pd(is_greater) != 0) found.see(sums + first, first, block);
     }
-    greatest_from(first, found, sides, factors, columns, n_columns, n);
+    greatest_from(first, found, start, factors, columns, n_columns, n, sums);
 }
 #endif
 
 }  // namespace kernels
 
-inline kernels::Greatest greatest_sum(const double* sides, const double* factors, const double* const* columns,
-                                      std::size_t n_columns, std::size_t n) noexcept {
+inline kernels::Greatest greatest_sum(const double* start, const double* factors, const double* const* columns,
+                                      std::size_t n_columns, std::size_t n, double* sums) noexcept {
     kernels::Greatest found;
 #if defined(__x86_64__)
     if (has_wide_lanes()) {
-        kernels::greatest_wide(found, sides, factors, columns, n_columns, n);
+        kernels::greatest_wide(found, start, factors, columns, n_columns, n, sums);
         return found;
     }
 #endif
-    kernels::greatest_from(0, found, sides, factors, columns, n_columns, n);
+    kernels::greatest_from(0, found, start, factors, columns, n_columns, n, sums);
     return found;
 }
 

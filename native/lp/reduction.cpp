@@ -23,13 +23,13 @@ SparseLines scaled_rows(const Model& model, const Scaling& scaling) {
     return rows;
 }
 
-std::vector<char> free_columns(const Model& model, const PatchPlan& plan, std::int32_t future_cost_column) {
-    std::vector<char> is_free(model.columns());
-    for (std::size_t j = 0; j < model.columns(); ++j)
-        is_free[j] = model.column_lower[j] == -INFINITY && model.column_upper[j] == INFINITY;
-    for (const std::int32_t j : plan.column_bounds()) is_free[static_cast<std::size_t>(j)] = 0;
-    if (future_cost_column >= 0) is_free[static_cast<std::size_t>(future_cost_column)] = 0;
-    return is_free;
+// Columns whose limits, if any, are the same for all parameters.
+std::vector<char> columns_to_determine(const Model& model, const PatchPlan& plan,
+                                       std::int32_t future_cost_column) {
+    std::vector<char> may_be(model.columns(), 1);
+    for (const std::int32_t j : plan.column_bounds()) may_be[static_cast<std::size_t>(j)] = 0;
+    if (future_cost_column >= 0) may_be[static_cast<std::size_t>(future_cost_column)] = 0;
+    return may_be;
 }
 
 std::vector<char> equations(const Model& model, const PatchPlan& plan) {
@@ -58,7 +58,7 @@ SparseLines SparseLines::transposed(std::size_t n) const {
 Reduction Reduction::of(const Model& model, const PatchPlan& plan, const Scaling& scaling,
                         std::int32_t future_cost_column) {
     const SparseLines all = scaled_rows(model, scaling);
-    const auto is_free = free_columns(model, plan, future_cost_column);
+    const auto may_be_determined = columns_to_determine(model, plan, future_cost_column);
     const auto is_equation = equations(model, plan);
     Reduction r;
     r.row_place.assign(model.rows(), 0);
@@ -74,10 +74,13 @@ Reduction Reduction::of(const Model& model, const PatchPlan& plan, const Scaling
                     ++open;
                     only = e;
                 }
-            if (open != 1 || !is_free[static_cast<std::size_t>(only->index)] ||
+            if (open != 1 || !may_be_determined[static_cast<std::size_t>(only->index)] ||
                 std::abs(only->value) < least_coefficient)
                 continue;
-            r.determined.push_back({static_cast<std::int32_t>(i), only->index, only->value});
+            const auto j = static_cast<std::size_t>(only->index);
+            r.determined.push_back({static_cast<std::int32_t>(i), only->index, only->value,
+                                    model.column_lower[j] / scaling.column[j],
+                                    model.column_upper[j] / scaling.column[j]});
             r.row_place[i] = -1;
             r.column_place[static_cast<std::size_t>(only->index)] = -1;
             has_changed = true;
@@ -114,12 +117,17 @@ double Reduction::given_part(std::size_t row, std::span<const double> primal) co
     return sum;
 }
 
-void Reduction::determine(std::span<const double> row_side, std::span<double> primal) const noexcept {
+bool Reduction::determine(std::span<const double> row_side, std::span<double> primal,
+                          double tolerance) const noexcept {
+    bool is_within = true;
     for (const Determined& each : determined) {
         const auto row = static_cast<std::size_t>(each.row);
-        primal[static_cast<std::size_t>(each.column)] =
-            (row_side[row] - given_part(row, primal)) / each.coefficient;
+        const double value = (row_side[row] - given_part(row, primal)) / each.coefficient;
+        primal[static_cast<std::size_t>(each.column)] = value;
+        is_within &= each.lower - value <= slack_of(tolerance, each.lower);
+        is_within &= value - each.upper <= slack_of(tolerance, each.upper);
     }
+    return is_within;
 }
 
 }  // namespace cobre::lp

@@ -1,10 +1,13 @@
 // The scaled program without the rows that only fix a column.
 //
-// A stage takes its incoming state and its inflow through equations of one free column each: x_in = state. Such a
-// row determines its column before any optimisation, and with it perhaps a column of another row. The rest is a
-// smaller program with the same solutions; the duals of the rows left out follow from those of the others.
+// A stage takes its incoming state and its inflow through equations of one column each: x_in = state. Such a row
+// determines its column before any optimisation, and with it perhaps a column of another row: what a thermal with
+// lead time delivers. The rest is a smaller program with the same solutions, if what is determined is within its
+// limits; the duals of the rows left out follow from those of the others.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,11 +18,17 @@
 
 namespace cobre::lp {
 
+// By how much a scaled value may pass a limit. Large limits leave room for the rounding of their own digits.
+inline double slack_of(double tolerance, double limit) noexcept {
+    return tolerance * std::max(1.0, 1e-4 * std::abs(limit));
+}
+
 struct Reduction {
     struct Determined {
         std::int32_t row;
         std::int32_t column;
         double coefficient;
+        double lower, upper;  // limits of the column
     };
     std::vector<Determined> determined;  // each needs only columns that come before it
     std::vector<std::int32_t> rows;      // those that stay, ascending
@@ -35,8 +44,9 @@ struct Reduction {
     static Reduction of(const Model& model, const PatchPlan& plan, const Scaling& scaling,
                         std::int32_t future_cost_column);
 
-    // Values of determined columns into `primal` (template's columns, scaled) for scaled right-hand sides.
-    void determine(std::span<const double> row_side, std::span<double> primal) const noexcept;
+    // Values of determined columns into `primal` (template's columns, scaled) for scaled right-hand sides. False
+    // if one is beyond its limits by more than `slack_of` the tolerance: there is no solution.
+    bool determine(std::span<const double> row_side, std::span<double> primal, double tolerance) const noexcept;
     // What the determined columns contribute to a row of the template.
     double given_part(std::size_t row, std::span<const double> primal) const noexcept;
 };

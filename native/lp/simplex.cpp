@@ -149,10 +149,16 @@ void DualSimplex::compute_duals() {
 // not exist. What is wrong by no more than rounding may be right again at the end, when `is_dual_right` judges it.
 bool DualSimplex::choose_sides() {
     has_free_ = false;
+    const double *lower = program_.column_lower.data(), *upper = program_.column_upper.data();
     for (std::size_t j = 0; j < at_.size(); ++j) {
+        const double low = lower[j], high = upper[j];
+        if (at_[j] == At::lower && d_[j] >= -tolerance_ && low != -INFINITY) {  // nearly all: stays
+            x_[j] = low;
+            way_[j] = low == high ? 0.0 : 1.0;
+            continue;
+        }
         way_[j] = 0.0;
         if (at_[j] == At::basic) continue;
-        const double low = program_.column_lower[j], high = program_.column_upper[j];
         if (low == high) at_[j] = At::lower;
         else if (d_[j] > (low == -INFINITY ? doubt : tolerance_)) at_[j] = At::lower;
         else if (d_[j] < (high == INFINITY ? -doubt : -tolerance_)) at_[j] = At::upper;
@@ -180,16 +186,17 @@ bool DualSimplex::choose_sides() {
 void DualSimplex::compute_primal() {
     const std::size_t k = tight_.size();
     change_.resize(k);
+    double* x = x_.data();
+    for (const std::int32_t j : basic_) x[j] = 0.0;  // no part of what is nonbasic
     for (std::size_t t = 0; t < k; ++t) {
         const std::int32_t row = tight_[t].row;
         double rest = side(tight_[t]);
         if (row < m_) {
-            for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e)
-                if (position_[at_index(e->index)] < 0) rest -= e->value * x_[at_index(e->index)];
+            const Entry* end = by_row_.end(at_index(row));
+            for (const Entry* e = by_row_.begin(at_index(row)); e != end; ++e) rest -= e->value * x[e->index];
         } else {
             const double* entries = cut_row(t);
-            for (std::size_t j = 0; j < cut_columns_.size(); ++j)
-                if (position_[at_index(cut_columns_[j])] < 0) rest -= entries[j] * x_[at_index(cut_columns_[j])];
+            for (std::size_t j = 0; j < cut_columns_.size(); ++j) rest -= entries[j] * x[cut_columns_[j]];
         }
         change_[t] = rest;
     }
@@ -237,7 +244,7 @@ double DualSimplex::norm_of_row(std::size_t row) {
         changed = std::max(changed, column_changed_[at_index(e->index)]);
     if (row_normed_[row] < changed) {
         weights_of_row(static_cast<std::int32_t>(row));
-        row_norm_[row] = 1.0 + dot(rho_.data(), rho_.data(), rho_.size());
+        row_norm_[row] = 1.0 + dot_of_any(rho_.data(), rho_.data(), rho_.size());
         row_normed_[row] = clock_;
     }
     return row_norm_[row];
@@ -290,7 +297,9 @@ DualSimplex::Leaving DualSimplex::violated_cut() {
     return {true, true, m_ + row, false};
 }
 
+// From the inverse, and violations of cuts from all of their terms when they are looked at next.
 void DualSimplex::compute_everything() {
+    evaluation_.x.clear();
     compute_duals();
     is_usable_ = choose_sides();
     if (is_usable_) compute_primal();
@@ -298,6 +307,7 @@ void DualSimplex::compute_everything() {
 
 bool DualSimplex::solve() {
     iterations_ = 0;
+    evaluation_.x.clear();
     if (is_usable_ && !are_duals_known_) compute_duals();
     if (is_usable_ && !choose_sides()) begin_from_slacks();
     if (!is_usable_) return false;

@@ -206,9 +206,7 @@ inline double DualSimplex::side(const Tight& tight) const noexcept {
     return tight.at == At::upper ? row_upper(tight.row) : row_lower(tight.row);
 }
 
-// In units in which the coefficients are around 1. Large bounds leave room for the rounding of their own digits.
-inline double DualSimplex::slack_tolerance(double bound) const noexcept {
-    return tolerance_ * std::max(1.0, 1e-4 * std::abs(bound));
-}
+// In units in which the coefficients are around 1.
+inline double DualSimplex::slack_tolerance(double bound) const noexcept { return slack_of(tolerance_, bound); }
 
 }  // namespace cobre::lp

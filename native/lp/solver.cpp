@@ -93,10 +93,11 @@ bool Solver::are_bounds_in_order() const noexcept {
     return is_good;
 }
 
-void Solver::fill_program() {
+// False if a column that is determined has to be beyond its limits.
+bool Solver::fill_program() {
     for (const auto& each : reduction_.determined)
         row_side_[at_index(each.row)] = current_.row_lower[at_index(each.row)] * scaling_.row[at_index(each.row)];
-    reduction_.determine(row_side_, solution_.primal);
+    if (!reduction_.determine(row_side_, solution_.primal, settings_.feasibility_tolerance)) return false;
     for (std::size_t k = 0; k < reduction_.rows.size(); ++k) {
         const std::size_t i = at_index(reduction_.rows[k]);
         const double given = reduction_.given_part(i, solution_.primal);
@@ -110,6 +111,7 @@ void Solver::fill_program() {
         program_.cost[k] = current_.cost[j] * scaling_.column[j] * scaling_.cost;
     }
     cuts_->matrix.open_sides(solution_.primal, program_.cut_lower);
+    return true;
 }
 
 void Solver::begin_simplex(std::span<const std::uint8_t> basis, bool is_shared) {
@@ -144,15 +146,15 @@ void Solver::begin_simplex(std::span<const std::uint8_t> basis, bool is_shared) 
 Status Solver::solve_one(std::span<const std::uint8_t> start, bool is_shared, bool is_first, int& attempts,
                          StopWatch& watch) {
     if (simplex_) {
-        fill_program();
+        const bool is_within = fill_program();
         watch.lap(counters_.patch_ns);
-        if (is_first || !is_simplex_ready_) {
+        if (is_within && (is_first || !is_simplex_ready_)) {
             begin_simplex(is_first ? start : std::span<const std::uint8_t>(handed_basis_), is_shared && is_first);
             watch.lap(counters_.basis_ns);
         } else if (!plan_.column_costs().empty()) {
             simplex_->costs_have_changed();
         }
-        is_from_highs_ = !simplex_->solve();
+        is_from_highs_ = !(is_within && simplex_->solve());
         is_simplex_ready_ = !is_from_highs_;
         if (!is_from_highs_) return Status::optimal;
         ++counters_.handed_over;

@@ -106,7 +106,7 @@ private:
                         const std::function<bool()>& is_interrupted);
     // False if a lower bound is above its upper bound: then there is nothing to solve.
     bool are_bounds_in_order() const noexcept;
-    void fill_program();
+    bool fill_program();
     // `is_shared`: other chains begin from the same basis, so that its inverse is worth keeping.
     void begin_simplex(std::span<const std::uint8_t> basis, bool is_shared);
     Status solve_one(std::span<const std::uint8_t> start, bool is_shared, bool is_first, int& attempts,

@@ -65,23 +65,26 @@ void check(Report& report, std::size_t n, std::mt19937_64& random) {
     add_multiple(one.data(), 0.1, b.data(), n);
     add_multiple_of_any(other.data(), 0.1, b.data(), n);
     report.expect(is_same(one, other), "a multiple is added with the same bits");
+    report.expect(is_same({dot(one.data(), b.data(), n)}, {dot_of_any(one.data(), b.data(), n)}),
+                  "a product of two vectors has the same bits");
 
     const std::size_t n_columns = random() % 5;
     const Vector factors = finite(n_columns, random), sides = finite(n, random);
     std::vector<Vector> columns(n_columns);
     std::vector<const double*> starts;
     for (Vector& column : columns) starts.push_back((column = finite(n, random)).data());
-    const auto found = greatest_sum(sides.data(), factors.data(), starts.data(), n_columns, n);
+    Vector expected = sides, sums = sides;  // in place, as the sums of the next columns are added
+    const auto found = greatest_sum(sums.data(), factors.data(), starts.data(), n_columns, n, sums.data());
     double greatest = 0.0;
     std::int32_t place = -1;
     for (std::size_t i = 0; i < n; ++i) {
-        double sum = sides[i];
-        for (std::size_t j = 0; j < n_columns; ++j) sum += factors[j] * columns[j][i];
-        if (sum > greatest) {
-            greatest = sum;
+        for (std::size_t j = 0; j < n_columns; ++j) expected[i] += factors[j] * columns[j][i];
+        if (expected[i] > greatest) {
+            greatest = expected[i];
             place = static_cast<std::int32_t>(i);
         }
     }
+    report.expect(is_same(sums, expected), "sums are added up with the same bits");
     report.expect(found.place == place && found.value == greatest,
                   "the greatest sum is found, the first of equals");
 }

@@ -36,6 +36,7 @@ class RandomProgram:
         self._add_incoming()
         for _ in range(self.n_rows):
             self._add_row(n, is_hard)
+        self._add_delivered(is_hard)
 
     def draw(self, low: float, high: float, n: int | None = None):
         """Integers where ties are wanted."""
@@ -59,6 +60,14 @@ class RandomProgram:
         self.rows.append({derived: 2.0, self.incoming[0]: 1.0, self.incoming[-1]: -0.5})
         self.sides.append((1.0, 1.0))
         self.incoming.append(derived)
+
+    def _add_delivered(self, is_hard: bool) -> None:
+        """A column with limits that is half of an incoming one; nothing gives way if it is beyond them."""
+        low, high = (0.0, 12.0) if is_hard else (-40.0, 40.0)
+        delivered = self._column(float(self.draw(0, 5)), low, high)
+        self.rows[-1][delivered] = 1.0
+        self.rows.append({delivered: 2.0, int(self.rng.choice(self.incoming[:-1])): -1.0})
+        self.sides.append((0.0, 0.0))
 
     def _add_row(self, n: int, is_hard: bool) -> None:
         rng, number = self.rng, len(self.rows)

@@ -149,6 +149,33 @@ def test_where_it_costs_nothing_the_state_takes_what_is_left_over():
     assert output.objective.tolist() == [0.0, 0.0, 0.0]
 
 
+def test_what_was_decided_before_is_delivered_within_its_limits():
+    """min 2 delivered + 5 deficit, together 10; delivered is what was decided, between 1 and 6."""
+    template = LpTemplate(
+        column_cost=[2.0, 5.0],
+        column_lower=[1.0, 0.0],
+        column_upper=[6.0, np.inf],
+        row_lower=[10.0, 0.0],
+        row_upper=[10.0, 0.0],
+        row_starts=[0, 2, 3],
+        column_indices=[0, 1, 0],
+        values=[1.0, 1.0, 1.0],
+        patches=Patches.of(1, [(Target.ROW_EQUAL, 1, 0, 0.0, 1.0)]),
+    )
+    solver = LpSolver(template)
+    _, output = run(solver, np.array([[4.0], [6.0], [1.0], [6.0 + 1e-12]]), None)
+    np.testing.assert_allclose(output.objective, [38.0, 32.0, 47.0, 32.0], atol=1e-9)
+    np.testing.assert_allclose(output.dual, [[5.0, -3.0]] * 4)
+    assert solver.counters()["handed_over"] == 0
+    assert solver.counters()["iterations"] == 0  # the equations leave no choice
+    for beyond in (7.0, 0.5):
+        outcome, _ = run(solver, np.array([[4.0], [beyond]]), None)
+        assert (outcome.status, outcome.index) == ("infeasible", 1)
+    outcome, output = run(solver, np.array([[4.0]]), None)
+    assert outcome.is_optimal
+    assert output.objective[0] == pytest.approx(38.0)
+
+
 def test_a_demand_that_takes_every_column_to_its_limit_is_met():
     """All of three plants, or nothing of them: however the sum of limits is rounded, there is a solution."""
     rng = np.random.default_rng(4)
