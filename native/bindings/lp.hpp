@@ -5,5 +5,6 @@
 namespace cobre::bindings {
 
 void bind_lp(nanobind::module_& m);
+void bind_linearise(nanobind::module_& m);
 
 }  // namespace cobre::bindings

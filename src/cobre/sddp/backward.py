@@ -16,12 +16,12 @@ from cobre.sddp.cuts import insert_cuts, synchronize_cuts
 from cobre.sddp.forward import Trajectories
 from cobre.sddp.itinerary import Ints, Step
 from cobre.sddp.outcome_cuts import rows_of_points
-from cobre.sddp.risk import opening_weights, weighted_sum
+from cobre.sddp.risk import opening_weights
 from cobre.sddp.stage import Bases, StageModel
 from cobre.sddp.statistics import gather_counted
 from cobre.sddp.truncation import Truncation
 from cobre.sddp.units import openings_per_block
-from cobre.solver import BatchOutput
+from cobre.solver import BatchOutput, linearise
 
 Floats = NDArray[np.float64]
 
@@ -236,12 +236,7 @@ def joint_cuts(
     joined = _joined(node, [outcomes for _, outcomes in parts])
     weights = opening_weights(joined.costs, risk, joint_probabilities(node, [child for child, _ in parts]))
     rows = np.empty((n, 1 + dimension))
-    rows[:, 0] = weighted_sum(joined.values, weights)
-    rows[:, 1:] = weighted_sum(joined.gradients, weights)
-    terms = rows.copy()
-    terms[:, 1:] *= trial
-    # One after the other, in index order, whatever the number of trial points.
-    rows[:, 0] = np.subtract.accumulate(terms, axis=1)[:, -1]
+    linearise(joined.values, joined.gradients, weights, trial, rows)
     return rows
 
 

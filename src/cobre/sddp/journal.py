@@ -55,6 +55,7 @@ class Journal:
         """One entry per iteration: ``[phase]``, the rows of all programs that were solved, cuts included."""
         self._times: list[Floats] = []
         """One entry per iteration: ``[phase, (seconds, communication…)]``."""
+        self._rows_without_cuts = np.array([model.solver.template.n_rows for model in self.models])
         self._most_rows = 0
         self._last_counters = solver_counters(self.models)
         self._last_times = self._read_times()
@@ -78,7 +79,7 @@ class Journal:
         self._counters[-1][place] = counters - self._last_counters
         self._times[-1][place] = times - self._last_times
         solves = self._counters[-1][place, :, COUNTERS.index("solves")]
-        rows = np.array([model.solver.template.n_rows + model.solver.n_active_cuts for model in self.models])
+        rows = self._rows_without_cuts + [model.solver.n_active_cuts for model in self.models]
         self._rows[-1][place] = float((solves * rows).sum())
         self._most_rows = max(self._most_rows, int(rows[solves > 0].max(initial=0)))
         self._last_counters, self._last_times = counters, times

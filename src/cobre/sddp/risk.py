@@ -15,6 +15,7 @@ def opening_weights(
 ) -> Floats:
     """Probabilities ``[point, opening]`` under which the expectation of ``costs`` is their risk.
 
+    One row for all points where it is the expectation itself.
     Opening ``k`` has the probability ``p[k]``; without ``probabilities`` they are all equal. A `RiskMeasure` is
     ``(1 - weight) E + weight CVaR``: every opening keeps ``(1 - weight) p[k]``, and ``weight`` is given to the dearest
     openings, up to ``p[k] / tail`` of it to each, equally dear ones in opening order.
@@ -22,7 +23,7 @@ def opening_weights(
     n_openings = costs.shape[1]
     each = np.full(n_openings, 1.0 / n_openings) if probabilities is None else probabilities
     if measure.is_expectation:
-        return np.repeat(each[np.newaxis, :], len(costs), axis=0)
+        return each[np.newaxis, :]
     if not isinstance(measure, RiskMeasure):
         own: Floats = measure.opening_weights(costs, each)
         return own

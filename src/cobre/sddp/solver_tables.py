@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -11,32 +10,22 @@ from numpy.typing import NDArray
 
 from cobre.core.training_tables import RETRY_HISTOGRAM, SOLVER_ITERATIONS
 from cobre.sddp.stage import StageModel
+from cobre.solver import COUNTED
 
 Floats = NDArray[np.float64]
 Columns = dict[str, list[Any]]
 Part = tuple[int | None, str, Floats]
 """Iteration (None in a simulation), phase, and counters ``[stage, counter]``."""
 
-RECOVERED = tuple(f"recovered_{attempt}" for attempt in range(2, 8))
-COUNTERS = (
-    "solves",
-    "chains",
-    "iterations",
-    "retries",
-    "run_ns",
-    "cuts_ns",
-    "patch_ns",
-    "basis_ns",
-    *RECOVERED,
-)
+RECOVERED = tuple(name for name in COUNTED if name.startswith("recovered_"))
+COUNTERS = COUNTED
 """What is counted, in the order of arrays of counters."""
-_in_order = itemgetter(*COUNTERS)
 NS_PER_MS = 1e6
 
 
 def solver_counters(models: Sequence[StageModel]) -> Floats:
     """``[model, counter]`` of this rank's solvers up to now: see `COUNTERS`."""
-    return np.array([_in_order(model.solver.counters()) for model in models], dtype=np.float64)
+    return np.array([model.solver.counted() for model in models], dtype=np.float64)
 
 
 def by_stage(models: Sequence[StageModel], values: Floats) -> Floats:

@@ -134,8 +134,8 @@ class StageModel:
     def outgoing(self, primal: Floats) -> Floats:
         """States that leave this stage, exactly within their limits, which a solver passes by a hair."""
         low, high = self._state_limits
-        states: Floats = np.clip(primal[:, : self.layout.state_dimension], low, high)
-        return states
+        states: Floats = np.maximum(primal[:, : self.layout.state_dimension], low)
+        return np.minimum(states, high, out=states)
 
     def stage_costs(self, batch: BatchOutput) -> Floats:
         """What this stage costs by itself, without the discounted future that later stages pay."""

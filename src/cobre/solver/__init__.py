@@ -1,8 +1,8 @@
 """Linear programs that are solved many times: templates, patches, cuts and HiGHS. Independent of power systems."""
 
 from cobre._lazy import TYPE_CHECKING, lazy_names
-from cobre._native.lp import ThreadPool
-from cobre.solver.batch import LAST_BASIS_STATUS, NO_BASIS, BatchOutcome, BatchOutput, Status
+from cobre._native.lp import ThreadPool, linearise
+from cobre.solver.batch import COUNTED, LAST_BASIS_STATUS, NO_BASIS, BatchOutcome, BatchOutput, Status
 from cobre.solver.solver import LpSolver
 from cobre.solver.template import LpTemplate, Patches, Target
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from cobre.solver.infeasibility import Violation
 
 __all__ = [
+    "COUNTED",
     "LAST_BASIS_STATUS",
     "NO_BASIS",
     "BatchOutcome",
@@ -21,6 +22,7 @@ __all__ = [
     "Target",
     "ThreadPool",
     "Violation",
+    "linearise",
 ]
 
 __getattr__ = lazy_names(__name__, {"Violation": "cobre.solver.infeasibility"})

@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LAST_BASIS_STATUS", "NO_BASIS", "BatchOutcome", "BatchOutput", "Status"]
+__all__ = ["COUNTED", "LAST_BASIS_STATUS", "NO_BASIS", "BatchOutcome", "BatchOutput", "Status"]
 
 Floats = NDArray[np.float64]
 
@@ -16,6 +16,20 @@ NO_BASIS = 255
 """A start basis whose first byte is this says: begin from the slack basis."""
 LAST_BASIS_STATUS = 4
 """The greatest byte of any other basis."""
+
+
+COUNTED = (
+    "solves",
+    "chains",
+    "iterations",
+    "retries",
+    "run_ns",
+    "cuts_ns",
+    "patch_ns",
+    "basis_ns",
+    *(f"recovered_{attempt}" for attempt in range(2, 8)),
+)
+"""Of the counters of a solver, what `LpSolver.counted` gives."""
 
 
 class Status(StrEnum):

@@ -211,6 +211,10 @@ class LpSolver:
         """
         return self._native.counters()
 
+    def counted(self) -> list[int]:
+        """Those of `counters` that `COUNTED` names, in its order."""
+        return self._native.counted()
+
     def reset_counters(self) -> None:
         self._native.reset_counters()
 
