@@ -167,10 +167,22 @@ public:
                                         std::to_string(intercepts.size()) + " cuts need " +
                                         shape_text(intercepts.size(), dimension) +
                                         "\n  fix: give one row per cut and one column per cut column");
-        if (solver_.last().observation().future_cost_column < 0)
-            throw std::invalid_argument(
-                "this template has no future_cost_column, so that it takes no cuts\n  fix: name that column");
+        check_takes_cuts();
         solver_.append_cuts(viewed(intercepts), {coefficients.data(), coefficients.size()});
+    }
+
+    void share_cuts(const Matrix<double>& rows) {
+        const Turn turn(busy_);
+        const std::size_t known = solver_.cuts().slots(), width = 1 + solver_.cuts().dimension();
+        if (rows.shape(0) < known || rows.shape(1) != width)
+            throw std::invalid_argument("the cuts have the shape " + shape_text(rows.shape(0), rows.shape(1)) +
+                                        ", this program has " + std::to_string(known) + " and takes rows of " +
+                                        std::to_string(width) +
+                                        "\n  fix: give all cuts so far and new ones, each its intercept and one "
+                                        "coefficient per cut column");
+        check_takes_cuts();
+        solver_.share_cuts({rows.data(), rows.size()});
+        shared_rows_ = rows;
     }
 
     void set_active(const Vector<bool>& active) {
@@ -187,6 +199,7 @@ public:
     void clear_cuts() {
         const Turn turn(busy_);
         solver_.clear_cuts();
+        shared_rows_ = {};
     }
 
     std::tuple<lp::Status, std::size_t, int> solve(
@@ -324,6 +337,12 @@ public:
     std::size_t basis_size() const { return solver_.last().basis_size(); }
 
 private:
+    void check_takes_cuts() const {
+        if (solver_.last().observation().future_cost_column < 0)
+            throw std::invalid_argument(
+                "this template has no future_cost_column, so that it takes no cuts\n  fix: name that column");
+    }
+
     void take_start(const Matrix<std::uint8_t>& start, std::size_t chains, lp::BatchInput& input) const {
         const std::size_t fixed = solver_.last().patched().columns() + solver_.last().patched().rows();
         const std::size_t width = start.shape(1);
@@ -350,6 +369,7 @@ private:
     }
 
     lp::ParallelSolver solver_;
+    Matrix<double> shared_rows_;  // keeps the memory of cuts that are not copied
     std::mutex busy_;
 };
 
@@ -423,6 +443,7 @@ void bind_lp(nb::module_& m) {
             "observed_columns"_a, "observed_rows"_a, "feasibility_tolerance"_a, "max_attempts"_a,
             "retry_seconds"_a, "iteration_limit"_a, "uses_simplex"_a, "pool"_a.none())
         .def("append_cuts", &BoundSolver::append_cuts, "intercepts"_a, "coefficients"_a)
+        .def("share_cuts", &BoundSolver::share_cuts, "rows"_a.noconvert())
         .def("set_active", &BoundSolver::set_active, "active"_a)
         .def("clear_cuts", &BoundSolver::clear_cuts)
         .def("solve", &BoundSolver::solve, "parameters"_a, nb::kw_only(), "chain_length"_a, "block_length"_a,

@@ -6,21 +6,44 @@
 
 namespace cobre::lp {
 
-void CutPool::append(std::span<const double> intercepts, std::span<const double> coefficients) {
-    for (std::size_t k = 0; k < intercepts.size(); ++k) {
-        bool is_finite = std::isfinite(intercepts[k]);
-        for (std::size_t j = 0; j < dimension_; ++j) is_finite &= std::isfinite(coefficients[k * dimension_ + j]);
-        if (!is_finite)
-            throw std::invalid_argument("cut " + std::to_string(k) +
+void CutPool::check_finite(std::span<const double> rows) const {
+    const std::size_t width = 1 + dimension_;
+    for (std::size_t k = 0; k < rows.size(); ++k)
+        if (!std::isfinite(rows[k]))
+            throw std::invalid_argument("cut " + std::to_string(k / width) +
                                         " of those to be added has a number that is not finite\n  fix: the "
                                         "intercept and the coefficients of a cut must be finite");
-    }
+}
+
+void CutPool::add(const double* rows, std::size_t n) {
     ++version_;
-    for (std::size_t k = 0; k < intercepts.size(); ++k)
-        active_slots_.push_back(static_cast<std::int32_t>(slots() + k));
-    active_.insert(active_.end(), intercepts.size(), 1);
-    intercepts_.insert(intercepts_.end(), intercepts.begin(), intercepts.end());
-    coefficients_.insert(coefficients_.end(), coefficients.begin(), coefficients.end());
+    for (std::size_t k = 0; k < n; ++k) {
+        active_slots_.push_back(static_cast<std::int32_t>(slots()));
+        rows_.push_back(rows + k * (1 + dimension_));
+    }
+    active_.insert(active_.end(), n, 1);
+}
+
+void CutPool::append(std::span<const double> intercepts, std::span<const double> coefficients) {
+    std::vector<double> rows;
+    rows.reserve(intercepts.size() + coefficients.size());
+    for (std::size_t k = 0; k < intercepts.size(); ++k) {
+        rows.push_back(intercepts[k]);
+        const auto own = coefficients.subspan(k * dimension_, dimension_);
+        rows.insert(rows.end(), own.begin(), own.end());
+    }
+    check_finite(rows);
+    copied_.push_back(std::move(rows));
+    add(copied_.back().data(), intercepts.size());
+}
+
+void CutPool::share(std::span<const double> rows) {
+    const std::size_t width = 1 + dimension_, known = slots();
+    check_finite(rows.subspan(known * width));
+    if (known > 0 && (rows_.front() != rows.data() || !copied_.empty()))
+        for (std::size_t slot = 0; slot < known; ++slot) rows_[slot] = rows.data() + slot * width;
+    copied_.clear();
+    add(rows.data() + known * width, rows.size() / width - known);
 }
 
 void CutPool::set_active(std::span<const std::uint8_t> active) {
@@ -34,8 +57,8 @@ void CutPool::set_active(std::span<const std::uint8_t> active) {
 void CutPool::clear() noexcept {
     ++version_;
     ++clearings_;
-    intercepts_.clear();
-    coefficients_.clear();
+    rows_.clear();
+    copied_.clear();
     active_.clear();
     active_slots_.clear();
 }

@@ -150,6 +150,8 @@ void ParallelSolver::append_cuts(std::span<const double> intercepts, std::span<c
     solvers_[0]->append_cuts(intercepts, coefficients);
 }
 
+void ParallelSolver::share_cuts(std::span<const double> rows) { solvers_[0]->share_cuts(rows); }
+
 void ParallelSolver::set_active(std::span<const std::uint8_t> active) { solvers_[0]->set_active(active); }
 
 void ParallelSolver::clear_cuts() { solvers_[0]->clear_cuts(); }

@@ -69,6 +69,14 @@ void Solver::append_cuts(std::span<const double> intercepts, std::span<const dou
     watch.lap(counters_.cuts_ns);
 }
 
+void Solver::share_cuts(std::span<const double> rows) {
+    StopWatch watch;
+    const std::size_t first = cuts_->pool.slots();
+    cuts_->pool.share(rows);
+    cuts_->matrix.append(cuts_->pool, first);
+    watch.lap(counters_.cuts_ns);
+}
+
 void Solver::set_active(std::span<const std::uint8_t> active) {
     StopWatch watch;
     cuts_->pool.set_active(active);

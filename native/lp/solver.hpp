@@ -90,6 +90,7 @@ public:
     const Counters& counters() const noexcept { return counters_; }
 
     void append_cuts(std::span<const double> intercepts, std::span<const double> coefficients);
+    void share_cuts(std::span<const double> rows);
     void set_active(std::span<const std::uint8_t> active);
     void clear_cuts();
 

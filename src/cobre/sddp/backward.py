@@ -81,7 +81,8 @@ def _synchronize(
     """Collective: the cuts of all ranks, each in the pool of its node, in the order of visits."""
     node = nodes[step.visited[0]]
     if len(step.visited) == 1 and not node.n_outcomes:
-        node.append_cuts(synchronize_cuts(comm, node.pool, mine, len(step), iteration, step.counts))
+        synchronize_cuts(comm, node.pool, mine, len(step), iteration, step.counts)
+        node.share_cuts()
     else:
         _insert(nodes, step, gather_counted(comm, mine, step.counts), iteration)
 
@@ -92,7 +93,8 @@ def _insert(nodes: Sequence[StageModel], step: Step, rows: Floats, iteration: in
         if n := node.n_outcomes:
             width = 1 + node.layout.state_dimension
             made = rows_of_points(made[:, : (1 + n) * width].reshape(-1, 1 + n, width), n)
-        node.append_cuts(insert_cuts(node.pool, made, iteration))
+        insert_cuts(node.pool, made, iteration)
+        node.share_cuts()
 
 
 def give_cuts_to_outcomes(nodes: Sequence[StageModel]) -> None:

@@ -280,7 +280,8 @@ def restore(
     _check_fit(state, models, nodes, 1 if n_passes is None else n_passes)
     for model, saved in zip(models, state.pools, strict=True):
         model.pool.restore(saved.rows, saved.active, saved.last_active, saved.active_count, saved.made_in)
-        model.solver.set_cuts(saved.rows[:, 0], saved.rows[:, 1:], saved.active)
+        model.share_cuts()
+        model.keep_active_cuts()
     first, n = (0, 1) if n_passes is None else contiguous_block(n_passes, comm.rank, comm.size)
     for k, (node, bases) in enumerate(zip(nodes, state.forward_bases, strict=True)):
         is_here = n > 0 and len(bases) > 0 and k in owned

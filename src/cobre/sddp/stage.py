@@ -189,11 +189,12 @@ class StageModel:
             rows = rows_of_future(rows, self.n_outcomes)
         none = np.zeros(len(rows), dtype=np.int64)
         self.pool.restore(rows, active, none, none, none)
-        self.solver.set_cuts(rows[:, 0], rows[:, 1:], active)
+        self.share_cuts()
+        self.keep_active_cuts()
 
-    def append_cuts(self, rows: Floats) -> None:
-        """Add rows (intercept, coefficients) that `synchronize_cuts` has inserted into the pool."""
-        self.solver.append_cuts(rows[:, 0], rows[:, 1:])
+    def share_cuts(self) -> None:
+        """Have the cuts that the pool has got in the program, too; there is one copy of them."""
+        self.solver.share_cuts(self.pool.rows)
 
     def keep_active_cuts(self) -> None:
         """Have just the active cuts of the pool in the program."""

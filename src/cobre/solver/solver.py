@@ -108,6 +108,13 @@ class LpSolver:
         rows = np.ascontiguousarray(coefficients, np.float64)
         self._native.append_cuts(np.ascontiguousarray(intercepts, np.float64), rows)
 
+    def share_cuts(self, rows: Floats) -> None:
+        """Add active cuts without a copy: ``rows`` ``[slot, (intercept, coefficients...)]`` holds all cuts so far, then new ones.
+
+        The memory has to stay as it is, until a later call gives other memory that holds the same cuts.
+        """
+        self._native.share_cuts(rows)
+
     def set_active_cuts(self, active: ArrayLike) -> None:
         """Keep in the program exactly the slots where ``active`` (bool, one per slot) is true, in slot order.
 

@@ -1,0 +1,81 @@
+"""Cuts whose memory the solver shares with its caller."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+from cobre.solver import LpSolver
+from solver.random_programs import RandomProgram
+
+CHAIN = 8
+
+
+def solved(solver, rows):
+    output = solver.allocate(CHAIN, chain_length=CHAIN, cut_dual=True, full=True, bases=True)
+    assert solver.solve_batch(rows, output, chain_length=CHAIN).is_optimal
+    return [part.tobytes() for part in (output.objective, output.primal, output.dual, output.cut_dual)]
+
+
+@pytest.mark.parametrize("only_highs", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_they_are_the_cuts_that_a_copy_would_be(seed, only_highs):
+    program = RandomProgram(seed)
+    copied, shared = (LpSolver(program.template(), only_highs=only_highs) for _ in range(2))
+    rows = np.empty((0, 1 + shared.cuts()[1].shape[1]))
+    for turn in range(5):
+        intercepts, slopes = program.cuts(3)
+        new = np.column_stack([intercepts, slopes])
+        copied.append_cuts(intercepts, slopes)
+        if turn == 2:
+            shared.append_cuts(intercepts, slopes)  # a copy between shared ones
+            rows = np.concatenate([rows, new])
+        else:
+            rows = np.concatenate([rows, new])  # other memory every time; the solver alone keeps it
+            shared.share_cuts(rows)
+        gc.collect()
+        if turn == 3:
+            keep = np.arange(len(rows)) % 3 != 1
+            for solver in (copied, shared):
+                solver.set_active_cuts(keep)
+        for ours, theirs in zip(shared.cuts(), copied.cuts(), strict=True):
+            assert ours.tobytes() == theirs.tobytes()
+        parameters = program.parameters(CHAIN)
+        assert solved(shared, parameters) == solved(copied, parameters)
+
+
+def test_memory_that_grows_in_place_is_not_copied():
+    program = RandomProgram(1)
+    solver = LpSolver(program.template())
+    intercepts, slopes = program.cuts(6)
+    rows = np.column_stack([intercepts, slopes])
+    solver.share_cuts(rows[:2])
+    solver.share_cuts(rows)
+    assert solver.n_slots == 6
+    rows[0, 0] += 1.0
+    assert solver.cuts()[0][0] == intercepts[0] + 1.0
+    solver.set_cuts(intercepts[:1], slopes[:1])
+    assert solver.cuts()[0].tolist() == [intercepts[0]]
+
+
+def test_what_cannot_be_the_cuts_of_the_program_is_refused_and_changes_nothing():
+    program = RandomProgram(1)
+    solver = LpSolver(program.template())
+    intercepts, slopes = program.cuts(4)
+    rows = np.column_stack([intercepts, slopes])
+    solver.share_cuts(rows[:3])
+    for wrong in (rows[:2], rows[:, :-1].copy(), np.zeros((5, rows.shape[1] + 1))):
+        with pytest.raises(ValueError, match="give all cuts so far and new ones"):
+            solver.share_cuts(wrong)
+    bad = rows.copy()
+    bad[3, 1] = np.nan
+    with pytest.raises(ValueError, match="cut 0 of those to be added has a number that is not finite"):
+        solver.share_cuts(bad)
+    with pytest.raises(TypeError):
+        solver.share_cuts(np.asfortranarray(rows))
+    assert [part.tobytes() for part in solver.cuts()[:2]] == [
+        intercepts[:3].tobytes(),
+        slopes[:3].tobytes(),
+    ]
