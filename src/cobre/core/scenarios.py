@@ -6,14 +6,10 @@ import datetime as dt
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from cobre.arrays import Floats, Indices
 from cobre.core.representation import named_parts
 
 EntityClass = Literal["inflow", "load", "ncs"]
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

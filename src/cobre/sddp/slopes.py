@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.sddp.subproblem import StageProblem
 from cobre.solver import BatchOutput, LpSolver, LpTemplate, Patches, Target
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

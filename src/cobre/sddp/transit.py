@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.case import Case, DatedValue
 from cobre.core.clock import Clock, Interval
 from cobre.core.horizon import HM3_PER_M3S_HOUR
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

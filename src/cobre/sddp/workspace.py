@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.comm import GroupMember
 from cobre.core.case import Case
 from cobre.core.config import ScenarioSource
@@ -24,8 +25,6 @@ from cobre.sddp.stage import StageModel
 from cobre.sddp.subproblem import StageProblem, build_stage_problems
 from cobre.sddp.truncation import Truncation, lag_ranges, truncations
 from cobre.solver import ThreadPool
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

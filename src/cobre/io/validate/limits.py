@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cobre.arrays import Floats
 from cobre.core.horizon import Horizon
-from cobre.io.assemble.bounds import Floats, build_contracts, build_pumping, build_thermals
+from cobre.io.assemble.bounds import build_contracts, build_pumping, build_thermals
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.hydros import hydro_limit
 from cobre.io.assemble.system import by_date, by_id

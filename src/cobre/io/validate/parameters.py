@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.io.assemble.constraints import Floats, parse_constraint, resolved_bounds
+from cobre.arrays import Floats
+from cobre.io.assemble.constraints import parse_constraint, resolved_bounds
 from cobre.io.problems import Problems
 from cobre.io.read.constraints.expression import Expression, ExpressionError
 from cobre.io.read.constraints.generic_parameters import (

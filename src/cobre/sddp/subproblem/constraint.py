@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Indices
 from cobre.core.entities import ConstraintTerm, GenericConstraint
 from cobre.errors import ValidationError
-from cobre.sddp.subproblem.builder import ABSENT, Indices, LpBuilder
+from cobre.sddp.subproblem.builder import ABSENT, LpBuilder
 from cobre.sddp.subproblem.layout import (
     CommitmentColumns,
     ConstraintColumns,

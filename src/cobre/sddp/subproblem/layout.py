@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.subproblem.builder import Indices
+from cobre.arrays import Indices
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.subproblem.builder import INFINITY, Indices, LpBuilder
+from cobre.arrays import Indices
+from cobre.sddp.subproblem.builder import INFINITY, LpBuilder
 from cobre.sddp.subproblem.layout import ParameterLayout, StateColumns
 from cobre.sddp.subproblem.scope import StageScope
 from cobre.solver import Target

@@ -8,14 +8,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.subproblem.builder import ABSENT, INFINITY, Indices, LpBuilder
+from cobre.arrays import Floats, Indices
+from cobre.sddp.subproblem.builder import ABSENT, INFINITY, LpBuilder
 from cobre.sddp.subproblem.layout import HydroColumns, ParameterLayout, TransitColumns
 from cobre.sddp.subproblem.naming import labels_of
 from cobre.sddp.subproblem.scope import StageScope
 from cobre.sddp.transit import StageTransit, Transit
 from cobre.solver import Target
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
