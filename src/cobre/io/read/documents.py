@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError as ShapeError
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.nulls import restored, without_idle_nulls
 from cobre.io.read.records import Record
 from cobre.io.read.shapes import label, report_shape, report_unknown_keys
@@ -124,12 +124,14 @@ def _check_unique(record: Record, document: Document, problems: Problems) -> boo
                 words = ", ".join(f"{part} {value}" for part, value in zip(keys, key, strict=True))
                 problems.error(
                     "DuplicateId",
-                    document.path,
+                    Place(
+                        document.path,
+                        label(name, index, entry.model_dump()),
+                        ", ".join(keys),
+                        key[0] if len(key) == 1 else list(key),
+                    ),
                     f"{name} has two entries with {words}",
                     "give each entry its own, or remove one",
-                    entity=label(name, index, entry.model_dump()),
-                    field=", ".join(keys),
-                    value=key[0] if len(key) == 1 else list(key),
                 )
             seen.add(key)
     return is_unique

@@ -40,23 +40,17 @@ def check_block_rows(files: CaseFiles, blocks: Mapping[int, int], problems: Prob
             if count is not None and not 0 <= block < count:
                 problems.error(
                     "MissingReference",
-                    table.file.path,
+                    table.at(row, "block_id", block),
                     f"block_id = {block}, but stage {stage} has blocks 0 to {count - 1}",
                     "use a block of the stage, or null for the whole stage",
-                    entity=table.label(row),
-                    field="block_id",
-                    value=block,
                     rule="5a.35",
                 )
             for column in OF_STAGES.get(name, ()):
                 if not np.isnan(table[column][row]):
                     problems.error(
                         "IncompatibleSettings",
-                        table.file.path,
+                        table.at(row, column, float(table[column][row])),
                         f"{column} = {table[column][row]:g} in a row of block {block}: it holds for whole stages",
                         "write it in a row with a null block_id",
-                        entity=table.label(row),
-                        field=column,
-                        value=float(table[column][row]),
                         rule="5a.37",
                     )

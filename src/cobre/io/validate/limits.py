@@ -13,7 +13,7 @@ from cobre.io.assemble.bounds import build_contracts, build_pumping, build_therm
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.hydros import hydro_limit
 from cobre.io.assemble.system import by_date, by_id
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.naming import Named, called
 
@@ -47,12 +47,9 @@ def check_limits(files: CaseFiles, problems: Problems) -> None:
 def _report(pair: Pair, problems: Problems) -> None:
     problems.error(
         "PhysicalConstraint",
-        pair.file,
+        Place(pair.file, pair.entity, pair.low_field, pair.low),
         f"{pair.low_field} = {pair.low:g} is above {pair.high_field} = {pair.high:g}",
         f"lower {pair.low_field} or raise {pair.high_field}",
-        entity=pair.entity,
-        field=pair.low_field,
-        value=pair.low,
     )
 
 
@@ -122,12 +119,9 @@ def _check_by_stage(files: CaseFiles, horizon: Horizon, problems: Problems) -> N
             if int(bounds_table["hydro_id"][row]) not in canals:
                 problems.error(
                     "PhysicalConstraint",
-                    file,
+                    Place(file, bounds_table.label(row), name, float(bounds_table[name][row])),
                     f"{name} = {bounds_table[name][row]:g}, but the hydro has no diversion",
                     "give it a diversion in system/hydros.json, or remove the value",
-                    entity=bounds_table.label(row),
-                    field=name,
-                    value=float(bounds_table[name][row]),
                     rule="5a.46",
                 )
 
@@ -162,12 +156,9 @@ def _check_loops(files: CaseFiles, problems: Problems) -> None:
 def _same(file: str, entity: str, field: str, value: int, kind: str, problems: Problems) -> None:
     problems.error(
         "PhysicalConstraint",
-        file,
+        Place(file, entity, field, value),
         f"{field} = {value} leads back to the {kind} it comes from",
         f"give it another {kind}",
-        entity=entity,
-        field=field,
-        value=value,
     )
 
 
@@ -189,10 +180,7 @@ def _check_lifetimes(files: CaseFiles, problems: Problems) -> None:
             if entry is not None and leave is not None and entry >= leave:
                 problems.error(
                     "PhysicalConstraint",
-                    file,
+                    Place(file, called(kind, entity), "entry_stage_id", entry),
                     f"entry_stage_id = {entry} is not before exit_stage_id = {leave}",
                     "it operates from its entry until before its exit",
-                    entity=called(kind, entity),
-                    field="entry_stage_id",
-                    value=entry,
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 
 CANNOT_RUN = "none in the case: this version cannot run the study, and without this it would be another study"
 """The remedy for what is not modelled where nothing else in the case would mean the same."""
@@ -17,11 +17,7 @@ class Notes:
         self._problems = problems
 
     def refuse(self, file: str, field: str, value: Any, message: str, remedy: str, entity: str = "") -> None:
-        self._problems.error(
-            "IncompatibleSettings", file, message, remedy, entity=entity, field=field, value=value
-        )
+        self._problems.error("IncompatibleSettings", Place(file, entity, field, value), message, remedy)
 
     def warn(self, file: str, field: str, value: Any, message: str, remedy: str, entity: str = "") -> None:
-        self._problems.warn(
-            "IncompatibleSettings", file, message, remedy, entity=entity, field=field, value=value
-        )
+        self._problems.warn("IncompatibleSettings", Place(file, entity, field, value), message, remedy)

@@ -9,7 +9,7 @@ import numpy as np
 
 from cobre.core.distinct import distinct
 from cobre.io.assemble.plants import HYDROS
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord, PiecewiseTailrace
@@ -46,12 +46,9 @@ def _has_good_points(hydro: HydroRecord, problems: Problems) -> bool:
     for flow in twice:
         problems.error(
             "DuplicateId",
-            HYDROS,
+            Place(HYDROS, called("hydro", hydro), "tailrace.points.outflow_m3s", flow),
             f"two points of its tailrace have outflow_m3s = {flow:g}",
             "keep one of the points",
-            entity=called("hydro", hydro),
-            field="tailrace.points.outflow_m3s",
-            value=flow,
         )
     return not twice
 
@@ -77,12 +74,14 @@ def _have_good_levels(table: Table, families: Mapping[int, Sequence[int]], probl
         is_good = False
         problems.error(
             kind,
-            table.file.path,
+            Place(
+                table.file.path,
+                f"hydro {table['hydro_id'][rows[0]]}, family {family}",
+                "downstream_reference_level_m",
+                value,
+            ),
             message,
             "give each family one level of the reservoir below, and no two the same",
-            entity=f"hydro {table['hydro_id'][rows[0]]}, family {family}",
-            field="downstream_reference_level_m",
-            value=value,
         )
     return is_good
 
@@ -94,12 +93,9 @@ def _have_good_segments(table: Table, rows: Sequence[int], problems: Problems) -
             is_good = False
             problems.error(
                 "OutOfRange",
-                table.file.path,
+                table.at(row, "outflow_min_m3s", float(low[row])),
                 f"outflow_min_m3s = {low[row]:g} is not below outflow_max_m3s = {high[row]:g}",
                 "let the segment end at more outflow than it begins with",
-                entity=table.label(row),
-                field="outflow_min_m3s",
-                value=float(low[row]),
             )
     ordered = sorted(rows, key=lambda row: float(low[row]))
     meet = [_meet(table, before, after, problems) for before, after in pairwise(ordered)] if is_good else []
@@ -113,12 +109,9 @@ def _meet(table: Table, before: int, after: int, problems: Problems) -> bool:
         word = "a gap" if begin > end else "an overlap"
         problems.error(
             "CoverageMismatch",
-            table.file.path,
+            table.at(after, "outflow_min_m3s", begin),
             f"it begins at {begin:g} m3/s and the segment before it ends at {end:g}: {word}",
             "let each segment begin where the one before it ends",
-            entity=table.label(after),
-            field="outflow_min_m3s",
-            value=begin,
         )
         return False
     left, right = (_height(table, row, begin) for row in (before, after))
@@ -126,12 +119,9 @@ def _meet(table: Table, before: int, after: int, problems: Problems) -> bool:
         return True
     problems.error(
         "PhysicalConstraint",
-        table.file.path,
+        table.at(after, "coefficient_0", right),
         f"the height jumps from {left:g} to {right:g} m at {begin:g} m3/s",
         "correct the coefficients so that the segments meet",
-        entity=table.label(after),
-        field="coefficient_0",
-        value=right,
     )
     return False
 

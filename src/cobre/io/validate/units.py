@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord
 from cobre.io.validate.naming import called, known
@@ -27,23 +27,17 @@ def check_units(files: CaseFiles, problems: Problems) -> None:
         for twice in sorted({each for each in ids if ids.count(each) > 1}):
             problems.error(
                 "DuplicateId",
-                HYDROS,
+                Place(HYDROS, entity, "unit_groups.id", twice),
                 f"unit_groups has two groups with id {twice}",
                 "give each group of a plant its own id",
-                entity=entity,
-                field="unit_groups.id",
-                value=twice,
                 rule="5a.39",
             )
         for field, value, message, rule in _contradictions(hydro):
             problems.error(
                 "PhysicalConstraint",
-                HYDROS,
+                Place(HYDROS, entity, field, value),
                 message,
                 "correct the limits of the groups or those of the plant",
-                entity=entity,
-                field=field,
-                value=value,
                 rule=rule,
             )
     _check_rows(files, problems)
@@ -79,12 +73,9 @@ def _check_rows(files: CaseFiles, problems: Problems) -> None:
         if group_id not in mine:
             problems.error(
                 "MissingReference",
-                table.file.path,
+                table.at(row, "hydro_unit_group_id", group_id),
                 f"hydro_unit_group_id = {group_id}, but the hydro has no such group",
                 known(mine),
-                entity=table.label(row),
-                field="hydro_unit_group_id",
-                value=group_id,
                 rule="referential.3",
             )
             continue
@@ -93,12 +84,9 @@ def _check_rows(files: CaseFiles, problems: Problems) -> None:
             if value > most:
                 problems.error(
                     "PhysicalConstraint",
-                    table.file.path,
+                    table.at(row, f"max_{name}", value),
                     f"max_{name} = {value:g} is above the group's own {most:g}",
                     "a stage can only lower the capacity of a group",
-                    entity=table.label(row),
-                    field=f"max_{name}",
-                    value=value,
                     rule="5a.45",
                 )
 
@@ -111,12 +99,9 @@ def _warn_of_plant_minima(files: CaseFiles, problems: Problems) -> None:
             value = float(table[f"min_{name}"][row])
             problems.warn(
                 "IncompatibleSettings",
-                table.file.path,
+                table.at(row, f"min_{name}", value),
                 f"min_{name} = {value:g} of a plant has no effect: the least of a plant is that of its unit groups",
                 "write it to constraints/hydro_unit_group_bounds.parquet",
-                entity=table.label(row),
-                field=f"min_{name}",
-                value=value,
                 rule="5a.44",
             )
         for row in np.flatnonzero(~np.isnan(table[f"max_{name}"])).tolist():
@@ -125,11 +110,8 @@ def _warn_of_plant_minima(files: CaseFiles, problems: Problems) -> None:
             if plant is not None and value > getattr(plant.generation, f"max_{name}"):
                 problems.error(
                     "PhysicalConstraint",
-                    table.file.path,
+                    table.at(row, f"max_{name}", value),
                     f"max_{name} = {value:g} is above the plant's {getattr(plant.generation, f'max_{name}'):g}",
                     "a stage can only lower the capacity of a plant",
-                    entity=table.label(row),
-                    field=f"max_{name}",
-                    value=value,
                     rule="5a.43",
                 )
