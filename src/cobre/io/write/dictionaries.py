@@ -15,7 +15,7 @@ from cobre.core.arrow import arrow_table
 from cobre.core.case import Case
 from cobre.core.constraint_tables import RESOLVED_CONSTRAINTS
 from cobre.core.hydro_model_tables import HYDRO_MODEL_TABLES
-from cobre.core.outputs import TableSchema, code, identifier, number, table
+from cobre.core.outputs import TableSchema, table
 from cobre.core.simulation_tables import (
     FIXED_DELIVERIES,
     PATHS,
@@ -59,15 +59,15 @@ SOLVER_TABLES = (SOLVER_ITERATIONS, RETRY_HISTOGRAM)
 STAGE_COLUMNS = ("stage_id", "start_date", "end_date", "season_id", "block_id", "block_name", "hours")
 BOUNDS = table(
     "training/dictionaries/bounds",
-    (
-        code("entity_type_code", "kind of entity: see entity_type"),
-        identifier("entity_id", "id of the entity"),
-        identifier("hydro_id", "plant of a unit group", is_nullable=True),
-        identifier("stage_id", "id of the stage in stages.json"),
-        identifier("block_id", "block where the limit is given by block", is_nullable=True),
-        code("bound_type_code", "which limit: see bound_type"),
-        number("bound_value", "", "the limit, in units of its quantity"),
-    ),
+    """
+        entity_type_code  i8    kind of entity: see entity_type
+        entity_id         i32   id of the entity
+        hydro_id          i32?  plant of a unit group
+        stage_id          i32   id of the stage in stages.json
+        block_id          i32?  block where the limit is given by block
+        bound_type_code   i8    which limit: see bound_type
+        bound_value       -     the limit, in units of its quantity
+    """,
 )
 
 
