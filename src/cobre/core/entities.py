@@ -25,6 +25,21 @@ class Identified(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Entity:
+    """Anything with a name, and an id that is unique among its kind."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AtBus(Entity):
+    """An entity at one bus, given as an index."""
+
+    bus: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeficitSegment:
     """Load that may stay unserved at a price; ``depth_mw`` None means without limit."""
 
@@ -33,20 +48,16 @@ class DeficitSegment:
 
 
 @dataclass(frozen=True, slots=True)
-class Bus:
+class Bus(Entity):
     """A node of the network where supply meets load."""
 
-    id: int
-    name: str
     deficit_segments: tuple[DeficitSegment, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Line(Entity):
     """A transport link between two buses."""
 
-    id: int
-    name: str
     source_bus: int
     """Index of the bus where direct flow leaves."""
     target_bus: int
@@ -67,12 +78,9 @@ class LeadTime:
 
 
 @dataclass(frozen=True, slots=True)
-class Thermal:
+class Thermal(AtBus):
     """A plant that burns fuel."""
 
-    id: int
-    name: str
-    bus: int
     lead: LeadTime | None = field(default=None, metadata=LATER)
     """None where each stage decides for itself."""
 
@@ -86,12 +94,9 @@ class Diversion:
 
 
 @dataclass(frozen=True, slots=True)
-class Hydro:
+class Hydro(AtBus):
     """A reservoir with turbines. ``downstream`` and ``bus`` are indices."""
 
-    id: int
-    name: str
-    bus: int
     downstream: int | None
     diversion: Diversion | None = None
     has_evaporation: bool = False
@@ -112,35 +117,26 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class NonControllableSource:
+class NonControllableSource(AtBus):
     """Wind, sun or run of river: produces what nature gives, or less at a price."""
 
-    id: int
-    name: str
-    bus: int
     must_run: bool = False
     """Whether all that nature gives has to be taken."""
 
 
 @dataclass(frozen=True, slots=True)
-class PumpingStation:
+class PumpingStation(AtBus):
     """Lifts water from one reservoir to another and takes power for it."""
 
-    id: int
-    name: str
-    bus: int
     source_hydro: int
     destination_hydro: int
     consumption_mw_per_m3s: float
 
 
 @dataclass(frozen=True, slots=True)
-class EnergyContract:
+class EnergyContract(AtBus):
     """Power bought from or sold to the outside at a fixed price."""
 
-    id: int
-    name: str
-    bus: int
     is_import: bool
 
 
@@ -160,11 +156,9 @@ class ConstraintTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class GenericConstraint:
+class GenericConstraint(Entity):
     """A linear relation between decisions that a planner writes as text."""
 
-    id: int
-    name: str
     terms: tuple[ConstraintTerm, ...]
     slack_penalty: float | None
     """Price of one unit of violation during one hour; None makes the constraint hard."""

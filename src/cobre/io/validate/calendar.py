@@ -10,7 +10,7 @@ from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.stages import Period, SeasonRecord, StageRecord, TransitionRecord
 from cobre.io.validate.naming import listed
-from cobre.io.validate.notes import CANNOT_RUN
+from cobre.io.validate.notes import CANNOT_RUN, report_repeated
 
 FILE = "stages.json"
 DURATION_TOLERANCE_DAYS = 7
@@ -107,13 +107,13 @@ def _check_seasons(files: CaseFiles, stages: Sequence[StageRecord], problems: Pr
     if definitions is None:
         return
     ids = [season.id for season in definitions.seasons]
-    for twice in sorted({season for season in ids if ids.count(season) > 1}):
-        problems.error(
-            "DuplicateId",
-            Place(FILE, f"season {twice}", "season_definitions.seasons.id", twice),
-            f"season_definitions has season {twice} twice",
-            "give each season its own id",
-        )
+    report_repeated(
+        ids,
+        problems,
+        (FILE, "season {}", "season_definitions.seasons.id"),
+        "season_definitions has season {} twice",
+        "give each season its own id",
+    )
     for season in definitions.seasons:
         _check_season(season, is_custom=definitions.cycle_type == "custom", problems=problems)
     for season_id in sorted(set(ids)):

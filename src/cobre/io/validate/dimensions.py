@@ -17,7 +17,7 @@ from cobre.io.read.constraints.generic_constraints import GenericConstraintRecor
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydro_production_models import StageRangesRecord
 from cobre.io.read.system.hydros import HydroRecord
-from cobre.io.validate.block_rows import check_block_rows
+from cobre.io.validate.block_rows import check_block_rows, refuse_block
 from cobre.io.validate.naming import called, listed
 from cobre.io.validate.noise import check_noise
 from cobre.io.validate.parameters import check_constraint_rows, check_parameters
@@ -110,12 +110,7 @@ def _check_constraint_blocks(files: CaseFiles, blocks: Mapping[int, int], proble
         if block == ABSENT:
             whole.add(key)
         elif count is not None and not 0 <= block < count:
-            problems.error(
-                "MissingReference",
-                table.at(row, "block_id", block),
-                f"block_id = {block}, but stage {key[1]} has blocks 0 to {count - 1}",
-                "use a block of the stage, or null for every block",
-            )
+            refuse_block(problems, table, row, count, "every block")
     for row in () if files.generation.is_018 else range(len(table)):
         key = (int(table["constraint_id"][row]), int(table["stage_id"][row]))
         if key in whole and table["block_id"][row] != ABSENT:

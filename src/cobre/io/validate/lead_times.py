@@ -87,22 +87,15 @@ def _lead(thermal: ThermalRecord, problems: Problems) -> LeadTime | None:
 
 
 def _check_unused(files: CaseFiles, ahead: set[int], problems: Problems) -> None:
-    for each in files.initial_conditions.past_anticipated_commitments:
-        if each.thermal_id not in ahead:
-            problems.warn(
-                "IncompatibleSettings",
-                Place(FILE, f"thermal {each.thermal_id}", "past_anticipated_commitments", each.value_mw),
-                "past_anticipated_commitments has no effect: the thermal is not decided ahead",
-                "remove the entry",
-            )
+    decided = files.initial_conditions.past_anticipated_commitments
+    entries = [(FILE, each.thermal_id, "past_anticipated_commitments", each.value_mw) for each in decided]
     for cell in files.post_study.thermal_bounds:
-        if cell.thermal_id not in ahead:
-            problems.warn(
-                "IncompatibleSettings",
-                Place(AFTER, f"thermal {cell.thermal_id}", "thermal_bounds", cell.post_study_stage_index),
-                "thermal_bounds has no effect: the thermal is not decided ahead",
-                "remove the entry",
-            )
+        entries.append((AFTER, cell.thermal_id, "thermal_bounds", cell.post_study_stage_index))
+    for file, thermal_id, field, value in entries:
+        if thermal_id not in ahead:
+            message = f"{field} has no effect: the thermal is not decided ahead"
+            place = Place(file, f"thermal {thermal_id}", field, value)
+            problems.warn("IncompatibleSettings", place, message, "remove the entry")
 
 
 def _check_calendar(files: CaseFiles, clock: Clock, problems: Problems) -> bool:

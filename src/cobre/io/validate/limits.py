@@ -61,16 +61,15 @@ def _base_pairs(files: CaseFiles) -> Iterator[Pair]:
         yield _pair(*place, "generation", hydro.generation, "generation_mw")
         if hydro.outflow.max_outflow_m3s is not None:
             yield _pair(*place, "outflow", hydro.outflow, "outflow_m3s")
-    for thermal in files.thermals.thermals:
-        yield _pair(
-            "system/thermals.json", called("thermal", thermal), "generation", thermal.generation, "mw"
-        )
-    for station in files.pumping_stations.pumping_stations:
-        place = ("system/pumping_stations.json", called("pumping station", station))
-        yield _pair(*place, "flow", station.flow, "m3s")
-    for contract in files.contracts.contracts:
-        place = ("system/energy_contracts.json", called("contract", contract))
-        yield _pair(*place, "limits", contract.limits, "mw")
+    kinds: tuple[tuple[str, str, Sequence[Named], str, str], ...] = (
+        ("thermals", "thermal", files.thermals.thermals, "generation", "mw"),
+        ("pumping_stations", "pumping station", files.pumping_stations.pumping_stations, "flow", "m3s"),
+        ("energy_contracts", "contract", files.contracts.contracts, "limits", "mw"),
+    )
+    for file, kind, entities, group, quantity in kinds:
+        for entity in entities:
+            limits = getattr(entity, group)
+            yield _pair(f"system/{file}.json", called(kind, entity), group, limits, quantity)
 
 
 def _pair(file: str, entity: str, group: str, limits: object, quantity: str) -> Pair:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydro_production_models import SeasonalRecord, StageRangesRecord
+from cobre.io.validate.notes import report_repeated
 
 FILE = "system/hydro_production_models.json"
 
@@ -41,10 +42,5 @@ def _check_ranges(entry: StageRangesRecord, problems: Problems) -> None:
 
 def _check_seasons(entry: SeasonalRecord, problems: Problems) -> None:
     ids = [season.season_id for season in entry.seasons]
-    for twice in sorted({season for season in ids if ids.count(season) > 1}):
-        problems.error(
-            "DuplicateId",
-            Place(FILE, f"hydro {entry.hydro_id}", "seasons.season_id", twice),
-            f"season {twice} is there twice",
-            "give each season one model",
-        )
+    where = (FILE, f"hydro {entry.hydro_id}", "seasons.season_id")
+    report_repeated(ids, problems, where, "season {} is there twice", "give each season one model")

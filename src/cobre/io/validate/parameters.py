@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from cobre.arrays import Floats
 from cobre.io.assemble.constraints import parse_constraint, resolved_bounds
 from cobre.io.problems import Place, Problems
 from cobre.io.read.constraints.expression import Expression, ExpressionError
+from cobre.io.read.constraints.generic_constraints import GenericConstraintRecord
 from cobre.io.read.constraints.generic_parameters import (
     BlockParameter,
     ComputedParameter,
@@ -87,13 +88,8 @@ def check_parameters(files: CaseFiles, problems: Problems) -> None:
     for each in parameters:
         _check_values(files, each, problems)
     _warn_of_energy_times_productivity(files, problems)
-    for constraint in files.generic_constraints.constraints:
-        try:
-            parsed = parse_constraint(files, constraint)
-        except ExpressionError:
-            continue
-        used = {term.parameter for term in parsed.terms} | {each.parameter for each in parsed.constants}
-        for name in sorted(each for each in used if each is not None):
+    for constraint, used in _used_names(files):
+        for name in sorted(used):
             if name not in names and PARAMETERS not in files.damaged | files.unusable:
                 problems.error(
                     "MissingReference",
@@ -104,6 +100,17 @@ def check_parameters(files: CaseFiles, problems: Problems) -> None:
                 )
 
 
+def _used_names(files: CaseFiles) -> Iterator[tuple[GenericConstraintRecord, set[str]]]:
+    """Constraints whose expression can be read, with the names of parameters and expressions in it."""
+    for constraint in files.generic_constraints.constraints:
+        try:
+            parsed = parse_constraint(files, constraint)
+        except ExpressionError:
+            continue
+        names = {term.parameter for term in parsed.terms} | {each.parameter for each in parsed.constants}
+        yield constraint, {name for name in names if name is not None}
+
+
 def _warn_of_energy_times_productivity(files: CaseFiles, problems: Problems) -> None:
     """Stored energy has the productivities below in it already; a constraint with both may count them twice."""
     tags = {
@@ -111,13 +118,8 @@ def _warn_of_energy_times_productivity(files: CaseFiles, problems: Problems) -> 
         for each in files.generic_parameters.scalar_parameters
         if isinstance(each, ComputedParameter)
     }
-    for constraint in files.generic_constraints.constraints:
-        try:
-            parsed = parse_constraint(files, constraint)
-        except ExpressionError:
-            continue
-        names = {term.parameter for term in parsed.terms} | {each.parameter for each in parsed.constants}
-        if {"max_stored_energy", "accumulated_productivity"} <= {tags.get(name or "") for name in names}:
+    for constraint, used in _used_names(files):
+        if {"max_stored_energy", "accumulated_productivity"} <= {tags.get(name) for name in used}:
             problems.warn(
                 "IncompatibleSettings",
                 Place(

@@ -8,6 +8,7 @@ from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.scenarios.correlation import CorrelationGroupRecord
 from cobre.io.validate.naming import listed
+from cobre.io.validate.notes import report_repeated
 
 TOLERANCE = 1e-9
 CORRELATION = "scenarios/correlation.json"
@@ -93,13 +94,8 @@ def _check_schedule(files: CaseFiles, problems: Problems) -> None:
         return
     names = sorted(files.correlation.profiles)
     entries = [entry.stage_id for entry in files.correlation.schedule or ()]
-    for twice in sorted({stage for stage in entries if entries.count(stage) > 1}):
-        problems.error(
-            "DuplicateId",
-            Place(CORRELATION, "schedule", "stage_id", twice),
-            f"stage {twice} is scheduled twice",
-            "give each stage one profile",
-        )
+    where = (CORRELATION, "schedule", "stage_id")
+    report_repeated(entries, problems, where, "stage {} is scheduled twice", "give each stage one profile")
     lacking = sorted({stage.id for stage in files.stages.stages} - set(entries))
     if lacking and len(names) > 1 and "default" not in names:
         problems.error(

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from cobre.io.problems import Place, Problems
+from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
-from cobre.io.read.system.hydros import HydroRecord
+from cobre.io.read.system.hydros import HydroRecord, TurbineLimits
 from cobre.io.validate.naming import called, known
+from cobre.io.validate.notes import report_repeated
 
 HYDROS = "system/hydros.json"
 QUANTITIES = ("turbined_m3s", "generation_mw")
@@ -24,14 +26,14 @@ def check_units(files: CaseFiles, problems: Problems) -> None:
     for hydro in files.hydros.hydros:
         entity = called("hydro", hydro)
         ids = [group.id for group in hydro.unit_groups]
-        for twice in sorted({each for each in ids if ids.count(each) > 1}):
-            problems.error(
-                "DuplicateId",
-                Place(HYDROS, entity, "unit_groups.id", twice),
-                f"unit_groups has two groups with id {twice}",
-                "give each group of a plant its own id",
-                rule="5a.39",
-            )
+        report_repeated(
+            ids,
+            problems,
+            (HYDROS, entity, "unit_groups.id"),
+            "unit_groups has two groups with id {}",
+            "give each group of a plant its own id",
+            rule="5a.39",
+        )
         for field, value, message, rule in _contradictions(hydro):
             problems.error(
                 "PhysicalConstraint",
@@ -80,15 +82,24 @@ def _check_rows(files: CaseFiles, problems: Problems) -> None:
             )
             continue
         for name in QUANTITIES:
-            value, most = float(table[f"max_{name}"][row]), float(getattr(mine[group_id], f"max_{name}"))
-            if value > most:
-                problems.error(
-                    "PhysicalConstraint",
-                    table.at(row, f"max_{name}", value),
-                    f"max_{name} = {value:g} is above the group's own {most:g}",
-                    "a stage can only lower the capacity of a group",
-                    rule="5a.45",
-                )
+            _check_capacity(
+                table, row, f"max_{name}", mine[group_id], ("group", "the group's own", "5a.45"), problems
+            )
+
+
+def _check_capacity(
+    table: Table, row: int, field: str, owner: TurbineLimits, words: tuple[str, str, str], problems: Problems
+) -> None:
+    kind, whose, rule = words
+    value, most = float(table[field][row]), float(getattr(owner, field))
+    if value > most:
+        problems.error(
+            "PhysicalConstraint",
+            table.at(row, field, value),
+            f"{field} = {value:g} is above {whose} {most:g}",
+            f"a stage can only lower the capacity of a {kind}",
+            rule=rule,
+        )
 
 
 def _warn_of_plant_minima(files: CaseFiles, problems: Problems) -> None:
@@ -104,14 +115,8 @@ def _warn_of_plant_minima(files: CaseFiles, problems: Problems) -> None:
                 "write it to constraints/hydro_unit_group_bounds.parquet",
                 rule="5a.44",
             )
-        for row in np.flatnonzero(~np.isnan(table[f"max_{name}"])).tolist():
+        for row in range(len(table)):
             plant = plants.get(int(table["hydro_id"][row]))
-            value = float(table[f"max_{name}"][row])
-            if plant is not None and value > getattr(plant.generation, f"max_{name}"):
-                problems.error(
-                    "PhysicalConstraint",
-                    table.at(row, f"max_{name}", value),
-                    f"max_{name} = {value:g} is above the plant's {getattr(plant.generation, f'max_{name}'):g}",
-                    "a stage can only lower the capacity of a plant",
-                    rule="5a.43",
-                )
+            if plant is not None:
+                words = ("plant", "the plant's", "5a.43")
+                _check_capacity(table, row, f"max_{name}", plant.generation, words, problems)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from cobre.io.read.documents import Document
 from cobre.io.read.penalties import DeficitSegmentRecord
-from cobre.io.read.records import Id, IsoDate, Record
+from cobre.io.read.records import IsoDate, NamedRecord, Record
 
 
-class BusFields(Record):
+class BusFields(NamedRecord):
     """What both generations of the format say of a bus; without segments of its own it takes the system's."""
 
-    id: Id
-    name: str
     deficit_segments: tuple[DeficitSegmentRecord, ...] | None = None
 
 
