@@ -25,26 +25,19 @@ class Identified(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
-    """Anything with a name, and an id that is unique among its kind."""
-
-    id: int
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class AtBus(Entity):
-    """An entity at one bus, given as an index."""
-
-    bus: int
-
-
-@dataclass(frozen=True, slots=True)
 class DeficitSegment:
     """Load that may stay unserved at a price; ``depth_mw`` None means without limit."""
 
     depth_mw: float | None
     cost_per_mwh: float
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Anything with a name, and an id that is unique among its kind."""
+
+    id: int
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +71,10 @@ class LeadTime:
 
 
 @dataclass(frozen=True, slots=True)
-class Thermal(AtBus):
+class Thermal(Entity):
     """A plant that burns fuel."""
 
+    bus: int
     lead: LeadTime | None = field(default=None, metadata=LATER)
     """None where each stage decides for itself."""
 
@@ -94,9 +88,10 @@ class Diversion:
 
 
 @dataclass(frozen=True, slots=True)
-class Hydro(AtBus):
+class Hydro(Entity):
     """A reservoir with turbines. ``downstream`` and ``bus`` are indices."""
 
+    bus: int
     downstream: int | None
     diversion: Diversion | None = None
     has_evaporation: bool = False
@@ -117,26 +112,29 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class NonControllableSource(AtBus):
+class NonControllableSource(Entity):
     """Wind, sun or run of river: produces what nature gives, or less at a price."""
 
+    bus: int
     must_run: bool = False
     """Whether all that nature gives has to be taken."""
 
 
 @dataclass(frozen=True, slots=True)
-class PumpingStation(AtBus):
+class PumpingStation(Entity):
     """Lifts water from one reservoir to another and takes power for it."""
 
+    bus: int
     source_hydro: int
     destination_hydro: int
     consumption_mw_per_m3s: float
 
 
 @dataclass(frozen=True, slots=True)
-class EnergyContract(AtBus):
+class EnergyContract(Entity):
     """Power bought from or sold to the outside at a fixed price."""
 
+    bus: int
     is_import: bool
 
 

@@ -13,32 +13,34 @@ EntityClass = Literal["inflow", "load", "ncs"]
 
 
 @dataclass(frozen=True)
-class InflowStatistics:
-    """Rows of mean and standard deviation, sorted by hydro and stage id; pre-study ids are negative."""
+class HydroRows:
+    """Rows of hydros in stages."""
 
     hydro: Indices
     stage_id: Indices
+
+
+@dataclass(frozen=True)
+class InflowStatistics(HydroRows):
+    """Rows of mean and standard deviation, sorted by hydro and stage id; pre-study ids are negative."""
+
     mean_m3s: Floats
     std_m3s: Floats
 
 
 @dataclass(frozen=True)
-class LagCoefficients:
+class LagCoefficients(HydroRows):
     """Rows of standardised autoregressive coefficients, sorted by hydro, stage id and lag (from 1)."""
 
-    hydro: Indices
-    stage_id: Indices
     lag: Indices
     coefficient: Floats
     residual_std_ratio: Floats
 
 
 @dataclass(frozen=True)
-class AnnualComponent:
+class AnnualComponent(HydroRows):
     """Rows of the PAR(p)-A term, sorted by hydro and stage id."""
 
-    hydro: Indices
-    stage_id: Indices
     coefficient: Floats
     mean_m3s: Floats
     std_m3s: Floats

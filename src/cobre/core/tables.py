@@ -111,9 +111,9 @@ class HydroCosts:
     withdrawal_above: Floats
     withdrawal_below: Floats
     negative_inflow: Floats
-    storage_below: Floats | None = None
+    storage_below: Floats
     """Per hm3, whatever the hours; so is the next one."""
-    filling_target: Floats | None = None
+    filling_target: Floats
 
 
 @dataclass(frozen=True)

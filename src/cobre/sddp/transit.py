@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +21,7 @@ from cobre.core.clock import Clock, Interval
 from cobre.core.horizon import HM3_PER_M3S_HOUR
 
 
-@dataclass(frozen=True)
-class Arc:
+class Arc(NamedTuple):
     """A river that takes time: from hydro ``source`` to hydro ``target``, the one below it, both as indices."""
 
     source: int
