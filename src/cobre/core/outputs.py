@@ -84,21 +84,3 @@ def _column(name: str, unit: str, description: str) -> Column:
         is_of_stage,
         is_at_end,
     )
-
-
-def number(
-    name: str,
-    unit: str,
-    description: str,
-    *,
-    is_nullable: bool = False,
-    is_of_stage: bool = False,
-    is_at_end: bool = False,
-) -> Column:
-    """A column of floating-point numbers."""
-    return Column(name, "f64", unit, description, is_nullable, is_of_stage or is_at_end, is_at_end)
-
-
-def identifier(name: str, description: str, *, is_nullable: bool = False) -> Column:
-    """A column of ids or indices."""
-    return Column(name, "i32", "", description, is_nullable)

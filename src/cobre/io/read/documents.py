@@ -31,6 +31,13 @@ class Document:
     """For each list of the file, the fields that no two entries may share."""
 
 
+def listing(
+    path: str, record: type[Record], attribute: str, *key: str, is_required: bool = False
+) -> Document:
+    """A file with a list of the same name as its attribute, no two entries of which may share the ``key``."""
+    return Document(path, record, attribute, is_required, {attribute: key})
+
+
 @dataclass
 class Reading:
     """What could be made of a file: the record (None if nothing) and the list entries left out."""

@@ -86,7 +86,7 @@ def _merge(
                 "SchemaViolation",
                 Place(FILE.path, "config_overrides", field, shown(value)),
                 f"config_overrides names {field} = {shown(value)}, which is no setting",
-                f"use {near}" if near else f"use one of {', '.join(record.model_fields)}",
+                f"use {near}" if near else f"use one of {', '.join(sorted(record.model_fields))}",
             )
             continue
         inner = None if record is None else _record_of(record.model_fields[key].annotation)

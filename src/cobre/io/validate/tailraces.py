@@ -107,22 +107,17 @@ def _meet(table: Table, before: int, after: int, problems: Problems) -> bool:
     begin, end = float(table["outflow_min_m3s"][after]), float(table["outflow_max_m3s"][before])
     if abs(begin - end) > LARGEST_GAP_M3S:
         word = "a gap" if begin > end else "an overlap"
-        problems.error(
-            "CoverageMismatch",
-            table.at(after, "outflow_min_m3s", begin),
-            f"it begins at {begin:g} m3/s and the segment before it ends at {end:g}: {word}",
-            "let each segment begin where the one before it ends",
-        )
-        return False
-    left, right = (_height(table, row, begin) for row in (before, after))
-    if abs(right - left) <= max(LARGEST_JUMP_M, LARGEST_JUMP_SHARE * abs(left)):
-        return True
-    problems.error(
-        "PhysicalConstraint",
-        table.at(after, "coefficient_0", right),
-        f"the height jumps from {left:g} to {right:g} m at {begin:g} m3/s",
-        "correct the coefficients so that the segments meet",
-    )
+        kind, place = "CoverageMismatch", table.at(after, "outflow_min_m3s", begin)
+        message = f"it begins at {begin:g} m3/s and the segment before it ends at {end:g}: {word}"
+        remedy = "let each segment begin where the one before it ends"
+    else:
+        left, right = (_height(table, row, begin) for row in (before, after))
+        if abs(right - left) <= max(LARGEST_JUMP_M, LARGEST_JUMP_SHARE * abs(left)):
+            return True
+        kind, place = "PhysicalConstraint", table.at(after, "coefficient_0", right)
+        message = f"the height jumps from {left:g} to {right:g} m at {begin:g} m3/s"
+        remedy = "correct the coefficients so that the segments meet"
+    problems.error(kind, place, message, remedy)
     return False
 
 

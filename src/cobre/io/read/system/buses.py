@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cobre.io.read.documents import Document
+from cobre.io.read.documents import listing
 from cobre.io.read.penalties import DeficitSegmentRecord
 from cobre.io.read.records import IsoDate, NamedRecord, Record
 
@@ -25,4 +25,4 @@ class BusesRecord(Record):
     buses: tuple[BusRecord, ...]
 
 
-FILE = Document("system/buses.json", BusesRecord, "buses", is_required=True, unique={"buses": ("id",)})
+FILE = listing("system/buses.json", BusesRecord, "buses", "id", is_required=True)

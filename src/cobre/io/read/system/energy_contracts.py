@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from cobre.io.read.documents import Document
+from cobre.io.read.documents import listing
 from cobre.io.read.records import EntityRecord, Id, IsoDate, Limit, NonNegative, Number, Record
 
 
@@ -36,4 +36,4 @@ class ContractsRecord(Record):
     contracts: tuple[ContractRecord, ...] = ()
 
 
-FILE = Document("system/energy_contracts.json", ContractsRecord, "contracts", unique={"contracts": ("id",)})
+FILE = listing("system/energy_contracts.json", ContractsRecord, "contracts", "id")

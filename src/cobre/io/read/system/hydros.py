@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cobre.io.read.documents import Document
+from cobre.io.read.documents import listing
 from cobre.io.read.records import EntityRecord, Id, IsoDate, Limit, NonNegative, Number, Record
 
 
@@ -169,4 +169,4 @@ class HydrosRecord(Record):
     hydros: tuple[HydroRecord, ...]
 
 
-FILE = Document("system/hydros.json", HydrosRecord, "hydros", is_required=True, unique={"hydros": ("id",)})
+FILE = listing("system/hydros.json", HydrosRecord, "hydros", "id", is_required=True)

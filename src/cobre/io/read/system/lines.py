@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from cobre.io.read.documents import Document
+from cobre.io.read.documents import listing
 from cobre.io.read.records import EntityRecord, Id, IsoDate, Limit, NonNegative, Record
 
 
@@ -39,4 +39,4 @@ class LinesRecord(Record):
     lines: tuple[LineRecord, ...]
 
 
-FILE = Document("system/lines.json", LinesRecord, "lines", is_required=True, unique={"lines": ("id",)})
+FILE = listing("system/lines.json", LinesRecord, "lines", "id", is_required=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cobre.io.read.documents import Document
+from cobre.io.read.documents import listing
 from cobre.io.read.records import EntityRecord, Id, IsoDate, Limit, NonNegative, Record
 
 
@@ -35,9 +35,4 @@ class PumpingStationsRecord(Record):
     pumping_stations: tuple[PumpingStationRecord, ...] = ()
 
 
-FILE = Document(
-    "system/pumping_stations.json",
-    PumpingStationsRecord,
-    "pumping_stations",
-    unique={"pumping_stations": ("id",)},
-)
+FILE = listing("system/pumping_stations.json", PumpingStationsRecord, "pumping_stations", "id")

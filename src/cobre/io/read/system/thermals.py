@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cobre.io.read.documents import Document
+from cobre.io.read.documents import listing
 from cobre.io.read.records import Count, EntityRecord, Id, IsoDate, Limit, NonNegative, Positive, Record
 
 
@@ -41,6 +41,4 @@ class ThermalsRecord(Record):
     thermals: tuple[ThermalRecord, ...]
 
 
-FILE = Document(
-    "system/thermals.json", ThermalsRecord, "thermals", is_required=True, unique={"thermals": ("id",)}
-)
+FILE = listing("system/thermals.json", ThermalsRecord, "thermals", "id", is_required=True)
