@@ -12,18 +12,18 @@ import pyarrow.parquet as pq
 
 import cobre
 from cobre.core.arrow import arrow_schema
-from cobre.core.outputs import identifier, number, table
+from cobre.core.outputs import table
 from cobre.io.examples import write_example
 
 CAPACITY_USE = table(
     "capacity_use",
-    (
-        identifier("scenario_id", "simulated trajectory, counted from 0"),
-        identifier("stage_id", "id of the stage in stages.json"),
-        identifier("thermal_id", "id of the plant in thermals.json"),
-        number("generation_mwh", "MWh", "energy of the stage, all blocks"),
-        number("share_of_capacity", "", "of the energy at full power, from 0 to 1"),
-    ),
+    """
+        scenario_id        i32  simulated trajectory, counted from 0
+        stage_id           i32  id of the stage in stages.json
+        thermal_id         i32  id of the plant in thermals.json
+        generation_mwh     MWh  energy of the stage, all blocks
+        share_of_capacity  -    of the energy at full power, from 0 to 1
+    """,
 )
 
 

@@ -69,7 +69,7 @@ def read_whole(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise IOError(str(path), f"cannot read {path}: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
 
 
 @contextlib.contextmanager
@@ -144,6 +144,11 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+def unreadable(path: Path, error: OSError, suggestion: str = "") -> IOError:
+    """The error to raise for a path that the system does not let us read."""
+    return IOError(str(path), f"cannot read {path}: {error.strerror or error}", suggestion=suggestion)
 
 
 def unwritable(path: Path, error: OSError) -> IOError:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cobre.sddp.truncation import Truncation, lag_terms, truncations
+from cobre.sddp.truncation import Histories, Truncation, lag_terms, truncations
 
 
 def one_hydro(psi, noise, low, high):
@@ -83,7 +83,7 @@ def test_ranges_of_inflows_follow_the_tree():
         return np.concatenate([inflow[None], lags[:-1]])
 
     random = [np.array([True])] * 3
-    first, second, third = truncations(psi, random, noise, np.array([[2.0], [0.0]]), shift)
+    first, second, third = truncations(Histories(psi, random, noise, np.array([[2.0], [0.0]]), shift))
     assert (first.lowest_past_m3s.item(), first.highest_past_m3s.item()) == (1.0, 1.0)
     # First inflow from 0 (clamped) to 5, after 2: then from 0.5 * 0 - 0.5 * 2 to 0.5 * 5 - 0.5 * 2.
     assert (second.lowest_past_m3s.item(), second.highest_past_m3s.item()) == (-1.0, 1.5)

@@ -21,8 +21,8 @@ from cobre.comm.arguments import (
     dtype_signature,
     fold_in_rank_order,
 )
-from cobre.comm.regions import HeapRegion, checked_request
-from cobre.errors import AllocationFailed, CollectiveFailed, InvalidCommunicator
+from cobre.comm.regions import HeapRegion, region_of_each
+from cobre.errors import CollectiveFailed, InvalidCommunicator
 from cobre_backend_sockets.config import SocketsConfig
 from cobre_backend_sockets.meeting import FAILURE_GRACE_S, MeetingFailed, meet
 
@@ -91,24 +91,13 @@ class SocketsCommunicator:
     def create_shared_region(self, count: int, dtype: Any = "float64") -> HeapRegion:
         """Every rank's own copy; if one rank cannot have it, all raise."""
         self._require_usable("create_shared_region")
-        count, dtype, requested_bytes = checked_request(count, dtype)
-        region, refusal = None, None
-        try:
-            region = HeapRegion(count, dtype)
-        except AllocationFailed as error:
-            refusal = error
+        return region_of_each(count, dtype, self._without_memory)
+
+    def _without_memory(self, count: int, dtype: Any, is_allocated: bool) -> list[int]:
         refused = {rank: memoryview(bytearray(1)) for rank in range(self._size)}
         agreed = {"dtype": dtype_signature(np.empty(0, dtype)), "count": count}
-        self._collective("create_shared_region", agreed, bytes([region is None]), refused)
-        if refusal is not None:
-            raise refusal
-        unlucky = [f"rank {rank}" for rank, flag in refused.items() if flag[0]]
-        if unlucky:
-            raise AllocationFailed(
-                requested_bytes, f"{', '.join(unlucky)} cannot hold a region of {requested_bytes} bytes"
-            )
-        assert region is not None
-        return region
+        self._collective("create_shared_region", agreed, bytes([not is_allocated]), refused)
+        return [rank for rank, flag in refused.items() if flag[0]]
 
     def split_local(self) -> LocalCommunicator:
         self._collective("split_local")

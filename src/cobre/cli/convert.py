@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cobre.cli.invocation import typed
 from cobre.cli.parser import Parser
-from cobre.cli.response import Response, add_output_format, answer
+from cobre.cli.response import Response, answer, parser_of
 from cobre.io.convert import convert_case
 
 __all__ = ["main"]
@@ -22,11 +22,12 @@ stays as it is. Where 0.18 cannot express the old case, a note says what is diff
 
 def build_parser() -> Parser:
     """Describe the options of ``cobre convert``."""
-    parser = Parser("cobre convert", DESCRIPTION)
-    parser.add_argument("old", metavar="OLD", help="the folder of a case of 0.5.1")
-    parser.add_argument("new", metavar="NEW", help="the folder to make; it must not hold anything yet")
-    add_output_format(parser)
-    return parser
+    return parser_of(
+        "convert",
+        DESCRIPTION,
+        old=("OLD", "the folder of a case of 0.5.1"),
+        new=("NEW", "the folder to make; it must not hold anything yet"),
+    )
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -11,10 +11,11 @@ from typing import Any
 
 import cobre
 from cobre.cli.event_stream import EventStream
+from cobre.cli.parser import Parser
 from cobre.comm.report import report_error
 from cobre.errors import CobreError, ValidationError
 
-__all__ = ["Response", "add_output_format", "answer"]
+__all__ = ["Response", "add_output_format", "answer", "parser_of"]
 
 SCHEMA = "urn:cobre:response:v1"
 FORMATS = ("human", "json", "json-lines")
@@ -44,6 +45,15 @@ def add_output_format(parser: argparse.ArgumentParser) -> None:
         metavar="F",
         help="human (default), json for one document, or json-lines for one event per line and the document last",
     )
+
+
+def parser_of(command: str, description: str, **folders: tuple[str, str]) -> Parser:
+    """The parser of a command that wants folders, given as metavar and help, and takes the option."""
+    parser = Parser(f"cobre {command}", description)
+    for name, (metavar, text) in folders.items():
+        parser.add_argument(name, metavar=metavar, help=text)
+    add_output_format(parser)
+    return parser
 
 
 def answer(

@@ -10,7 +10,7 @@ from cobre import study
 from cobre.cli.outcome import comparable_bound, show_record, simulation_document, simulation_summary
 from cobre.cli.parser import Parser
 from cobre.cli.planner_page import show_simulation
-from cobre.cli.response import Response, add_output_format, answer
+from cobre.cli.response import Response, answer, parser_of
 from cobre.cli.wrapping import screen_width, wrap_lines
 from cobre.study import Results
 
@@ -25,10 +25,7 @@ UNFINISHED = "the simulation was stopped before its end"
 
 def build_parser() -> Parser:
     """Describe the options of ``cobre summary``."""
-    parser = Parser("cobre summary", DESCRIPTION)
-    parser.add_argument("folder", metavar="DIR", help="folder of results, or of a case that was run")
-    add_output_format(parser)
-    return parser
+    return parser_of("summary", DESCRIPTION, folder=("DIR", "folder of results, or of a case that was run"))
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from cobre import study
 from cobre.cli.parser import Parser
-from cobre.cli.response import Response, add_output_format, answer
+from cobre.cli.response import Response, answer, parser_of
 from cobre.cli.wrapping import harmless, terminal_width, wrap_lines
 from cobre.io import ProblemReport, ValidationReport
 
@@ -22,10 +22,7 @@ its file, entity, field, value and remedy. Exit status 0: the case can be run, p
 
 def build_parser() -> Parser:
     """Describe the options of ``cobre validate``."""
-    parser = Parser("cobre validate", DESCRIPTION)
-    parser.add_argument("case", metavar="CASE", help="folder of the case")
-    add_output_format(parser)
-    return parser
+    return parser_of("validate", DESCRIPTION, case=("CASE", "folder of the case"))
 
 
 def main(arguments: Sequence[str]) -> int:

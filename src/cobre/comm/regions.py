@@ -14,9 +14,18 @@ from cobre.comm.protocol import SharedRegion, documented_by
 from cobre.errors import AllocationFailed, InvalidCommunicator
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["HeapRegion", "checked_block", "checked_request", "closed_region", "require_memory"]
+__all__ = [
+    "HeapRegion",
+    "checked_block",
+    "checked_request",
+    "closed_region",
+    "region_of_each",
+    "require_memory",
+]
 
 
 def checked_request(count: int, dtype: DTypeLike) -> tuple[int, np.dtype[Any], int]:
@@ -130,3 +139,28 @@ class HeapRegion(RegionBase):
         if self._array is None:
             raise closed_region()
         return self._array
+
+
+def region_of_each(
+    count: int, dtype: DTypeLike, agree: Callable[[int, np.dtype[Any], bool], Sequence[int]]
+) -> HeapRegion:
+    """A region in the memory of each rank; if one rank cannot allocate it, all raise.
+
+    ``agree(count, dtype, is_allocated)`` tells the others whether this rank could, and gives the ranks that could not.
+    """
+    number, resolved, requested = checked_request(count, dtype)
+    region, refusal = None, None
+    try:
+        region = HeapRegion(number, resolved)
+    except AllocationFailed as error:
+        refusal = error
+    refusing = agree(number, resolved, region is not None)
+    if region is not None and not refusing:
+        return region
+    if refusal is not None:
+        raise refusal
+    raise AllocationFailed(
+        requested,
+        f"{', '.join(f'rank {rank}' for rank in refusing)} cannot hold a region of {requested:,} bytes",
+        suggestion="use fewer elements or a smaller dtype, or free memory on the machine of that rank",
+    )

@@ -10,13 +10,9 @@ from __future__ import annotations
 import datetime as dt
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cobre.core.entities import LeadTime
 from cobre.core.horizon import Horizon
 
-Floats = NDArray[np.float64]
 Interval = tuple[dt.datetime, dt.datetime]
 
 BEFORE = -1

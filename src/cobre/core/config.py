@@ -83,8 +83,15 @@ class OwnCutSelection(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class CutSelection:
+class Settings:
+    """Shows those settings that differ from their defaults."""
+
+    __slots__ = ()
+    __repr__ = changed_fields
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CutSelection(Settings):
     """Which cuts stay in the stage problems."""
 
     method: CutSelectionMethod | OwnCutSelection | None = None
@@ -97,11 +104,9 @@ class CutSelection:
     activity_tolerance: float = 0.0
     max_active_per_stage: int | None = None
 
-    __repr__ = changed_fields
 
-
-@dataclass(frozen=True, slots=True)
-class ScenarioSource:
+@dataclass(frozen=True, slots=True, repr=False)
+class ScenarioSource(Settings):
     """Where the trajectories of training or of a simulation take their noise from."""
 
     inflow: Scheme = "in_sample"
@@ -117,21 +122,17 @@ class ScenarioSource:
         """Whether all noise is that of the openings."""
         return {self.inflow, self.load, self.ncs} == {"in_sample"}
 
-    __repr__ = changed_fields
 
-
-@dataclass(frozen=True, slots=True)
-class SolverRetries:
+@dataclass(frozen=True, slots=True, repr=False)
+class SolverRetries(Settings):
     """How hard to try when an LP gives numerical trouble."""
 
     max_attempts: int = 5
     time_budget_seconds: float = 30.0
 
-    __repr__ = changed_fields
 
-
-@dataclass(frozen=True, slots=True)
-class UpperBoundEvaluation:
+@dataclass(frozen=True, slots=True, repr=False)
+class UpperBoundEvaluation(Settings):
     """When the inner bound is computed, and how steep the future cost may be."""
 
     first_iteration: int = 10
@@ -143,11 +144,9 @@ class UpperBoundEvaluation:
     max_vertices: int = 200
     """Visited states of a node that are used: the newest. More tighten the bound, and cost their square in time."""
 
-    __repr__ = changed_fields
 
-
-@dataclass(frozen=True, slots=True)
-class TrainingConfig:
+@dataclass(frozen=True, slots=True, repr=False)
+class TrainingConfig(Settings):
     """Settings of the training loop."""
 
     forward_passes: int = 1
@@ -168,14 +167,12 @@ class TrainingConfig:
     """Whether a trial point makes a cut for every outcome of what comes next, beside the one of their risk."""
     retries: SolverRetries = field(default_factory=SolverRetries)
 
-    __repr__ = changed_fields
-
 
 Layout = Literal["by_scenario", "by_table"]
 
 
-@dataclass(frozen=True, slots=True)
-class SimulationConfig:
+@dataclass(frozen=True, slots=True, repr=False)
+class SimulationConfig(Settings):
     """Settings of the simulation."""
 
     is_enabled: bool = False
@@ -189,11 +186,9 @@ class SimulationConfig:
     layout: Layout = "by_scenario"
     """One file per table and scenario, or one file per table."""
 
-    __repr__ = changed_fields
 
-
-@dataclass(frozen=True, slots=True)
-class Checkpointing:
+@dataclass(frozen=True, slots=True, repr=False)
+class Checkpointing(Settings):
     """When training saves where it stands."""
 
     is_enabled: bool = True
@@ -203,14 +198,12 @@ class Checkpointing:
     interval_s: float = 600.0
     is_compressed: bool = False
 
-    __repr__ = changed_fields
-
 
 PolicyMode = Literal["fresh", "warm_start", "resume"]
 
 
-@dataclass(frozen=True, slots=True)
-class BoundaryConfig:
+@dataclass(frozen=True, slots=True, repr=False)
+class BoundaryConfig(Settings):
     """Cuts of another study that price what follows the last stage."""
 
     path: str
@@ -220,11 +213,9 @@ class BoundaryConfig:
     is_strict: bool = False
     """Whether a component of the state that the policy lacks is an error."""
 
-    __repr__ = changed_fields
 
-
-@dataclass(frozen=True, slots=True)
-class PolicyConfig:
+@dataclass(frozen=True, slots=True, repr=False)
+class PolicyConfig(Settings):
     """Where training starts and what it saves."""
 
     mode: PolicyMode = "fresh"
@@ -233,11 +224,9 @@ class PolicyConfig:
     checkpointing: Checkpointing = field(default_factory=Checkpointing)
     boundary: BoundaryConfig | None = None
 
-    __repr__ = changed_fields
 
-
-@dataclass(frozen=True, slots=True)
-class Config:
+@dataclass(frozen=True, slots=True, repr=False)
+class Config(Settings):
     """The whole configuration."""
 
     training: TrainingConfig = field(default_factory=TrainingConfig)
@@ -254,8 +243,6 @@ class Config:
     def simulated_source(self) -> ScenarioSource:
         """Where simulated scenarios take their noise from."""
         return self.simulation.scenario_source or self.training.scenario_source
-
-    __repr__ = changed_fields
 
 
 def plain_settings(settings: Any) -> Any:

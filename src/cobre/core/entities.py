@@ -33,20 +33,24 @@ class DeficitSegment:
 
 
 @dataclass(frozen=True, slots=True)
-class Bus:
-    """A node of the network where supply meets load."""
+class Entity:
+    """Anything with a name, and an id that is unique among its kind."""
 
     id: int
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bus(Entity):
+    """A node of the network where supply meets load."""
+
     deficit_segments: tuple[DeficitSegment, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Line(Entity):
     """A transport link between two buses."""
 
-    id: int
-    name: str
     source_bus: int
     """Index of the bus where direct flow leaves."""
     target_bus: int
@@ -67,11 +71,9 @@ class LeadTime:
 
 
 @dataclass(frozen=True, slots=True)
-class Thermal:
+class Thermal(Entity):
     """A plant that burns fuel."""
 
-    id: int
-    name: str
     bus: int
     lead: LeadTime | None = field(default=None, metadata=LATER)
     """None where each stage decides for itself."""
@@ -86,11 +88,9 @@ class Diversion:
 
 
 @dataclass(frozen=True, slots=True)
-class Hydro:
+class Hydro(Entity):
     """A reservoir with turbines. ``downstream`` and ``bus`` are indices."""
 
-    id: int
-    name: str
     bus: int
     downstream: int | None
     diversion: Diversion | None = None
@@ -112,22 +112,18 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class NonControllableSource:
+class NonControllableSource(Entity):
     """Wind, sun or run of river: produces what nature gives, or less at a price."""
 
-    id: int
-    name: str
     bus: int
     must_run: bool = False
     """Whether all that nature gives has to be taken."""
 
 
 @dataclass(frozen=True, slots=True)
-class PumpingStation:
+class PumpingStation(Entity):
     """Lifts water from one reservoir to another and takes power for it."""
 
-    id: int
-    name: str
     bus: int
     source_hydro: int
     destination_hydro: int
@@ -135,11 +131,9 @@ class PumpingStation:
 
 
 @dataclass(frozen=True, slots=True)
-class EnergyContract:
+class EnergyContract(Entity):
     """Power bought from or sold to the outside at a fixed price."""
 
-    id: int
-    name: str
     bus: int
     is_import: bool
 
@@ -160,11 +154,9 @@ class ConstraintTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class GenericConstraint:
+class GenericConstraint(Entity):
     """A linear relation between decisions that a planner writes as text."""
 
-    id: int
-    name: str
     terms: tuple[ConstraintTerm, ...]
     slack_penalty: float | None
     """Price of one unit of violation during one hour; None makes the constraint hard."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.digest import LATER
+from cobre.core.entities import Entity
 from cobre.core.graph import PolicyGraph
 from cobre.core.representation import counted
 
@@ -25,11 +26,9 @@ CycleType = Literal["monthly", "weekly", "custom"]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Block(Entity):
     """A share of a stage's hours with a load level of its own."""
 
-    id: int
-    name: str
     hours: float
 
 

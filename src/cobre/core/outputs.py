@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast, get_args
 
 ColumnType = Literal["i8", "i32", "i64", "u32", "u64", "f64", "bool", "str", "date"]
+TYPES = get_args(ColumnType)
+ROWS = {"": (False, False), "stage": (True, False), "end": (True, True)}
+"""What a listing says after ``@``: whether a column is of the stage, and whether of its last block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,29 +51,36 @@ class TableSchema:
         return iter(self.columns)
 
 
-def table(name: str, *parts: Iterable[Column]) -> TableSchema:
-    """A table whose columns are the given groups of columns, one after the other."""
-    return TableSchema(name, tuple(column for part in parts for column in part))
+def table(name: str, *parts: Iterable[Column] | str) -> TableSchema:
+    """A table whose columns are the given groups of columns, one after the other; a text is a listing of `columns`."""
+    groups = [columns(part) if isinstance(part, str) else part for part in parts]
+    return TableSchema(name, tuple(column for group in groups for column in group))
 
 
-def number(
-    name: str,
-    unit: str,
-    description: str,
-    *,
-    is_nullable: bool = False,
-    is_of_stage: bool = False,
-    is_at_end: bool = False,
-) -> Column:
-    """A column of floating-point numbers."""
-    return Column(name, "f64", unit, description, is_nullable, is_of_stage or is_at_end, is_at_end)
+def columns(listing: str) -> tuple[Column, ...]:
+    """Columns as a listing: name, unit and description, a line each.
+
+    The unit may be a type instead (``i32``), or both (``i64:ms``); without a type it is of numbers, ``-`` is no unit.
+    After it ``?`` says that values may be missing, ``@stage`` and ``@end`` as `Column.is_of_stage` and `is_at_end` do.
+
+    >>> [(each.name, each.type, each.unit, each.is_nullable) for each in columns("load_mw MW? demand of the bus")]
+    [('load_mw', 'f64', 'MW', True)]
+    """
+    return tuple(_column(*line.split(maxsplit=2)) for line in listing.strip().splitlines())
 
 
-def identifier(name: str, description: str, *, is_nullable: bool = False) -> Column:
-    """A column of ids or indices."""
-    return Column(name, "i32", "", description, is_nullable)
-
-
-def code(name: str, description: str) -> Column:
-    """A column of codes that ``codes.json`` explains."""
-    return Column(name, "i8", "", description)
+def _column(name: str, unit: str, description: str) -> Column:
+    unit, _, rows = unit.partition("@")
+    is_of_stage, is_at_end = ROWS[rows]
+    kind, _, measure = unit.removesuffix("?").rpartition(":")
+    if measure in TYPES:
+        kind, measure = measure, ""
+    return Column(
+        name,
+        cast(ColumnType, kind or "f64"),
+        measure.replace("-", ""),
+        " ".join(description.split()),
+        unit.endswith("?"),
+        is_of_stage,
+        is_at_end,
+    )

@@ -5,28 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.sums import sum_in_order
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class PlaneFit:
     """Planes fitted to the power of one plant, and their errors without spill, on the grid of the fit."""
 
-    planes: FloatArray
+    planes: Floats
     """Rows ``(constant, per hm3, per m3/s turbined, per m3/s spilled)`` in MW; the power is below each."""
     factor: float
     """Least-squares factor that the planes of the upper hull were multiplied by."""
-    volumes_hm3: FloatArray
+    volumes_hm3: Floats
     """``[volume]``: first axis of the grid."""
-    flows_m3s: FloatArray
+    flows_m3s: Floats
     """``[flow]``: turbined flow, second axis of the grid."""
-    exact_mw: FloatArray
+    exact_mw: Floats
     """``[volume, flow]``: power of the production function, at most the maximum generation."""
-    fitted_mw: FloatArray
+    fitted_mw: Floats
     """``[volume, flow]``: most power that the planes and the maximum generation allow."""
     fine_mean_mw: float
     """Mean absolute deviation on a finer grid, which shows errors between the points of the fit."""
@@ -34,7 +32,7 @@ class PlaneFit:
     """Largest absolute deviation on the finer grid."""
 
     @property
-    def deviation_mw(self) -> FloatArray:
+    def deviation_mw(self) -> Floats:
         """``[volume, flow]``: fitted minus exact power."""
         return self.fitted_mw - self.exact_mw
 

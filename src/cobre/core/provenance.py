@@ -27,9 +27,9 @@ class InflowProvenance:
     correlation_source: Source
     opening_tree_source: Source
     """``estimated``: drawn from the model."""
-    ar_method: str | None = None
+    ar_method: str | None
     """How orders were selected; None where no coefficients were fitted."""
-    ar_max_order: int | None = None
+    ar_max_order: int | None
 
 
 @dataclass(frozen=True)

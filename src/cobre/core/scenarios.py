@@ -6,43 +6,41 @@ import datetime as dt
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from cobre.arrays import Floats, Indices
 from cobre.core.representation import named_parts
 
 EntityClass = Literal["inflow", "load", "ncs"]
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class InflowStatistics:
-    """Rows of mean and standard deviation, sorted by hydro and stage id; pre-study ids are negative."""
+class HydroRows:
+    """Rows of hydros in stages."""
 
     hydro: Indices
     stage_id: Indices
+
+
+@dataclass(frozen=True)
+class InflowStatistics(HydroRows):
+    """Rows of mean and standard deviation, sorted by hydro and stage id; pre-study ids are negative."""
+
     mean_m3s: Floats
     std_m3s: Floats
 
 
 @dataclass(frozen=True)
-class LagCoefficients:
+class LagCoefficients(HydroRows):
     """Rows of standardised autoregressive coefficients, sorted by hydro, stage id and lag (from 1)."""
 
-    hydro: Indices
-    stage_id: Indices
     lag: Indices
     coefficient: Floats
     residual_std_ratio: Floats
 
 
 @dataclass(frozen=True)
-class AnnualComponent:
+class AnnualComponent(HydroRows):
     """Rows of the PAR(p)-A term, sorted by hydro and stage id."""
 
-    hydro: Indices
-    stage_id: Indices
     coefficient: Floats
     mean_m3s: Floats
     std_m3s: Floats

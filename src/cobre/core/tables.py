@@ -13,22 +13,21 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.digest import LATER
 from cobre.core.representation import named_parts
-
-FloatTable = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class CellTables:
     """Limits of the units of a hydro at one bus, ``[cell, stage]`` or ``[cell, stage-block]``: `System.cells`."""
 
-    min_turbined_m3s: FloatTable
-    max_turbined_m3s: FloatTable
+    min_turbined_m3s: Floats
+    max_turbined_m3s: Floats
     """With a constant productivity at most what the generators can use."""
-    min_generation_mw: FloatTable
-    max_generation_mw: FloatTable
-    share: FloatTable
+    min_generation_mw: Floats
+    max_generation_mw: Floats
+    share: Floats
     """``[cell]``: part of the plant's turbine capacity, which divides its production planes."""
 
 
@@ -45,50 +44,50 @@ class UnitGroup:
     hydro: int
     bus: int
     """Indices, as of `cobre.core.entities.Cell`."""
-    min_turbined_m3s: FloatTable
-    max_turbined_m3s: FloatTable
-    min_generation_mw: FloatTable
-    max_generation_mw: FloatTable
+    min_turbined_m3s: Floats
+    max_turbined_m3s: Floats
+    min_generation_mw: Floats
+    max_generation_mw: Floats
 
 
 @dataclass(frozen=True)
 class HydroTables:
     """Bounds and models of hydros, ``[hydro, stage]``; those of flows and power may be by block."""
 
-    min_storage_hm3: FloatTable
-    max_storage_hm3: FloatTable
-    min_turbined_m3s: FloatTable
-    max_turbined_m3s: FloatTable
-    min_outflow_m3s: FloatTable
-    max_outflow_m3s: FloatTable
+    min_storage_hm3: Floats
+    max_storage_hm3: Floats
+    min_turbined_m3s: Floats
+    max_turbined_m3s: Floats
+    min_outflow_m3s: Floats
+    max_outflow_m3s: Floats
     """Infinite where there is no limit."""
-    min_generation_mw: FloatTable
-    max_generation_mw: FloatTable
-    max_diversion_m3s: FloatTable
+    min_generation_mw: Floats
+    max_generation_mw: Floats
+    max_diversion_m3s: Floats
     """Zero without a canal."""
-    withdrawal_m3s: FloatTable
-    productivity_mw_per_m3s: FloatTable
+    withdrawal_m3s: Floats
+    productivity_mw_per_m3s: Floats
     """Of the stage, overrides applied; NaN where the plant is described by planes."""
-    evaporation_base_m3s: FloatTable
+    evaporation_base_m3s: Floats
     """``k0`` of the linearised evaporation ``k0 + kv * volume``; zero without evaporation."""
-    evaporation_slope: FloatTable
+    evaporation_slope: Floats
     """``kv``, in m3/s per hm3."""
     plane_offsets: NDArray[np.int64]
     """``[hydro * n_stages + stage]`` to its first row of ``planes``; one longer than that product."""
-    planes: FloatTable
+    planes: Floats
     """Rows ``(constant, per hm3 of mean storage, per m3/s turbined, per m3/s spilled)`` in MW."""
-    min_diversion_m3s: FloatTable | None = None
+    min_diversion_m3s: Floats | None = None
     """None, as the next two, where the case gives no such limit."""
-    min_spillage_m3s: FloatTable | None = None
-    max_spillage_m3s: FloatTable | None = None
-    filling_target_hm3: FloatTable | None = None
+    min_spillage_m3s: Floats | None = None
+    max_spillage_m3s: Floats | None = None
+    filling_target_hm3: Floats | None = None
     """Storage that a plant being filled should have reached, NaN where there is none; None if no plant is filled."""
-    soft_min_storage_hm3: FloatTable | None = None
+    soft_min_storage_hm3: Floats | None = None
     """Lowest storage of a plant that was filled in the study, which may be violated at a price; NaN elsewhere."""
     cells: CellTables | None = None
     """Limits by bus; None where every plant is one cell with the plant's own limits."""
 
-    def planes_of(self, hydro: int, stage: int) -> FloatTable:
+    def planes_of(self, hydro: int, stage: int) -> Floats:
         """Production planes of a plant in a stage; no rows where productivity is constant."""
         n_stages = self.min_storage_hm3.shape[1]
         first = hydro * n_stages + stage
@@ -99,40 +98,40 @@ class HydroTables:
 class HydroCosts:
     """Prices per unit and hour of what hydros do, ``[hydro, stage]``."""
 
-    spillage: FloatTable
-    turbined: FloatTable
-    diversion: FloatTable
-    turbined_below: FloatTable
-    outflow_below: FloatTable
-    outflow_above: FloatTable
-    generation_below: FloatTable
-    evaporation_above: FloatTable
+    spillage: Floats
+    turbined: Floats
+    diversion: Floats
+    turbined_below: Floats
+    outflow_below: Floats
+    outflow_above: Floats
+    generation_below: Floats
+    evaporation_above: Floats
     """For evaporating more than the formula says ("pos" in the case files)."""
-    evaporation_below: FloatTable
-    withdrawal_above: FloatTable
-    withdrawal_below: FloatTable
-    negative_inflow: FloatTable
-    storage_below: FloatTable | None = None
+    evaporation_below: Floats
+    withdrawal_above: Floats
+    withdrawal_below: Floats
+    negative_inflow: Floats
+    storage_below: Floats
     """Per hm3, whatever the hours; so is the next one."""
-    filling_target: FloatTable | None = None
+    filling_target: Floats
 
 
 @dataclass(frozen=True)
 class ThermalTables:
     """Bounds (maybe by block) and costs of thermals, ``[thermal, stage]``; no power where a plant does not operate."""
 
-    min_generation_mw: FloatTable
-    max_generation_mw: FloatTable
-    cost_per_mwh: FloatTable
+    min_generation_mw: Floats
+    max_generation_mw: Floats
+    cost_per_mwh: Floats
 
 
 @dataclass(frozen=True)
 class LineTables:
     """Limits of lines ``[line, stage, block]`` flattened to ``[line, stage-block]``, factors applied."""
 
-    direct_mw: FloatTable
-    reverse_mw: FloatTable
-    exchange_cost_per_mwh: FloatTable
+    direct_mw: Floats
+    reverse_mw: Floats
+    exchange_cost_per_mwh: Floats
     """``[line, stage]``."""
 
 
@@ -140,13 +139,13 @@ class LineTables:
 class BusTables:
     """Load and prices at buses."""
 
-    excess_cost_per_mwh: FloatTable
+    excess_cost_per_mwh: Floats
     """``[bus, stage]``."""
-    load_mean_mw: FloatTable
+    load_mean_mw: Floats
     """``[bus, stage]``."""
-    load_std_mw: FloatTable
+    load_std_mw: Floats
     """``[bus, stage]``."""
-    load_factor: FloatTable
+    load_factor: Floats
     """``[bus, stage-block]``."""
 
 
@@ -154,15 +153,15 @@ class BusTables:
 class NonControllableTables:
     """What non-controllable sources can give."""
 
-    installed_mw: FloatTable
+    installed_mw: Floats
     """``[source, stage]``; zero where the source does not operate."""
-    curtailment_cost_per_mwh: FloatTable
+    curtailment_cost_per_mwh: Floats
     """``[source, stage]``."""
-    mean: FloatTable
+    mean: Floats
     """Share of the installed power, ``[source, stage]``; one without statistics."""
-    std: FloatTable
+    std: Floats
     """``[source, stage]``; zero without statistics."""
-    factor: FloatTable
+    factor: Floats
     """``[source, stage-block]``."""
     has_statistics: NDArray[np.bool_]
     """``[source]``: whether the source has an entry in the noise vector."""
@@ -172,17 +171,17 @@ class NonControllableTables:
 class PumpingTables:
     """Hard flow limits ``[station, stage]``, maybe by block."""
 
-    min_flow_m3s: FloatTable
-    max_flow_m3s: FloatTable
+    min_flow_m3s: Floats
+    max_flow_m3s: Floats
 
 
 @dataclass(frozen=True)
 class ContractTables:
     """Limits and prices ``[contract, stage]``, maybe by block."""
 
-    min_mw: FloatTable
-    max_mw: FloatTable
-    price_per_mwh: FloatTable
+    min_mw: Floats
+    max_mw: Floats
+    price_per_mwh: Floats
 
 
 @dataclass(frozen=True)
@@ -193,11 +192,11 @@ class ConstraintTables:
     stage: NDArray[np.int64]
     block: NDArray[np.int64]
     """Of the row; -1 for a row about stocks, which exists once in the stage."""
-    lower: FloatTable
+    lower: Floats
     """Minus infinity where there is none."""
-    upper: FloatTable
+    upper: Floats
     """Infinity where there is none."""
-    parameters: FloatTable = field(default_factory=lambda: np.empty((0, 0)))
+    parameters: Floats = field(default_factory=lambda: np.empty((0, 0)))
     """``[parameter, stage-block]``: numbers that terms are multiplied by."""
 
 
@@ -220,9 +219,9 @@ class OperationTables:
 class PostStudyTables:
     """What thermals that are decided ahead may do after the study, ``[thermal, stage]``; NaN where it is not given."""
 
-    min_mw: FloatTable
-    max_mw: FloatTable
-    cost_per_mwh: FloatTable
+    min_mw: Floats
+    max_mw: Floats
+    cost_per_mwh: Floats
 
 
 @dataclass(frozen=True)

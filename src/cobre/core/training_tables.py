@@ -2,127 +2,108 @@
 
 from __future__ import annotations
 
-from cobre.core.outputs import Column, ColumnType, identifier, number, table
-
-
-def _count(name: str, description: str, *, kind: ColumnType = "u32", is_nullable: bool = False) -> Column:
-    return Column(name, kind, "", description, is_nullable)
-
-
-def _ms(name: str, description: str) -> Column:
-    return Column(f"{name}_ms", "i64", "ms", description)
-
+from cobre.core.outputs import table
 
 CONVERGENCE = table(
     "convergence",
-    (
-        identifier("iteration", "counted from 1"),
-        number("lower_bound", "$", "cost of the study that no policy can undercut"),
-        number("upper_bound", "$", "mean cost of the trajectories of the iteration"),
-        number("upper_bound_std", "$", "deviation of these costs", is_nullable=True),
-        Column("upper_bound_kind", "str", "", "statistical or exact"),
-        number(
-            "gap_percent",
-            "%",
-            "100 (upper - lower) / max(1, |lower|); null if the bound is not positive",
-            is_nullable=True,
-        ),
-        _count("cuts_added", "new cuts of all stages", kind="i32"),
-        _count("cuts_removed", "cuts that selection took out", kind="i32"),
-        _count("cuts_active", "cuts in the stage problems after selection", kind="i64"),
-        _ms("time_forward", "forward pass"),
-        _ms("time_backward", "backward pass"),
-        _ms("time_total", "iteration"),
-        _count("forward_passes", "trajectories of the iteration", kind="i32"),
-        _count("lp_solves", "linear programs solved by all ranks", kind="i64"),
-        number("mean_rows_in_lp", "", "rows of a stage problem with its cuts, averaged over the solves"),
-        number("upper_bound_mean", "$", "the same as upper_bound"),
-        number("ci_95", "$", "half-width of the 95 % interval of upper_bound"),
-        number("gap", "", "(upper - lower) / max(1, |upper|)"),
-        number("wall_time_ms", "ms", "since training began"),
-        number("iteration_time_ms", "ms", "of this iteration"),
-        number(
-            "inner_bound",
-            "$",
-            "cost that the optimum does not pass; null where not computed",
-            is_nullable=True,
-        ),
-    ),
+    """
+        iteration          i32     counted from 1
+        lower_bound        $       cost of the study that no policy can undercut
+        upper_bound        $       mean cost of the trajectories of the iteration
+        upper_bound_std    $?      deviation of these costs
+        upper_bound_kind   str     statistical or exact
+        gap_percent        %?      100 (upper - lower) / max(1, |lower|); null if the bound is not positive
+        cuts_added         i32     new cuts of all stages
+        cuts_removed       i32     cuts that selection took out
+        cuts_active        i64     cuts in the stage problems after selection
+        time_forward_ms    i64:ms  forward pass
+        time_backward_ms   i64:ms  backward pass
+        time_total_ms      i64:ms  iteration
+        forward_passes     i32     trajectories of the iteration
+        lp_solves          i64     linear programs solved by all ranks
+        mean_rows_in_lp    -       rows of a stage problem with its cuts, averaged over the solves
+        upper_bound_mean   $       the same as upper_bound
+        ci_95              $       half-width of the 95 % interval of upper_bound
+        gap                -       (upper - lower) / max(1, |upper|)
+        wall_time_ms       ms      since training began
+        iteration_time_ms  ms      of this iteration
+        inner_bound        $?      cost that the optimum does not pass; null where not computed
+    """,
 )
 
 TIMING = table(
     "timing/iterations",
-    (
-        identifier("iteration", "counted from 1"),
-        identifier("rank", "rank that measured", is_nullable=True),
-        identifier("worker_id", "thread of the rank; null for the whole rank", is_nullable=True),
-        _ms("forward_wall", "forward pass"),
-        _ms("backward_wall", "backward pass"),
-        _ms("cut_selection", "cut selection"),
-        _ms("mpi_allreduce", "reductions, without waiting"),
-        _ms("cut_sync", "sending cuts, without waiting"),
-        _ms("lower_bound", "lower bound"),
-        _ms("state_exchange", "gathering costs and states, without waiting"),
-        _ms("cut_batch_build", "not measured apart: 0"),
-        _ms("bwd_setup", "patching and start bases in the backward pass"),
-        _ms("bwd_load_imbalance", "waiting for other ranks in the backward pass"),
-        _ms("bwd_scheduling_overhead", "not measured apart: 0"),
-        _ms("fwd_setup", "patching and start bases in the forward pass"),
-        _ms("fwd_load_imbalance", "waiting for other ranks in the forward pass"),
-        _ms("fwd_scheduling_overhead", "not measured apart: 0"),
-        _ms("overhead", "the rest of the iteration"),
-        _ms("lazy_scoring", "not used: 0"),
-    ),
+    """
+        iteration                   i32     counted from 1
+        rank                        i32?    rank that measured
+        worker_id                   i32?    thread of the rank; null for the whole rank
+        forward_wall_ms             i64:ms  forward pass
+        backward_wall_ms            i64:ms  backward pass
+        cut_selection_ms            i64:ms  cut selection
+        mpi_allreduce_ms            i64:ms  reductions, without waiting
+        cut_sync_ms                 i64:ms  sending cuts, without waiting
+        lower_bound_ms              i64:ms  lower bound
+        state_exchange_ms           i64:ms  gathering costs and states, without waiting
+        cut_batch_build_ms          i64:ms  not measured apart: 0
+        bwd_setup_ms                i64:ms  patching and start bases in the backward pass
+        bwd_load_imbalance_ms       i64:ms  waiting for other ranks in the backward pass
+        bwd_scheduling_overhead_ms  i64:ms  not measured apart: 0
+        fwd_setup_ms                i64:ms  patching and start bases in the forward pass
+        fwd_load_imbalance_ms       i64:ms  waiting for other ranks in the forward pass
+        fwd_scheduling_overhead_ms  i64:ms  not measured apart: 0
+        overhead_ms                 i64:ms  the rest of the iteration
+        lazy_scoring_ms             i64:ms  not used: 0
+    """,
 )
 
 SOLVER_ITERATIONS = table(
     "solver/iterations",
-    (
-        identifier("iteration", "of training; null in a simulation", is_nullable=True),
-        identifier("scenario_id", "of a simulation; null in training", is_nullable=True),
-        Column("phase", "str", "", "forward, backward, lower_bound or simulation"),
-        identifier("stage_id", "id of the stage; null for all stages", is_nullable=True),
-        identifier("opening_index", "null: all openings", is_nullable=True),
-        identifier("rank", "null: all ranks", is_nullable=True),
-        identifier("worker_id", "null: all threads", is_nullable=True),
-        _count("lp_solves", "linear programs solved"),
-        _count("lp_successes", "of them with an optimum"),
-        _count("lp_retries", "of them that needed more than one attempt"),
-        _count("lp_failures", "of them without an optimum"),
-        _count("retry_attempts", "attempts beyond the first"),
-        _count("basis_offered", "chains of solves that began from a given basis"),
-        _count("basis_consistency_failures", "bases that the solver refused"),
-        _count("simplex_iterations", "of the simplex method", kind="u64"),
-        number("solve_time_ms", "ms", "inside the solver"),
-        number("load_model_time_ms", "ms", "adding and removing cut rows"),
-        number("set_bounds_time_ms", "ms", "setting right-hand sides, bounds and costs"),
-        number("basis_set_time_ms", "ms", "setting start bases"),
-    ),
+    """
+        iteration                   i32?  of training; null in a simulation
+        scenario_id                 i32?  of a simulation; null in training
+        phase                       str   forward, backward, lower_bound or simulation
+        stage_id                    i32?  id of the stage; null for all stages
+        opening_index               i32?  null: all openings
+        rank                        i32?  null: all ranks
+        worker_id                   i32?  null: all threads
+        lp_solves                   u32   linear programs solved
+        lp_successes                u32   of them with an optimum
+        lp_retries                  u32   of them that needed more than one attempt
+        lp_failures                 u32   of them without an optimum
+        retry_attempts              u32   attempts beyond the first
+        basis_offered               u32   chains of solves that began from a given basis
+        basis_consistency_failures  u32   bases that the solver refused
+        simplex_iterations          u64   of the simplex method
+        solve_time_ms               ms    inside the solver
+        load_model_time_ms          ms    adding and removing cut rows
+        set_bounds_time_ms          ms    setting right-hand sides, bounds and costs
+        basis_set_time_ms           ms    setting start bases
+    """,
 )
 
 RETRY_HISTOGRAM = table(
     "solver/retry_histogram",
-    (
-        _count("iteration", "of training; the scenario in a simulation"),
-        Column("phase", "str", "", "forward, backward, lower_bound or simulation"),
-        identifier("stage_id", "id of the stage; null for all stages", is_nullable=True),
-        _count("retry_level", "the attempt that succeeded, from 2"),
-        _count("count", "solves that succeeded at this attempt", kind="u64"),
-    ),
+    """
+        iteration    u32   of training; the scenario in a simulation
+        phase        str   forward, backward, lower_bound or simulation
+        stage_id     i32?  id of the stage; null for all stages
+        retry_level  u32   the attempt that succeeded, from 2
+        count        u64   solves that succeeded at this attempt
+    """,
 )
 
 CUT_SELECTION = table(
     "cut_selection/iterations",
-    (
-        identifier("iteration", "counted from 1"),
-        identifier("stage_id", "id of the stage"),
-        _count("cuts_populated", "cuts ever made", kind="i32"),
-        _count("cuts_active_before", "in the stage problem before selection", kind="i32"),
-        _count("cuts_deactivated", "taken out", kind="i32"),
-        _count("cuts_reactivated", "put back", kind="i32"),
-        _count("cuts_active_after", "in the stage problem after selection", kind="i32"),
-        number("selection_time_ms", "ms", "on the first rank"),
-        _count("budget_evicted", "taken out by the cap", kind="i32", is_nullable=True),
-        _count("active_after_budget", "in the stage problem after the cap", kind="i32", is_nullable=True),
-    ),
+    """
+        iteration            i32   counted from 1
+        stage_id             i32   id of the stage
+        cuts_populated       i32   cuts ever made
+        cuts_active_before   i32   in the stage problem before selection
+        cuts_deactivated     i32   taken out
+        cuts_reactivated     i32   put back
+        cuts_active_after    i32   in the stage problem after selection
+        selection_time_ms    ms    on the first rank
+        budget_evicted       i32?  taken out by the cap
+        active_after_budget  i32?  in the stage problem after the cap
+    """,
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cobre.draw.figures import pixels
-from cobre.draw.lines import Line, _line
+from cobre.draw.lines import Line, Series, _line
 from cobre.draw.places import Places
 from cobre.draw.scale import Scale
 from cobre.draw.svg import Area, axes, document, empty_document, reading
@@ -17,12 +17,8 @@ GAP = 0.15
 
 
 @dataclass(frozen=True)
-class Layer:
+class Layer(Series):
     """One value per column; negative ones are stacked below zero."""
-
-    name: str
-    values: Sequence[float]
-    style: int = 0
 
 
 def bar_chart(

@@ -17,12 +17,18 @@ MAX_POINTS = 640
 
 
 @dataclass(frozen=True)
-class Line:
-    """One value per place; NaN leaves a gap. ``style`` chooses colour and dashes."""
+class Series:
+    """Values under a name; ``style`` chooses colour and dashes."""
 
     name: str
     values: Sequence[float]
     style: int = 0
+
+
+@dataclass(frozen=True)
+class Line(Series):
+    """One value per place; NaN leaves a gap."""
+
     is_thin: bool = False
     in_legend: bool = True
     is_beside: bool = False

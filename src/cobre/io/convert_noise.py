@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import Horizon
 from cobre.core.scenarios import InflowStatistics, LagCoefficients
 from cobre.io.assemble.system import entity_indices
@@ -25,8 +26,6 @@ from cobre.stochastic.inflow_rows import StatisticTable
 from cobre.stochastic.inflows import InflowModel
 
 __all__ = ["keep_noise"]
-
-Floats = NDArray[np.float64]
 
 STATS, LAGS = "scenarios/inflow_seasonal_stats.parquet", "scenarios/inflow_ar_coefficients.parquet"
 ATTEMPTS, EXACT = 500, 1e-13

@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 
 from cobre._machine import usable_cpus
 from cobre._native import output
+from cobre.arrays import Floats
 from cobre.io.simulation_results import SimulationFiles
 
 __all__ = ["NO_BLOCK", "Fold", "Grid", "Keys", "columns_in_turn", "read_grid"]
 
 NO_BLOCK = -1
 MOST_THREADS = 4
-
-Floats = NDArray[np.float64]
 
 
 Keys = dict[str, NDArray[np.int64]]

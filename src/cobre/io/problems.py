@@ -83,6 +83,16 @@ class ValidationReport:
         return draw.fragment(draw.card_row(cards) + draw.plain_table("Findings", table, is_prose=True))
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is wrong: the file, what it is about, the field and its value."""
+
+    file: str
+    entity: str = ""
+    field: str = ""
+    value: Any = None
+
+
 @dataclass
 class Problems:
     """Collects findings while a case is read and checked; nothing is raised on the way."""
@@ -91,28 +101,30 @@ class Problems:
     warnings: list[ProblemReport] = field(default_factory=list)
     _counts: dict[tuple[bool, str, str, str], int] = field(default_factory=dict)
 
-    def error(self, kind: str, file: str, message: str, remedy: str, **place: Any) -> None:
-        """Note something that makes the case unusable. ``place``: entity, field, value."""
-        self._note(self.errors, kind, file, message, remedy, place)
+    def error(self, kind: str, where: Place | str, message: str, remedy: str, **place: Any) -> None:
+        """Note something that makes the case unusable, in a file, or a `Place` in it; ``place`` adds to that."""
+        self._note(self.errors, kind, where, message, remedy, place)
 
-    def warn(self, kind: str, file: str, message: str, remedy: str, **place: Any) -> None:
+    def warn(self, kind: str, where: Place | str, message: str, remedy: str, **place: Any) -> None:
         """Note something that the planner should see but that does not make the case unusable."""
-        self._note(self.warnings, kind, file, message, remedy, place)
+        self._note(self.warnings, kind, where, message, remedy, place)
 
     def _note(
         self,
         findings: list[ProblemReport],
         kind: str,
-        file: str,
+        where: Place | str,
         message: str,
         remedy: str,
         place: Mapping[str, Any],
     ) -> None:
-        key = (findings is self.errors, kind, file, str(place.get("field", "")))
+        at = where if isinstance(where, Place) else Place(where)
+        known = {"entity": at.entity, "field": at.field, "value": at.value, **place}
+        key = (findings is self.errors, kind, at.file, str(known["field"]))
         self._counts[key] = self._counts.get(key, 0) + 1
         if self._counts[key] <= SHOWN_PER_FIELD:
-            named = {"rule": rule_id(kind, file, str(place.get("field", ""))), **place}
-            findings.append(ProblemReport(kind, file, message, remedy, **named))
+            named = {"rule": rule_id(*key[1:]), **known}
+            findings.append(ProblemReport(kind, at.file, message, remedy, **named))
 
     def _with_counts(self, findings: Sequence[ProblemReport], are_errors: bool) -> Iterator[ProblemReport]:
         yield from findings

@@ -12,12 +12,14 @@ from typing import Any
 import pyarrow as pa
 
 from cobre.errors import IOError, ValidationError
+from cobre.files import unreadable
 from cobre.io.parquet import read_parquet
 from cobre.io.write.folder import SIMULATION, TRAINING_SUCCESS, is_claimed
 from cobre.io.write.training import CONVERGENCE, METADATA, TIMINGS
 
 __all__ = ["TrainingRecord", "damaged", "find_results", "read_json", "read_training"]
 
+RUN_AGAIN = "run the case again to write it anew"
 CASE_OUTPUT = "output"
 
 
@@ -88,7 +90,7 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_bytes())
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error, RUN_AGAIN) from error
     except ValueError as error:
         raise damaged(path, error) from error
     if not isinstance(content, dict):
@@ -100,7 +102,7 @@ def _table(path: Path) -> pa.Table:
     try:
         table = read_parquet(path)
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise unreadable(path, error, RUN_AGAIN) from error
     except pa.ArrowInvalid as error:
         raise damaged(path, error) from error
     if not table.num_rows:
@@ -108,17 +110,7 @@ def _table(path: Path) -> pa.Table:
     return table
 
 
-def _unreadable(path: Path, error: OSError) -> IOError:
-    return IOError(
-        str(path),
-        f"cannot read {path}: {error.strerror or error}",
-        suggestion="run the case again to write it anew",
-    )
-
-
-def damaged(
-    path: Path, why: object, suggestion: str = "run the case again to write it anew"
-) -> ValidationError:
+def damaged(path: Path, why: object, suggestion: str = RUN_AGAIN) -> ValidationError:
     """The error to raise for a file that is not as a run writes it."""
     return ValidationError(
         f"{path} is damaged: {why}",

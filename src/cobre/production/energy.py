@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.case import Case
 from cobre.core.distinct import distinct
 from cobre.core.energy import EnergyConversion
@@ -15,8 +15,6 @@ from cobre.core.sums import sum_in_order
 
 if TYPE_CHECKING:
     from cobre.production.function import ProductionFunction
-
-Floats = NDArray[np.float64]
 
 REFERENCE_SHARE = 0.65
 """Where the reference volume lies between the lowest and the highest storage, unless it is given."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.production import PlaneFit
 from cobre.core.sums import sum_in_order
 from cobre.production.function import ProductionFunction
@@ -30,8 +30,6 @@ NO_SLOPE = 1e-10
 N_SPILLS = 9
 N_FINE = 21
 """Points in each direction of the grid that shows errors between the points of the fit."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.production.curve import Curve
 from cobre.production.tailrace import PolynomialTailrace, Tailrace
-
-Floats = NDArray[np.float64]
 
 MW_PER_M3S_AND_M = 0.00981
 """Power of 1 m3/s of water that falls 1 m, in MW."""

@@ -8,15 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.sums import sum_in_order
 
 ORIGIN = 1e-9
 """A plane with a smaller constant and slope in the volume says "no power without flow" and is never merged."""
 MASK = 2**64 - 1
 
-Floats = NDArray[np.float64]
 AreClose = Callable[[int, int, Floats, Floats], bool]
 
 

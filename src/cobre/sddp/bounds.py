@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.comm import Communicator, contiguous_block
 from cobre.sddp.risk import risk_of
 from cobre.sddp.stage import Bases, StageModel
 from cobre.sddp.statistics import gather_rows
-
-Floats = NDArray[np.float64]
 
 
 class LowerBound:

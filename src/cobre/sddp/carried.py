@@ -6,13 +6,12 @@ import datetime as dt
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.case import Case
 from cobre.sddp.commitments import Commitments
 from cobre.sddp.transit import Transit
 
-Floats = NDArray[np.float64]
 DatedSlot = tuple[str, str] | None
 """First and last moment (ISO 8601) that a component of the state is about; None where it is about none."""
 

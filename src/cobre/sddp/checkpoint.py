@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.versions import version
 from cobre.files import read_whole, write_atomically
 from cobre.sddp.container import checked, checked_bases, checked_cuts, decode, pieces, understanding
@@ -23,7 +24,6 @@ VERSION = 3
 READABLE_VERSIONS = range(1, VERSION + 1)
 """Version 1 had neither its writer nor the distance of the last simulations, version 2 knew no nodes."""
 
-Floats = NDArray[np.float64]
 Bases = NDArray[np.uint8]
 Record = TypeVar("Record", IterationRecord, SelectionRecord)
 

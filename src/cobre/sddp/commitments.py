@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.case import Case, DatedValue
 from cobre.core.clock import BEFORE, Clock, Interval, deciders
 from cobre.core.entities import LeadTime
 from cobre.core.tables import PostStudyTables
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

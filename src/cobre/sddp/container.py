@@ -26,6 +26,7 @@ PREFIX = struct.Struct("<8sII")
 DIGEST_BYTES = 32
 ALIGNMENT = 64
 CODEC = "zstd"
+FOREIGN = "read it with the program that wrote it, or train again with this one"
 LARGEST_IN_CUT = 1e20
 """What the solver takes for infinite is no number of a cut."""
 
@@ -92,30 +93,18 @@ def decode(
     ``content`` is what the file should hold, for messages.
     """
     if len(data) < PREFIX.size or data[:8] != magic:
-        raise ValidationError(
-            f"{path} is not a {content} of this program: it does not begin with {magic.decode()!r}",
-            kind="ParseError",
-            context={"path": str(path)},
-            suggestion="name the folder that cobre.train or cobre run wrote",
-        )
+        why = f"is not a {content} of this program: it does not begin with {magic.decode()!r}"
+        raise unusable(path, why, "name the folder that cobre.train or cobre run wrote")
     _, found, header_bytes = PREFIX.unpack_from(data)
     if found not in versions:
-        raise ValidationError(
-            f"{path} has version {found} of the file format; this program reads versions {versions[0]} to "
-            f"{versions[-1]}",
-            kind="ParseError",
-            context={"path": str(path), "version": found},
-            suggestion="read it with the program that wrote it, or train again with this one",
-        )
+        readable = f"versions {versions[0]} to {versions[-1]}"
+        why = f"has version {found} of the file format; this program reads {readable}"
+        raise unusable(path, why, FOREIGN, version=found)
     view = memoryview(data)
     body, digest = view[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
     if len(data) < PREFIX.size + header_bytes + DIGEST_BYTES or hashlib.sha256(body).digest() != digest:
-        raise ValidationError(
-            f"{path} is damaged or cut short: its checksum does not match its {len(data)} bytes",
-            kind="ParseError",
-            context={"path": str(path), "bytes": len(data)},
-            suggestion="copy it again from where it was written, or train again",
-        )
+        why = f"is damaged or cut short: its checksum does not match its {len(data)} bytes"
+        raise unusable(path, why, "copy it again from where it was written, or train again", bytes=len(data))
     start = PREFIX.size + header_bytes
     with understanding(path, content):
         facts: dict[str, Any] = json.loads(data[PREFIX.size : start])
@@ -145,12 +134,14 @@ def understanding(path: Path, content: str) -> Iterator[None]:
         yield
     except MISUNDERSTANDINGS as error:
         reason = f"it has no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
-        raise ValidationError(
-            f"{path} is not a {content} that this program understands: {reason}",
-            kind="ParseError",
-            context={"path": str(path)},
-            suggestion="read it with the program that wrote it, or train again with this one",
-        ) from error
+        why = f"is not a {content} that this program understands: {reason}"
+        raise unusable(path, why, FOREIGN) from error
+
+
+def unusable(path: Path, why: str, remedy: str, **facts: Any) -> ValidationError:
+    """The error to raise for a file whose content cannot be used."""
+    context = {"path": str(path), **facts}
+    return ValidationError(f"{path} {why}", kind="ParseError", context=context, suggestion=remedy)
 
 
 def checked(arrays: Arrays, name: str, dtype: str, *shape: int | None) -> NDArray[Any]:

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from cobre.arrays import Floats
 from cobre.comm import GroupMember
 from cobre.core.config import CutSelection
 from cobre.core.graph import PolicyGraph
 from cobre.sddp.forward import Trajectories
 from cobre.sddp.journal import Journal, SelectionRecord
-from cobre.sddp.selection import VALUE_METHODS, Floats, StateArchive, select_cuts
+from cobre.sddp.selection import VALUE_METHODS, StateArchive, select_cuts
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_counted
 

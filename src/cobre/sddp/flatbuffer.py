@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.errors import ValidationError
+from cobre.sddp.container import unusable
 
 U16, U32, I32 = struct.Struct("<H"), struct.Struct("<I"), struct.Struct("<i")
 IDENTIFIER_AT = 4
@@ -100,9 +101,5 @@ class Table:
 
 
 def _damaged(path: Path, reason: str) -> ValidationError:
-    return ValidationError(
-        f"{path} is damaged, or no FlatBuffers file: {reason}",
-        kind="ParseError",
-        context={"path": str(path)},
-        suggestion="copy it again from where it was written",
-    )
+    why = f"is damaged, or no FlatBuffers file: {reason}"
+    return unusable(path, why, "copy it again from where it was written")

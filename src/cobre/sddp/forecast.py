@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.comm import GroupMember, contiguous_block
 from cobre.errors import CobreError
 from cobre.sddp.itinerary import Step
@@ -21,8 +21,6 @@ from cobre.stochastic import (
     drawn_openings,
     forward_seed,
 )
-
-Floats = NDArray[np.float64]
 
 
 class Forecast(Protocol):

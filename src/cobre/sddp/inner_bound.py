@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.comm import GroupMember, contiguous_block
 from cobre.core.config import UpperBoundEvaluation
 from cobre.core.distinct import distinct
@@ -27,8 +28,6 @@ from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_counted, gather_rows
 from cobre.sddp.workspace import Workspace
 from cobre.solver import LpSolver, LpTemplate, Status
-
-Floats = NDArray[np.float64]
 
 MOST_CORNERS = 64
 """Of the box of all states of a node; where the state has more, the middles of its sides are taken."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.comm import GroupMember, ReduceOp
 from cobre.sddp.solver_tables import (
     COUNTERS,
@@ -20,8 +20,6 @@ from cobre.sddp.solver_tables import (
 )
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_rows
-
-Floats = NDArray[np.float64]
 
 PHASES = ("forward", "backward", "selection", "lower_bound")
 COMMUNICATION = ("allreduce_move", "other_move", "wait")

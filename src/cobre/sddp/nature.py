@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.case import Case
 from cobre.core.config import ScenarioSource
 from cobre.core.horizon import Stage
@@ -33,8 +33,6 @@ from cobre.stochastic import (
 )
 from cobre.stochastic.inflow_rows import StatisticTable
 from cobre.stochastic.residual_noise import ResidualNoise, reach_of_noise
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

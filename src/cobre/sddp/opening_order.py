@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from cobre.arrays import Floats
+
 Order = NDArray[np.int32]
 
 MOST_IMPROVED = 64

@@ -12,11 +12,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import RiskMeasure
 from cobre.sddp.cuts import CutPool
 from cobre.solver import LpTemplate
 
-Floats = NDArray[np.float64]
 Terms = tuple[list[int], list[float]]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import Stage
 from cobre.files import write_atomically
 from cobre.sddp.cuts import CutPool
@@ -20,8 +21,6 @@ from cobre.sddp.stage_cuts import StageCuts, as_numbers, cut_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cobre.arrays import Floats
 from cobre.errors import ValidationError
 from cobre.sddp.identity import PRICED, differences
 from cobre.sddp.slots import TRANSIT, family_of
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cobre.sddp.policy import Policy
-
-Floats = NDArray[np.float64]
 
 SHOWN = 5
 """Names in a message before it is cut short."""

@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.errors import ValidationError
 from cobre.files import read_whole
+from cobre.sddp.container import unusable
 from cobre.sddp.flatbuffer import Table, identifier
 from cobre.sddp.stage_cuts import StageCuts
 
@@ -223,9 +223,5 @@ def _root(path: Path) -> Table:
 
 
 def _refuse(path: Path, reason: str) -> NoReturn:
-    raise ValidationError(
-        f"{path} cannot be used: {reason}",
-        kind="ParseError",
-        context={"path": str(path)},
-        suggestion="name a policy that the public Cobre 0.5 or 0.18 wrote for a chain of stages, or one of ours",
-    )
+    remedy = "name a policy that the public Cobre 0.5 or 0.18 wrote for a chain of stages, or one of ours"
+    raise unusable(path, f"cannot be used: {reason}", remedy)

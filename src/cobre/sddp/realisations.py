@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.graph import PolicyGraph
 from cobre.core.scenarios import EntityClass
 from cobre.sddp.nature import Nature
 from cobre.stochastic import ExternalScenarios
 
-Floats = NDArray[np.float64]
 Realisations = tuple[Floats, Floats | None]
 """``[opening, value]`` as parameters of the stage, and their probabilities; None if they are all equally likely."""
 

@@ -40,15 +40,6 @@ class IterationRecord:
     """What the optimum is at most, where this iteration computed it."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerInfo:
-    """One rank of a training run."""
-
-    rank: int
-    wall_time_ms: float
-    backend: str
-
-
 @dataclass(frozen=True)
 class TrainingResult:
     """A trained policy and how training went. Every rank gets an equal one."""
@@ -142,3 +133,12 @@ def _gap_percent(record: IterationRecord) -> float | None:
     if record.lower_bound <= 0.0:
         return None
     return 100.0 * (record.upper_bound - record.lower_bound) / max(1.0, abs(record.lower_bound))
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """One rank of a training run."""
+
+    rank: int
+    wall_time_ms: float
+    backend: str

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import OwnRiskMeasure, RiskMeasure
-
-Floats = NDArray[np.float64]
 
 
 def opening_weights(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.comm import Communicator, contiguous_block
 from cobre.core.config import CutSelection
 from cobre.sddp.cuts import CutPool
 
-Floats = NDArray[np.float64]
 Slots = NDArray[np.int64]
 
 VALUES_AT_ONCE = 1 << 20

@@ -10,15 +10,14 @@ to come from elsewhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.sddp.subproblem import StageProblem
 from cobre.solver import BatchOutput, LpSolver, LpTemplate, Patches, Target
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -63,24 +62,10 @@ def _greatest(dual: LpTemplate, row: int, sign: float) -> float:
     cost = np.zeros(dual.n_columns)
     cost[row] = -sign
     patches = Patches.of(1, [(Target.COLUMN_COST, row, 0, 0.0, -sign)])
-    solver = LpSolver(_with_cost(dual, cost, patches))
+    solver = LpSolver(replace(dual, column_cost=cost, patches=patches))
     output = BatchOutput(np.empty(1), np.empty((1, 0)), np.empty((1, 0)))
     outcome = solver.solve_batch(np.ones((1, 1)), output)
     return max(0.0, -float(output.objective[0])) if outcome.is_optimal else np.inf
-
-
-def _with_cost(dual: LpTemplate, cost: Floats, patches: Patches) -> LpTemplate:
-    return LpTemplate(
-        column_cost=cost,
-        column_lower=dual.column_lower,
-        column_upper=dual.column_upper,
-        row_lower=dual.row_lower,
-        row_upper=dual.row_upper,
-        row_starts=dual.row_starts,
-        column_indices=dual.column_indices,
-        values=dual.values,
-        patches=patches,
-    )
 
 
 def _dual_conditions(template: LpTemplate, following: Slopes) -> LpTemplate:

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.training_tables import RETRY_HISTOGRAM, SOLVER_ITERATIONS
 from cobre.sddp.stage import StageModel
 from cobre.solver import COUNTED
 
-Floats = NDArray[np.float64]
 Columns = dict[str, list[Any]]
 Part = tuple[int | None, str, Floats]
 """Iteration (None in a simulation), phase, and counters ``[stage, counter]``."""

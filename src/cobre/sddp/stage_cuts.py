@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from cobre.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

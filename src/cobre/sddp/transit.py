@@ -11,19 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.case import Case, DatedValue
 from cobre.core.clock import Clock, Interval
 from cobre.core.horizon import HM3_PER_M3S_HOUR
 
-Floats = NDArray[np.float64]
 
-
-@dataclass(frozen=True)
-class Arc:
+class Arc(NamedTuple):
     """A river that takes time: from hydro ``source`` to hydro ``target``, the one below it, both as indices."""
 
     source: int

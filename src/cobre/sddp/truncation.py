@@ -10,13 +10,13 @@ and its greatest one. The lower bound then is one; it stays below the optimum by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from cobre.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -75,46 +75,45 @@ def lag_terms(lag_coefficients: Floats, lags: Floats) -> Floats:
     return total
 
 
-def truncations(
-    lag_coefficients: Sequence[Floats],
-    is_random: Sequence[NDArray[np.bool_]],
-    noise_m3s: Sequence[Floats],
-    first_lags: Floats,
-    advance: Callable[[int, Floats, Floats], Floats],
-) -> list[Truncation]:
-    """The clamps of all stages; ``first_lags [lag, hydro]`` are the inflows before the study.
+@dataclass(frozen=True)
+class Histories:
+    """What inflows can be: the first three by stage."""
 
-    ``advance(stage, lags, inflow)`` gives the lags of the next stage. It must not fall where they or the inflow grow.
-    """
-    ranges = lag_ranges(lag_coefficients, is_random, noise_m3s, first_lags, advance)
+    lag_coefficients: Sequence[Floats]
+    is_clamped: Sequence[NDArray[np.bool_]]
+    """Of hydros whose inflow is never below 0."""
+    noise_m3s: Sequence[Floats]
+    first_lags: Floats
+    """``[lag, hydro]``: the inflows before the study."""
+    advance: Callable[[int, Floats, Floats], Floats]
+    """``(stage, lags, inflow)``: the lags of the next stage. It must not fall where they or the inflow grow."""
+
+    def stages(self) -> Iterator[tuple[Floats, NDArray[np.bool_], Floats]]:
+        """Coefficients, which hydros are clamped, and noise."""
+        return zip(self.lag_coefficients, self.is_clamped, self.noise_m3s, strict=True)
+
+
+def truncations(tree: Histories) -> list[Truncation]:
+    """The clamps of all stages."""
     found = []
-    for psi, random, noise, (low, high) in zip(
-        lag_coefficients, is_random, noise_m3s, ranges[:-1], strict=True
-    ):
+    for (psi, random, noise), (low, high) in zip(tree.stages(), lag_ranges(tree)[:-1], strict=True):
         lowest, highest = _past_range(psi, low, high)
         found.append(Truncation(psi, random, noise, lowest, highest))
     return found
 
 
-def lag_ranges(
-    lag_coefficients: Sequence[Floats],
-    is_clamped: Sequence[NDArray[np.bool_]],
-    noise_m3s: Sequence[Floats],
-    first_lags: Floats,
-    advance: Callable[[int, Floats, Floats], Floats],
-) -> list[tuple[Floats, Floats]]:
+def lag_ranges(tree: Histories) -> list[tuple[Floats, Floats]]:
     """The least and greatest lags, each ``[lag, hydro]``, that a stage can begin with over all histories of the tree.
 
-    One entry more than there are stages: the last one is about what the last stage leaves. Inflows of the hydros
-    ``is_clamped`` are never below 0.
+    One entry more than there are stages: the last one is about what the last stage leaves.
     """
-    low, high = first_lags.copy(), first_lags.copy()
+    low, high = tree.first_lags.copy(), tree.first_lags.copy()
     found = [(low, high)]
-    for stage, (psi, clamped, noise) in enumerate(zip(lag_coefficients, is_clamped, noise_m3s, strict=True)):
+    for stage, (psi, clamped, noise) in enumerate(tree.stages()):
         lowest, highest = _past_range(psi, low, high)
         least, most = noise.min(axis=0) + lowest, noise.max(axis=0) + highest
         least, most = (np.where(clamped, np.maximum(end, 0.0), end) for end in (least, most))
-        low, high = advance(stage, low, least), advance(stage, high, most)
+        low, high = tree.advance(stage, low, least), tree.advance(stage, high, most)
         found.append((low, high))
     return found
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.comm import GroupMember
 from cobre.core.case import Case
 from cobre.core.config import ScenarioSource
@@ -22,10 +22,8 @@ from cobre.sddp.nature import Nature
 from cobre.sddp.realisations import realisations
 from cobre.sddp.stage import StageModel
 from cobre.sddp.subproblem import StageProblem, build_stage_problems
-from cobre.sddp.truncation import Truncation, lag_ranges, truncations
+from cobre.sddp.truncation import Histories, Truncation, lag_ranges, truncations
 from cobre.solver import ThreadPool
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ def _truncations(
     """By node; what inflows can be in a stage depends on all its nodes."""
     if not _is_truncated(case):
         return [None] * len(graph)
-    of_stages = truncations(*_histories(case, nature, graph, given))
+    of_stages = truncations(_histories(case, nature, graph, given))
     n_hydros = len(case.system.hydros)
     return [
         replace(of_stages[node.stage], noise_m3s=rows[:, :n_hydros])
@@ -147,18 +145,13 @@ def _is_truncated(case: Case) -> bool:
 def _lag_ranges(
     case: Case, nature: Nature, graph: PolicyGraph, given: list[Floats]
 ) -> list[tuple[Floats, Floats]]:
-    return lag_ranges(*_histories(case, nature, graph, given))
+    return lag_ranges(_histories(case, nature, graph, given))
 
 
-def _histories(
-    case: Case, nature: Nature, graph: PolicyGraph, given: list[Floats]
-) -> tuple[
-    list[Floats], list[NDArray[np.bool_]], list[Floats], Floats, Callable[[int, Floats, Floats], Floats]
-]:
-    """What inflows can be, by stage: coefficients, which hydros are clamped, noise; the first lags, and the next."""
+def _histories(case: Case, nature: Nature, graph: PolicyGraph, given: list[Floats]) -> Histories:
     n_hydros, stages = len(case.system.hydros), range(len(graph.of_stage))
     is_truncated = _is_truncated(case)
-    return (
+    return Histories(
         [nature.lag_coefficients(stage) for stage in stages],
         [(nature.inflow.sigma[stage] > 0.0) & is_truncated for stage in stages],
         [np.concatenate([given[k][:, :n_hydros] for k in nodes]) for nodes in graph.of_stage],

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import Stage
 from cobre.core.scenarios import GivenScenarios
 from cobre.errors import ValidationError
@@ -22,8 +23,6 @@ from cobre.stochastic.lags import LagTransition
 from cobre.stochastic.seeds import external_scenario
 
 __all__ = ["ExternalScenarios", "InflowInversion", "Inversion", "NormalInversion", "clamp_openings"]
-
-Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-10
 """How far a given value may be from the model's where there is no deviation, in the value's unit."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre._native import noise
+from cobre.arrays import Floats
 from cobre.core.config import ScenarioSource, Scheme
 from cobre.core.horizon import Stage
 from cobre.core.scenarios import EntityClass
@@ -33,8 +34,6 @@ from cobre.stochastic.seeds import class_seed, forward_seed
 from cobre.stochastic.trees import OpeningTree
 
 __all__ = ["ForwardSampler", "draw_noise", "draw_openings", "drawn_openings"]
-
-Floats = NDArray[np.float64]
 
 
 def draw_openings(

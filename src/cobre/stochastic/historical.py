@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import SeasonDefinitions, Stage
 from cobre.core.scenarios import InflowRecords
 from cobre.errors import ValidationError
@@ -24,7 +24,6 @@ from cobre.stochastic.seeds import historical_window
 
 __all__ = ["HistoricalWindows", "observed_years"]
 
-Floats = NDArray[np.float64]
 FILE = "scenarios/inflow_history.parquet"
 
 

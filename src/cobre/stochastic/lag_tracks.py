@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,7 @@ Weight = float | NDArray[np.float64]
 """One for all hydros, or an array with one for each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(NamedTuple):
     """What a stage is of a period: its weight in the mean, whether it ends it, its weight in the next mean."""
 
     weight: Weight

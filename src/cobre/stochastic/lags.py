@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import SeasonDefinitions, Stage
 from cobre.stochastic.lag_components import ComponentRows, Start, rows_of
 from cobre.stochastic.lag_tracks import tracks_of
@@ -32,8 +33,6 @@ from cobre.stochastic.past import PastRecord
 from cobre.stochastic.periods import Period, StageCalendar
 
 __all__ = ["LagTransition"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,15 +17,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cobre._native import noise
+from cobre.arrays import Floats
 from cobre.stochastic.sobol import sobol_directions
 
 __all__ = ["POINT_METHODS", "Draw", "draw_points", "sample_points"]
-
-Floats = NDArray[np.float64]
 
 _SCRAMBLES = {"qmc_sobol": noise.Scramble.MULTIPLY, "qmc_sobol_lms": noise.Scramble.MATRIX}
 _SAMPLERS: dict[str, Callable[[int, int, Floats], None]] = {

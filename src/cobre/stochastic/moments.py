@@ -14,13 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.case import Case
 from cobre.core.scenarios import EntityClass, GivenScenarios, InflowStatistics
 from cobre.stochastic.entities import NoiseEntities
 
 __all__ = ["NoiseStatistics", "scenario_moments"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cobre._native import noise
+from cobre.arrays import Floats
 from cobre.core.horizon import Stage
 from cobre.stochastic.correlations import Correlator
 from cobre.stochastic.historical import HistoricalWindows
@@ -16,8 +16,6 @@ from cobre.stochastic.methods import POINT_METHODS, sample_points
 from cobre.stochastic.seeds import opening_seed, stage_seed
 
 __all__ = ["SAMPLE_PER_OPENING", "OpeningMaker"]
-
-Floats = NDArray[np.float64]
 
 SAMPLE_PER_OPENING = 100
 """``selective`` reduces a sample of this many draws per opening to the openings."""

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.scenarios import InflowObservation, PastInflows
 
 __all__ = ["PastRecord"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

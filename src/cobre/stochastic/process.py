@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.case import Case
 from cobre.core.config import ScenarioSource
 from cobre.core.horizon import Stage
@@ -33,8 +33,6 @@ __all__ = [
     "historical_windows",
     "stages_with_openings",
 ]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

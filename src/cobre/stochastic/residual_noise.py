@@ -22,14 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre._native import fitting, noise
+from cobre.arrays import Floats
 from cobre.core.horizon import Stage
 from cobre.core.scenarios import InflowResiduals
 from cobre.stochastic.groups import noise_groups, noise_sources
 from cobre.stochastic.trees import OpeningTree
 
 __all__ = ["Lognormal", "ResidualNoise", "reach_of_noise"]
-
-Floats = NDArray[np.float64]
 
 LARGEST_BOUND = 1e6
 """Beyond it the lognormal is normal to the last digit that matters."""

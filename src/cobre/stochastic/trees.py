@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import Stage
 from cobre.core.scenarios import GivenOpenings
 from cobre.errors import ValidationError
@@ -29,8 +30,6 @@ from cobre.stochastic.methods import POINT_METHODS
 from cobre.stochastic.openings import OpeningMaker
 
 __all__ = ["SAMPLING_METHODS", "OpeningTree", "TreeLayout", "generate_tree"]
-
-Floats = NDArray[np.float64]
 
 SAMPLING_METHODS = (*POINT_METHODS, "selective", "historical_residuals")
 """What a stage's ``sampling_method`` may be."""

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.outputs import Column, TableSchema
 from cobre.errors import ValidationError
 from cobre.io.grids import NO_BLOCK, Fold, Keys, read_grid
@@ -29,8 +30,6 @@ ENTITIES = {*NAMED_BY, "lag_index", "lag", "delivery_date", "constraint_id"}
 SEASON = "season"
 INTENSIVE_UNITS = ("$/MWh", "$/hm3", "MW/(m3/s)")
 """Adding up such values of several entities says nothing."""
-
-Floats = NDArray[np.float64]
 
 
 def quantile_table(

@@ -87,11 +87,30 @@ class FolderSource:
         return self.run.folder
 
 
-class PipeSource:
+class _Replay:
+    """A run that cannot be steered; ``WHY`` says why and what to do instead."""
+
+    WHY: str
+    is_replay = True
+
+    def control(self) -> Control:
+        """Refused."""
+        raise CobreError(self.WHY)
+
+    def stop(self) -> None:
+        """Nothing can be stopped from here."""
+        self.control()
+
+    def folder(self) -> Path | None:
+        """Unknown."""
+        return None
+
+
+class PipeSource(_Replay):
     """``cobre run … --output-format json-lines | cobre tui -``."""
 
+    WHY = "a pipe cannot steer the run: open its folder instead, cobre tui DIR"
     title = "pipe"
-    is_replay = True
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -113,23 +132,11 @@ class PipeSource:
                     yield [parsed(rest)]
                 return
 
-    def control(self) -> Control:
-        """A pipe goes one way."""
-        raise CobreError("a pipe cannot steer the run: open its folder instead, cobre tui DIR")
 
-    def stop(self) -> None:
-        """Nothing can be stopped from here."""
-        self.control()
-
-    def folder(self) -> Path | None:
-        """Unknown."""
-        return None
-
-
-class ReplaySource:
+class ReplaySource(_Replay):
     """A recorded stream (``events.jsonl``) or the table ``convergence.parquet`` of any version."""
 
-    is_replay = True
+    WHY = "a recording cannot be steered: open the folder of a live run, cobre tui DIR"
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
@@ -147,18 +154,6 @@ class ReplaySource:
             events = EventFile(self._path).read()
         for start in range(0, len(events), BATCH):
             yield events[start : start + BATCH]
-
-    def control(self) -> Control:
-        """A recording is over."""
-        raise CobreError("a recording cannot be steered: open the folder of a live run, cobre tui DIR")
-
-    def stop(self) -> None:
-        """Nothing can be stopped from here."""
-        self.control()
-
-    def folder(self) -> Path | None:
-        """Unknown."""
-        return None
 
 
 def convergence_events(path: Path) -> Iterator[dict[str, Any]]:

@@ -25,10 +25,10 @@ from cobre.comm.config import (
 from cobre.comm.hosts import everywhere_for, unbracketed
 from cobre.comm.limits import read_limits
 from cobre.comm.protocol import GroupMember, documented_by
-from cobre.comm.regions import HeapRegion, checked_request
-from cobre.errors import AllocationFailed
+from cobre.comm.regions import HeapRegion, region_of_each
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import DTypeLike
 
     from cobre.comm.closing import ClosesAfterUse
@@ -93,22 +93,11 @@ class TcpCommunicator(_core.TcpCommunicator, ClosesAfterUse):
     def create_shared_region(self, count: int, dtype: DTypeLike = "float64") -> HeapRegion:
         """Every rank's own copy; if one rank cannot allocate it, all raise."""
         self.require_usable("create_shared_region")
-        number, resolved, requested_bytes = checked_request(count, dtype)
-        region, refusal = None, None
-        try:
-            region = HeapRegion(number, resolved)
-        except AllocationFailed as error:
-            refusal = error
-        refusing = self.agree_on_region(min(number, 2**64 - 1), resolved, region is not None)
-        if region is not None and refusing < 0:
-            return region
-        if refusal is not None:
-            raise refusal
-        raise AllocationFailed(
-            requested_bytes,
-            f"rank {refusing} cannot hold a region of {requested_bytes:,} bytes",
-            suggestion="use fewer elements or a smaller dtype, or free memory on the machine of that rank",
-        )
+        return region_of_each(count, dtype, self._without_memory)
+
+    def _without_memory(self, count: int, dtype: np.dtype[Any], is_allocated: bool) -> list[int]:
+        refusing = self.agree_on_region(min(count, 2**64 - 1), dtype, is_allocated)
+        return [] if refusing < 0 else [refusing]
 
     def split_local(self) -> Communicator:
         """A communicator of this rank alone: nothing is shared between processes here."""

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import Horizon
 from cobre.core.tables import (
     BusTables,
@@ -23,8 +24,6 @@ from cobre.io.assemble.filling import hydro_states
 from cobre.io.assemble.system import by_id, entity_indices
 from cobre.io.read.columns import ABSENT, Table
 from cobre.io.read.files import CaseFiles
-
-Floats = NDArray[np.float64]
 
 
 class _Timed(Protocol):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import Horizon
 from cobre.core.tables import CellTables, UnitGroup
 from cobre.io.assemble.system import by_date, entity_indices
@@ -14,7 +14,6 @@ from cobre.io.read.columns import ABSENT
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord, UnitGroupRecord
 
-Floats = NDArray[np.float64]
 LIMITS = ("min_turbined_m3s", "max_turbined_m3s", "min_generation_mw", "max_generation_mw")
 
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.energy import EnergyConversion
 from cobre.core.entities import ConstraintTerm, GenericConstraint
 from cobre.core.horizon import Horizon
@@ -33,7 +33,6 @@ from cobre.io.read.constraints.generic_parameters import (
 )
 from cobre.io.read.files import CaseFiles
 
-Floats = NDArray[np.float64]
 WHOLE_STAGE = -1
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import HM3_PER_M3S_HOUR, Horizon
 from cobre.io.assemble.system import by_date, entity_indices
 from cobre.io.read.columns import ABSENT
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord
-
-Floats = NDArray[np.float64]
 
 BEFORE, FILLING, OPERATING, AFTER = 0, 1, 2, 3
 """Codes of `cobre.core.tables.OperationTables`."""

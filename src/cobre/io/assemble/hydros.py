@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from cobre.arrays import Floats
 from cobre.core.horizon import Horizon
 from cobre.core.production import ProductionFit
 from cobre.core.tables import HydroCosts, HydroTables
-from cobre.io.assemble.bounds import Floats, overlay, overlay_blocks, spread
+from cobre.io.assemble.bounds import overlay, overlay_blocks, spread
 from cobre.io.assemble.cells import build_cells, group_limit
 from cobre.io.assemble.evaporation import build_evaporation
 from cobre.io.assemble.filling import storage_limits

@@ -43,22 +43,10 @@ def build_scenarios(files: CaseFiles, horizon: Horizon) -> Scenarios:
         _in_order(tables[name], hydro) for name in ("inflow_stats", "inflow_lags", "inflow_annual")
     )
     return Scenarios(
-        inflow=InflowStatistics(
-            _positions(stats["hydro_id"], hydro), stats["stage_id"], stats["mean_m3s"], stats["std_m3s"]
-        ),
-        lags=LagCoefficients(
-            _positions(lags["hydro_id"], hydro),
-            lags["stage_id"],
-            lags["lag"],
-            lags["coefficient"],
-            lags["residual_std_ratio"],
-        ),
+        inflow=InflowStatistics(*_rows(stats, hydro, "mean_m3s", "std_m3s")),
+        lags=LagCoefficients(*_rows(lags, hydro, "lag", "coefficient", "residual_std_ratio")),
         annual=AnnualComponent(
-            _positions(annual["hydro_id"], hydro),
-            annual["stage_id"],
-            annual["annual_coefficient"],
-            annual["annual_mean_m3s"],
-            annual["annual_std_m3s"],
+            *_rows(annual, hydro, "annual_coefficient", "annual_mean_m3s", "annual_std_m3s")
         )
         if len(annual)
         else None,
@@ -77,6 +65,11 @@ def build_scenarios(files: CaseFiles, horizon: Horizon) -> Scenarios:
         history=_history(files),
         external_sets_statistics=files.generation.is_018,
     )
+
+
+def _rows(table: Table, hydro: Mapping[int, int], *names: str) -> list[NDArray[Any]]:
+    """Indices of hydros, stage ids, and the columns of these names."""
+    return [_positions(table["hydro_id"], hydro), table["stage_id"], *(table[name] for name in names)]
 
 
 def _in_order(table: Table, hydro: Mapping[int, int]) -> Table:

@@ -35,9 +35,13 @@ def penalties() -> dict[str, Any]:
     }
 
 
+def _entity(entity_id: int, name: str) -> dict[str, Any]:
+    return {"id": entity_id, "name": name, "operational_start_date": DATE}
+
+
 def bus(bus_id: int, name: str) -> dict[str, Any]:
     """A node of the network."""
-    return {"id": bus_id, "name": name, "operational_start_date": DATE}
+    return _entity(bus_id, name)
 
 
 def line(
@@ -45,9 +49,7 @@ def line(
 ) -> dict[str, Any]:
     """A link between two buses."""
     return {
-        "id": line_id,
-        "name": name,
-        "operational_start_date": DATE,
+        **_entity(line_id, name),
         "source_bus_id": source,
         "target_bus_id": target,
         "capacity": {"direct_mw": direct, "reverse_mw": reverse},
@@ -60,9 +62,7 @@ def thermal(
 ) -> dict[str, Any]:
     """A thermal plant at a bus."""
     return {
-        "id": thermal_id,
-        "name": name,
-        "operational_start_date": DATE,
+        **_entity(thermal_id, name),
         "bus_id": at,
         "generation": {"min_mw": lowest, "max_mw": highest},
         "cost_per_mwh": cost,
@@ -90,9 +90,7 @@ def hydro(
         for group, (at, part) in enumerate(max_turbined.items())
     ]
     return {
-        "id": hydro_id,
-        "name": name,
-        "operational_start_date": DATE,
+        **_entity(hydro_id, name),
         "downstream_id": downstream,
         "reservoir": {"min_storage_hm3": storage[0], "max_storage_hm3": storage[1]},
         "outflow": {"min_outflow_m3s": min_outflow, "max_outflow_m3s": None},

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cobre.errors import IOError
+from cobre.files import unwritable
 
 __all__ = ["write_case"]
 
@@ -38,23 +39,15 @@ def write_case(
         folder.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     except OSError as error:
-        raise _cannot_write(folder, error) from error
+        raise unwritable(folder, error) from error
     try:
         files = _write_files(scratch, documents, tables)
         scratch.chmod(0o755)
         scratch.replace(folder)
     except OSError as error:
         shutil.rmtree(scratch, ignore_errors=True)
-        raise _cannot_write(folder, error) from error
+        raise unwritable(folder, error) from error
     return files
-
-
-def _cannot_write(folder: Path, error: OSError) -> IOError:
-    return IOError(
-        str(folder),
-        f"cannot write {folder}: {error.strerror}",
-        suggestion="choose a folder that you may write to",
-    )
 
 
 def _write_files(

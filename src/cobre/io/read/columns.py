@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.io.problems import Place
+
 ABSENT = int(np.iinfo(np.int64).min)
 """What a null becomes in a column of whole numbers; in a column of numbers it becomes NaN."""
 
@@ -119,6 +121,10 @@ class Table:
             if not (self.columns[name].dtype.kind == "i" and value == ABSENT):
                 parts.append(f"{name.removesuffix('_id').replace('_', ' ')} {value}")
         return ", ".join(parts)
+
+    def at(self, row: int, field: str, value: Any) -> Place:
+        """The place of a problem in a row."""
+        return Place(self.file.path, self.label(row), field, value)
 
     def take(self, rows: NDArray[Any]) -> Table:
         """The rows that an index or mask selects."""

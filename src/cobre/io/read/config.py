@@ -340,16 +340,21 @@ class UpperBoundRecord(Record):
     max_vertices: Count | None = None
 
 
-class ConfigRecord(Record):
+class ConfigFields(Record):
+    """What both generations of the format have."""
+
+    estimation: EstimationRecord | None = None
+    exports: ExportsRecord | None = None
+    upper_bound_evaluation: UpperBoundRecord | None = None
+
+
+class ConfigRecord(ConfigFields):
     """The whole file."""
 
     training: TrainingRecord
     simulation: SimulationRecord | None = None
     modeling: ModelingRecord | None = None
-    estimation: EstimationRecord | None = None
     policy: PolicyRecord | None = None
-    exports: ExportsRecord | None = None
-    upper_bound_evaluation: UpperBoundRecord | None = None
 
 
 FILE = Document("config.json", ConfigRecord, "config", is_required=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError as ShapeError
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.nulls import restored, without_idle_nulls
 from cobre.io.read.records import Record
 from cobre.io.read.shapes import label, report_shape, report_unknown_keys
@@ -29,6 +29,13 @@ class Document:
     is_required: bool = False
     unique: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each list of the file, the fields that no two entries may share."""
+
+
+def listing(
+    path: str, record: type[Record], attribute: str, *key: str, is_required: bool = False
+) -> Document:
+    """A file with a list of the same name as its attribute, no two entries of which may share the ``key``."""
+    return Document(path, record, attribute, is_required, {attribute: key})
 
 
 @dataclass
@@ -124,12 +131,14 @@ def _check_unique(record: Record, document: Document, problems: Problems) -> boo
                 words = ", ".join(f"{part} {value}" for part, value in zip(keys, key, strict=True))
                 problems.error(
                     "DuplicateId",
-                    document.path,
+                    Place(
+                        document.path,
+                        label(name, index, entry.model_dump()),
+                        ", ".join(keys),
+                        key[0] if len(key) == 1 else list(key),
+                    ),
                     f"{name} has two entries with {words}",
                     "give each entry its own, or remove one",
-                    entity=label(name, index, entry.model_dump()),
-                    field=", ".join(keys),
-                    value=key[0] if len(key) == 1 else list(key),
                 )
             seen.add(key)
     return is_unique

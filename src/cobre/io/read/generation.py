@@ -71,20 +71,11 @@ def _votes(documents: Mapping[str, Any]) -> Iterator[Vote]:
         has_date = "operational_start_date" in bus
         key = "buses[0].operational_start_date" if has_date else "buses[0] without operational_start_date"
         yield Vote("system/buses.json", key, FORMAT_018 if has_date else OLDER)
-    yield from _either(
-        "stages.json",
-        "stages[]",
-        _entries(documents.get("stages.json"), "stages"),
-        "num_openings",
-        "num_scenarios",
-    )
-    yield from _either(
-        "system/hydros.json",
-        "hydros[]",
-        _entries(documents.get("system/hydros.json"), "hydros"),
-        "unit_groups",
-        "bus_id",
-    )
+    for file, key, newer, older in (
+        ("stages.json", "stages", "num_openings", "num_scenarios"),
+        ("system/hydros.json", "hydros", "unit_groups", "bus_id"),
+    ):
+        yield from _either(file, f"{key}[]", _entries(documents.get(file), key), newer, older)
     training = _inside(documents.get("config.json"), "training")
     yield from _either("config.json", "training", [training], "selection", "forward_passes")
     hydro = _inside(documents.get("penalties.json"), "hydro")

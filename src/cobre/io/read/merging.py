@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from cobre.io.problems import Problems, shown
+from cobre.io.problems import Place, Problems, shown
 from cobre.io.read.config import FILE
 from cobre.io.spelling import nearest
 
@@ -24,12 +24,9 @@ def merge_overrides(
     if not isinstance(overrides, Mapping):
         problems.error(
             "TypeMismatch",
-            FILE.path,
+            Place(FILE.path, "config_overrides", "config_overrides", shown(overrides)),
             f"config_overrides is {shown(overrides)}, not a dict",
             "give a dict with the keys of config.json",
-            entity="config_overrides",
-            field="config_overrides",
-            value=shown(overrides),
         )
         return dict(data)
     return _merge(data, _with_selection(_nested(overrides), record), record, (), problems)
@@ -87,12 +84,9 @@ def _merge(
             near = nearest(str(key), record.model_fields)
             problems.error(
                 "SchemaViolation",
-                FILE.path,
+                Place(FILE.path, "config_overrides", field, shown(value)),
                 f"config_overrides names {field} = {shown(value)}, which is no setting",
-                f"use {near}" if near else f"use one of {', '.join(record.model_fields)}",
-                entity="config_overrides",
-                field=field,
-                value=shown(value),
+                f"use {near}" if near else f"use one of {', '.join(sorted(record.model_fields))}",
             )
             continue
         inner = None if record is None else _record_of(record.model_fields[key].annotation)

@@ -39,11 +39,11 @@ class HydroPenaltyFields(Record):
     water_withdrawal_violation_cost: NonNegative
     storage_violation_below_cost: NonNegative
     filling_target_violation_cost: NonNegative
+    inflow_nonnegativity_cost: NonNegative = 1000.0
     water_withdrawal_violation_pos_cost: NonNegative | None = None
     water_withdrawal_violation_neg_cost: NonNegative | None = None
     evaporation_violation_pos_cost: NonNegative | None = None
     evaporation_violation_neg_cost: NonNegative | None = None
-    inflow_nonnegativity_cost: NonNegative = 1000.0
 
 
 class HydroPenalties(HydroPenaltyFields):

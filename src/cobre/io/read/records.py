@@ -56,3 +56,17 @@ def _parse_date(value: Any) -> dt.date:
 
 
 IsoDate = Annotated[dt.date, BeforeValidator(_parse_date)]
+
+
+class NamedRecord(Record):
+    """An entry with a name, and an id that is unique among its kind."""
+
+    id: Id
+    name: str
+
+
+class EntityRecord(NamedRecord):
+    """A part of the system; it operates from its entry stage until before its exit stage."""
+
+    entry_stage_id: Id | None = None
+    exit_stage_id: Id | None = None

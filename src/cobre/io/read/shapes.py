@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic import ValidationError as ShapeError
 
 from cobre.errors import VALIDATION_KINDS
-from cobre.io.problems import Problems, shown
+from cobre.io.problems import Place, Problems, shown
 from cobre.io.read.keys import known_keys, missing_key
 from cobre.io.spelling import nearest
 
@@ -57,7 +57,7 @@ def report_shape(
             continue
         entity, field, value = _locate_finding(finding, data)
         kind, message, remedy = _explain(finding, field, record)
-        problems.error(kind, file, message, remedy, entity=entity, field=field, value=_brief(value))
+        problems.error(kind, Place(file, entity, field, _brief(value)), message, remedy)
         place = finding["loc"]
         if len(place) > 1 and isinstance(place[0], str) and isinstance(place[1], int):
             wrong.add((place[0], place[1]))
@@ -211,12 +211,9 @@ def report_unknown_keys(
         report = problems.error if is_refused else problems.warn
         report(
             "SchemaViolation",
-            file,
+            Place(file, entity, field, _brief(value)),
             f"{field} = {shown(value)} is a key the format does not know{ending}{others}",
             remedies[field],
-            entity=entity,
-            field=field,
-            value=_brief(value),
         )
 
 

@@ -257,15 +257,7 @@ def _bad(
     remedy: str,
     problems: Problems,
 ) -> None:
-    problems.error(
-        kind,
-        table.file.path,
-        f"{column.name} {text}",
-        remedy,
-        entity=table.label(row),
-        field=column.name,
-        value=value,
-    )
+    problems.error(kind, table.at(row, column.name, value), f"{column.name} {text}", remedy)
 
 
 def _check_unique(table: Table, problems: Problems) -> bool:
@@ -278,12 +270,9 @@ def _check_unique(table: Table, problems: Problems) -> bool:
     for row in np.flatnonzero(same):
         problems.error(
             "DuplicateId",
-            table.file.path,
+            table.at(int(row), key, [_plain(table[name][row]) for name in table.file.key]),
             f"two rows have the same {key}",
             "keep one of the rows",
-            entity=table.label(int(row)),
-            field=key,
-            value=[_plain(table[name][row]) for name in table.file.key],
         )
     return not same.any()
 

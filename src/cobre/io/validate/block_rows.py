@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from cobre.io.problems import Problems
-from cobre.io.read.columns import ABSENT
+from cobre.io.read.columns import ABSENT, Table
 from cobre.io.read.files import CaseFiles
 
 FILES = (
@@ -38,25 +38,23 @@ def check_block_rows(files: CaseFiles, blocks: Mapping[int, int], problems: Prob
             block, stage = int(table["block_id"][row]), int(table["stage_id"][row])
             count = blocks.get(stage)
             if count is not None and not 0 <= block < count:
-                problems.error(
-                    "MissingReference",
-                    table.file.path,
-                    f"block_id = {block}, but stage {stage} has blocks 0 to {count - 1}",
-                    "use a block of the stage, or null for the whole stage",
-                    entity=table.label(row),
-                    field="block_id",
-                    value=block,
-                    rule="5a.35",
-                )
+                refuse_block(problems, table, row, count, "the whole stage", rule="5a.35")
             for column in OF_STAGES.get(name, ()):
                 if not np.isnan(table[column][row]):
                     problems.error(
                         "IncompatibleSettings",
-                        table.file.path,
+                        table.at(row, column, float(table[column][row])),
                         f"{column} = {table[column][row]:g} in a row of block {block}: it holds for whole stages",
                         "write it in a row with a null block_id",
-                        entity=table.label(row),
-                        field=column,
-                        value=float(table[column][row]),
                         rule="5a.37",
                     )
+
+
+def refuse_block(problems: Problems, table: Table, row: int, count: int, other: str, **rule: str) -> None:
+    """Report a row with a block that its stage, of ``count`` blocks, does not have; a null means ``other``."""
+    block, stage = int(table["block_id"][row]), table["stage_id"][row]
+    message = f"block_id = {block}, but stage {stage} has blocks 0 to {count - 1}"
+    place = table.at(row, "block_id", block)
+    problems.error(
+        "MissingReference", place, message, f"use a block of the stage, or null for {other}", **rule
+    )

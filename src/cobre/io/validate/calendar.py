@@ -6,11 +6,11 @@ from calendar import monthrange
 from collections.abc import Sequence
 from itertools import pairwise
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.stages import Period, SeasonRecord, StageRecord, TransitionRecord
 from cobre.io.validate.naming import listed
-from cobre.io.validate.notes import CANNOT_RUN
+from cobre.io.validate.notes import CANNOT_RUN, report_repeated
 
 FILE = "stages.json"
 DURATION_TOLERANCE_DAYS = 7
@@ -30,12 +30,9 @@ def check_calendar(files: CaseFiles, problems: Problems) -> None:
         if stage.end_date <= stage.start_date:
             problems.error(
                 "OutOfRange",
-                FILE,
+                Place(FILE, f"stage {stage.id}", "end_date", str(stage.end_date)),
                 f"end_date {stage.end_date} is not after start_date {stage.start_date}",
                 "end_date is the first day after the stage",
-                entity=f"stage {stage.id}",
-                field="end_date",
-                value=str(stage.end_date),
             )
     _check_order(periods, problems)
     _check_hours(stages, problems)
@@ -110,16 +107,13 @@ def _check_seasons(files: CaseFiles, stages: Sequence[StageRecord], problems: Pr
     if definitions is None:
         return
     ids = [season.id for season in definitions.seasons]
-    for twice in sorted({season for season in ids if ids.count(season) > 1}):
-        problems.error(
-            "DuplicateId",
-            FILE,
-            f"season_definitions has season {twice} twice",
-            "give each season its own id",
-            entity=f"season {twice}",
-            field="season_definitions.seasons.id",
-            value=twice,
-        )
+    report_repeated(
+        ids,
+        problems,
+        (FILE, "season {}", "season_definitions.seasons.id"),
+        "season_definitions has season {} twice",
+        "give each season its own id",
+    )
     for season in definitions.seasons:
         _check_season(season, is_custom=definitions.cycle_type == "custom", problems=problems)
     for season_id in sorted(set(ids)):
@@ -127,13 +121,10 @@ def _check_seasons(files: CaseFiles, stages: Sequence[StageRecord], problems: Pr
         if lengths and max(lengths.values()) - min(lengths.values()) > DURATION_TOLERANCE_DAYS:
             problems.error(
                 "StageMismatch",
-                FILE,
+                Place(FILE, f"season {season_id}", "season_id", season_id),
                 f"its stages last from {min(lengths.values())} to {max(lengths.values())} days "
                 f"(stage {listed(lengths)}), which is no one season",
                 f"give stages that differ by more than {DURATION_TOLERANCE_DAYS} days seasons of their own",
-                entity=f"season {season_id}",
-                field="season_id",
-                value=season_id,
             )
 
 

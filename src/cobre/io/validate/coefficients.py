@@ -10,7 +10,7 @@ from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.inflow_fitting.given import given_coefficients, given_statistics
 from cobre.io.assemble.inflow_fitting.tables import fill_ratios
 from cobre.io.assemble.system import entity_indices
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.calendar import check_calendar
@@ -98,10 +98,7 @@ def report_stationarity(
         report = problems.error if is_derived else problems.warn
         report(
             "OutOfRange",
-            LAGS,
+            Place(LAGS, called("hydro", hydro), "coefficient", float(radius[h])),
             f"its coefficients are not stationary: {problem}",
             "lower the coefficients: standardised inflows must be able to keep a variance of 1 in every season",
-            entity=called("hydro", hydro),
-            field="coefficient",
-            value=float(radius[h]),
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cobre.core.horizon import HM3_PER_M3S_HOUR
 from cobre.io.assemble.filling import FILLING, OPERATING, filling_rates, phase
 from cobre.io.assemble.horizon import build_horizon
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord
 from cobre.io.validate.naming import called
@@ -27,12 +27,14 @@ def check_commissioning(files: CaseFiles, problems: Problems) -> None:
             for field, value, message in _problems_of(hydro, ids, given.get(hydro.id)):
                 problems.error(
                     "PhysicalConstraint",
-                    INITIAL if field.startswith("filling_storage") else HYDROS,
+                    Place(
+                        INITIAL if field.startswith("filling_storage") else HYDROS,
+                        called("hydro", hydro),
+                        field,
+                        value,
+                    ),
                     message,
                     "filling lasts from filling.start_stage_id until before entry_stage_id, from below the dead volume",
-                    entity=called("hydro", hydro),
-                    field=field,
-                    value=value,
                     rule="5a.7a" if field.startswith("filling_storage") else "5a.7",
                 )
             _warn_of_slow_filling(files, hydro, given.get(hydro.id, 0.0), problems)
@@ -40,12 +42,9 @@ def check_commissioning(files: CaseFiles, problems: Problems) -> None:
         if not operates:
             problems.warn(
                 "CoverageMismatch",
-                HYDROS,
+                Place(HYDROS, called("hydro", hydro), "entry_stage_id", hydro.entry_stage_id),
                 "operates in no stage of the study",
                 "correct entry_stage_id or exit_stage_id, if that is not meant",
-                entity=called("hydro", hydro),
-                field="entry_stage_id",
-                value=hydro.entry_stage_id,
                 rule="5a.7b",
             )
     filled = {hydro.id for hydro in files.hydros.hydros if hydro.filling is not None}
@@ -55,12 +54,9 @@ def check_commissioning(files: CaseFiles, problems: Problems) -> None:
     for hydro_id in sorted(both):
         problems.error(
             "DuplicateId",
-            INITIAL,
+            Place(INITIAL, f"hydro {hydro_id}", "filling_storage", hydro_id),
             "is in storage and in filling_storage",
             "keep one of the two: filling_storage is for a plant that is being filled",
-            entity=f"hydro {hydro_id}",
-            field="filling_storage",
-            value=hydro_id,
         )
     _check_pumps(files, ids, problems)
 
@@ -74,12 +70,9 @@ def _warn_of_slow_filling(files: CaseFiles, hydro: HydroRecord, seed: float, pro
     if stages and seed + brought < dead * (1.0 - ROUNDING):
         problems.warn(
             "PhysicalConstraint",
-            HYDROS,
+            Place(HYDROS, called("hydro", hydro), "filling.filling_min_rate_m3s", float(rates[stages[0]])),
             f"filling_min_rate_m3s brings {seed + brought:g} hm3 until it enters, less than the dead volume {dead:g}",
             "raise the rate or let filling start earlier: what is missing costs filling_target_violation_cost",
-            entity=called("hydro", hydro),
-            field="filling.filling_min_rate_m3s",
-            value=float(rates[stages[0]]),
             rule="5b.33",
         )
 
@@ -130,11 +123,8 @@ def _check_pumps(files: CaseFiles, ids: list[int], problems: Problems) -> None:
             if missing:
                 problems.error(
                     "PhysicalConstraint",
-                    PUMPS,
+                    Place(PUMPS, called("pumping station", station), field, getattr(station, field)),
                     f"pumps in stage {missing[0]}, where hydro {getattr(station, field)} does not operate",
                     "let the station enter and leave with its plants",
-                    entity=called("pumping station", station),
-                    field=field,
-                    value=getattr(station, field),
                     rule="5a.52",
                 )

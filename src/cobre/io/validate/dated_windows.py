@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 
 FILE = "initial_conditions.json"
 
@@ -30,23 +30,17 @@ def check_windows(windows: Sequence[Window], name: str, noun: str, problems: Pro
         if each.end <= each.start:
             problems.error(
                 "OutOfRange",
-                FILE,
+                Place(FILE, f"{noun} {each.owner}", f"{name}.end_date", str(each.end)),
                 f"end_date {each.end} is not after start_date {each.start}",
                 "end_date is the first day after the entry",
-                entity=f"{noun} {each.owner}",
-                field=f"{name}.end_date",
-                value=str(each.end),
             )
     for first, second in pairwise(ordered):
         if first.owner == second.owner and second.start < first.end:
             problems.error(
                 "OutOfRange",
-                FILE,
+                Place(FILE, f"{noun} {second.owner}", f"{name}.start_date", str(second.start)),
                 f"the entry from {second.start} on overlaps the one from {first.start} to {first.end}",
                 "let every day be in one entry",
-                entity=f"{noun} {second.owner}",
-                field=f"{name}.start_date",
-                value=str(second.start),
             )
     return len(problems.errors) == before
 

@@ -10,14 +10,14 @@ import numpy as np
 from cobre.io.assemble.constraints import parse_constraint
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.production import EQUIVALENT, Production, planes_of, production_of
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.columns import ABSENT
 from cobre.io.read.constraints.expression import ExpressionError
 from cobre.io.read.constraints.generic_constraints import GenericConstraintRecord
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydro_production_models import StageRangesRecord
 from cobre.io.read.system.hydros import HydroRecord
-from cobre.io.validate.block_rows import check_block_rows
+from cobre.io.validate.block_rows import check_block_rows, refuse_block
 from cobre.io.validate.naming import called, listed
 from cobre.io.validate.noise import check_noise
 from cobre.io.validate.parameters import check_constraint_rows, check_parameters
@@ -52,12 +52,9 @@ def _check_blocks(files: CaseFiles, problems: Problems) -> None:
         if ids != list(range(len(ids))):
             problems.error(
                 "CoverageMismatch",
-                "stages.json",
+                Place("stages.json", f"stage {stage.id}", "blocks.id", ids),
                 f"its blocks have the ids {listed(ids)}, which do not count 0, 1, 2, …",
                 f"number the blocks 0 to {len(ids) - 1}",
-                entity=f"stage {stage.id}",
-                field="blocks.id",
-                value=ids,
             )
     if "stages.json" in files.damaged:
         return
@@ -66,12 +63,9 @@ def _check_blocks(files: CaseFiles, problems: Problems) -> None:
         if after > before + 1 and not files.generation.is_018:
             problems.error(
                 "StageMismatch",
-                "stages.json",
+                Place("stages.json", f"stage {after}", "stages.id", after),
                 f"stage {before} is followed by stage {after}; {after - before - 1} in between are missing",
                 f"add the missing stages, or renumber stage {after} and those after it",
-                entity=f"stage {after}",
-                field="stages.id",
-                value=after,
             )
 
 
@@ -84,14 +78,11 @@ def _check_factors(files: CaseFiles, blocks: Mapping[int, int], problems: Proble
             if wrong or block_id in seen:
                 problems.error(
                     "MissingReference" if wrong else "DuplicateId",
-                    file,
+                    Place(file, f"{owner}, stage {stage_id}", "block_factors.block_id", block_id),
                     f"block_id = {block_id}, but stage {stage_id} has blocks 0 to {(count or 1) - 1}"
                     if wrong
                     else f"block_id = {block_id} is there twice",
                     "give each block of the stage one factor",
-                    entity=f"{owner}, stage {stage_id}",
-                    field="block_factors.block_id",
-                    value=block_id,
                 )
             seen.add(block_id)
 
@@ -119,26 +110,15 @@ def _check_constraint_blocks(files: CaseFiles, blocks: Mapping[int, int], proble
         if block == ABSENT:
             whole.add(key)
         elif count is not None and not 0 <= block < count:
-            problems.error(
-                "MissingReference",
-                table.file.path,
-                f"block_id = {block}, but stage {key[1]} has blocks 0 to {count - 1}",
-                "use a block of the stage, or null for every block",
-                entity=table.label(row),
-                field="block_id",
-                value=block,
-            )
+            refuse_block(problems, table, row, count, "every block")
     for row in () if files.generation.is_018 else range(len(table)):
         key = (int(table["constraint_id"][row]), int(table["stage_id"][row]))
         if key in whole and table["block_id"][row] != ABSENT:
             problems.error(
                 "DuplicateId",
-                table.file.path,
+                table.at(row, "block_id", int(table["block_id"][row])),
                 "there is also a row for every block of this stage (block_id null)",
                 "keep the row for every block, or one row per block",
-                entity=table.label(row),
-                field="block_id",
-                value=int(table["block_id"][row]),
             )
     _check_term_blocks(files, blocks, active, problems)
 
@@ -219,12 +199,9 @@ def _check_production(files: CaseFiles, problems: Problems) -> None:
         if hydro.id not in files.production_model_of and hydro.generation.model == "fpha":
             problems.error(
                 "CoverageMismatch",
-                "system/hydro_production_models.json",
+                Place("system/hydro_production_models.json", owner, "production_models", hydro.id),
                 f"has the model {hydro.generation.model} but no entry in production_models",
                 f"add an entry with hydro_id {hydro.id} that says where its planes come from",
-                entity=owner,
-                field="production_models",
-                value=hydro.id,
             )
             continue
         _warn_of_linear_heads(files, hydro, problems)
@@ -244,46 +221,44 @@ def _check_production(files: CaseFiles, problems: Problems) -> None:
         if without_planes:
             problems.error(
                 "CoverageMismatch",
-                "system/fpha_hyperplanes.parquet",
+                Place("system/fpha_hyperplanes.parquet", owner, "stage_id", without_planes),
                 f"has no plane in stage {listed(without_planes)} although its model there is fpha",
                 "add rows for those stages, or rows with a null stage_id for all stages",
-                entity=owner,
-                field="stage_id",
-                value=without_planes,
                 rule="5a.11" if len(without_planes) < len(stages) else "dimensional.6",
             )
         if without_flow:
             problems.error(
                 "PhysicalConstraint",
-                "system/fpha_hyperplanes.parquet",
+                Place("system/fpha_hyperplanes.parquet", owner, "gamma_q", 0.0),
                 f"every plane in stage {listed(without_flow)} has gamma_q = 0: power does not need water",
                 "add the plane that limits the power of small flows",
-                entity=owner,
-                field="gamma_q",
-                value=0.0,
             )
         if without_productivity:
             problems.error(
                 "SchemaViolation",
-                "system/hydro_production_models.json",
+                Place(
+                    "system/hydro_production_models.json",
+                    owner,
+                    files.generation.word("productivity_mw_per_m3s"),
+                    None,
+                ),
                 f"has no productivity in stage {listed(without_productivity)}, where its model is not fpha",
                 f"give {files.generation.word('productivity_mw_per_m3s')} there"
                 + (" or in system/hydro_energy_productivity.parquet" if files.generation.is_018 else ""),
-                entity=owner,
-                field=files.generation.word("productivity_mw_per_m3s"),
-                value=None,
                 rule="productivity_resolution.2",
             )
         if with_two:
             problems.error(
                 "SchemaViolation",
-                "system/hydro_energy_productivity.parquet",
+                Place(
+                    "system/hydro_energy_productivity.parquet",
+                    owner,
+                    EQUIVALENT,
+                    files.energy_value(EQUIVALENT, hydro.id, with_two[0]),
+                ),
                 f"gives {EQUIVALENT} in stage {listed(with_two)}, and system/hydro_production_models.json gives "
                 "productivity_mw_per_m3s",
                 "keep one of the two",
-                entity=owner,
-                field=EQUIVALENT,
-                value=files.energy_value(EQUIVALENT, hydro.id, with_two[0]),
                 rule="productivity_resolution.1",
             )
 
@@ -314,12 +289,9 @@ def _warn_of_linear_heads(files: CaseFiles, hydro: HydroRecord, problems: Proble
     for what, remedy in findings:
         problems.warn(
             "CoverageMismatch",
-            geometry.file.path,
+            Place(geometry.file.path, called("hydro", hydro), "hydro_id", hydro.id),
             what,
             remedy,
-            entity=called("hydro", hydro),
-            field="hydro_id",
-            value=hydro.id,
             rule="dimensional.7",
         )
 
@@ -337,23 +309,17 @@ def _check_evaporation(files: CaseFiles, problems: Problems) -> None:
         if not len(areas):
             problems.error(
                 "CoverageMismatch",
-                geometry.file.path,
+                Place(geometry.file.path, owner, "hydro_id", hydro.id),
                 "evaporates but has no rows here, so the area of its lake is not known",
                 f"add rows with hydro_id {hydro.id}",
-                entity=owner,
-                field="hydro_id",
-                value=hydro.id,
                 rule="5a.50",
             )
         elif not areas.any():
             problems.warn(
                 "PhysicalConstraint",
-                geometry.file.path,
+                Place(geometry.file.path, owner, "area_km2", 0.0),
                 "evaporates, but area_km2 is 0 in all of its rows, so nothing evaporates",
                 "give the area of the lake, or remove evaporation",
-                entity=owner,
-                field="area_km2",
-                value=0.0,
             )
 
 
@@ -366,11 +332,10 @@ def _check_references_of_months(files: CaseFiles, hydro: HydroRecord, problems: 
         report = problems.error if files.generation.is_018 else problems.warn
         report(
             "OutOfRange",
-            "system/hydros.json",
+            Place(
+                "system/hydros.json", called("hydro", hydro), "evaporation.reference_volumes_hm3", outside[0]
+            ),
             f"evaporation.reference_volumes_hm3 has {listed(f'{volume:g}' for volume in outside)}, and its reservoir "
             f"{low:g} to {high:g} hm3",
             "give volumes between the lowest and the highest storage",
-            entity=called("hydro", hydro),
-            field="evaporation.reference_volumes_hm3",
-            value=outside[0],
         )

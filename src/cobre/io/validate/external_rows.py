@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.core.scenarios import EntityClass
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.naming import listed
 from cobre.io.validate.noise_members import CLASSES, KEYS, members_of, sources_of, unused_ids
@@ -34,12 +34,14 @@ def check_external_rows(files: CaseFiles, problems: Problems) -> None:
             report = problems.error if files.generation.is_018 else problems.warn
             report(
                 "CoverageMismatch",
-                files.tables[f"external_{next(iter(different))}"].file.path,
+                Place(
+                    files.tables[f"external_{next(iter(different))}"].file.path,
+                    f"stage {stage}",
+                    "scenario_id",
+                    sorted(set(different.values())),
+                ),
                 f"there are {words} scenarios, so that trajectories combine scenarios of different numbers",
                 "give all external classes as many scenarios",
-                entity=f"stage {stage}",
-                field="scenario_id",
-                value=sorted(set(different.values())),
                 rule="5b.45",
             )
     if files.generation.is_018:
@@ -76,12 +78,9 @@ def _check_class(files: CaseFiles, name: EntityClass, problems: Problems) -> dic
         ):
             problems.error(
                 "CoverageMismatch",
-                table.file.path,
+                Place(table.file.path, f"stage {stage}", "scenario_id", len(scenarios)),
                 _fault(table["scenario_id"][mine], ids[mine], sorted(wanted), KEYS[name]),
                 "number scenarios from 0 and give every entity once in each",
-                entity=f"stage {stage}",
-                field="scenario_id",
-                value=len(scenarios),
                 rule="5b.46",
             )
     idle = unused_ids(files, name)
@@ -126,12 +125,9 @@ def _check_constant_inflows(files: CaseFiles, problems: Problems) -> None:
         if len(values) > 1 and np.ptp(values) == 0.0:
             problems.error(
                 "PhysicalConstraint",
-                table.file.path,
+                Place(table.file.path, f"hydro {hydro_id}, stage {stage}", "value_m3s", float(values[0])),
                 f"all {len(values)} scenarios have {values[0]:g} m3/s, but the inflow follows its lags",
                 "give scenarios that differ, or remove the hydro's rows from inflow_ar_coefficients",
-                entity=f"hydro {hydro_id}, stage {stage}",
-                field="value_m3s",
-                value=float(values[0]),
                 rule="5b.50",
             )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cobre.core.production import PlaneFit
 from cobre.io.assemble.plants import Plant
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.validate.naming import called, listed
 from cobre.production.fit import FitSettings
 from cobre.production.function import ProductionFunction
@@ -30,15 +30,12 @@ def check_fit_quality(
     if fit.relative_error > LARGEST_ERROR:
         problems.warn(
             "PhysicalConstraint",
-            MODELS,
+            Place(MODELS, owner, "fpha_config", fit.relative_error),
             f"its fitted planes differ from the exact power by {100.0 * fit.relative_error:.3g} % of "
             f"{fit.peak_mw:g} MW on average, at most by {max(fit.max_deviation_mw, fit.fine_max_mw):.3g} MW "
             f"(stage {listed(stages)})",
             f"{merge}take more discretization points or a narrower fitting_window, and look at "
             "fpha_deviation_points.parquet",
-            entity=owner,
-            field="fpha_config",
-            value=fit.relative_error,
         )
     lowest = float(plant.record.reservoir.min_storage_hm3)
     idle = float((fit.planes[:, 0] + fit.planes[:, 1] * lowest).min())
@@ -46,13 +43,10 @@ def check_fit_quality(
         steepest = fit.planes[int(np.argmin(fit.planes[:, 0] + fit.planes[:, 1] * lowest))]
         problems.warn(
             "PhysicalConstraint",
-            MODELS,
+            Place(MODELS, owner, "fpha_config.fitting_window", float(fit.volumes_hm3[0])),
             f"its planes were fitted from {fit.volumes_hm3[0]:g} hm3 on and are negative at the lowest storage, "
             f"{lowest:g} hm3, so that the mean storage of a stage cannot be below {-steepest[0] / steepest[1]:g} hm3",
             "let geometry and fitting_window begin at the lowest storage",
-            entity=owner,
-            field="fpha_config.fitting_window",
-            value=float(fit.volumes_hm3[0]),
         )
 
 
@@ -96,10 +90,7 @@ def check_plane_count(fit: PlaneFit, limit: int | None, plant: Plant, problems: 
     if limit is not None and len(fit.planes) > limit:
         problems.warn(
             "IncompatibleSettings",
-            MODELS,
+            Place(MODELS, called("hydro", plant.record), "fpha_config.max_planes_per_hydro", limit),
             f"max_planes_per_hydro = {limit} has no effect: the fit has {len(fit.planes)} planes",
             "merge similar planes with fpha_plane_reduction, or take fewer discretization points",
-            entity=called("hydro", plant.record),
-            field="fpha_config.max_planes_per_hydro",
-            value=limit,
         )

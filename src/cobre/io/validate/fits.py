@@ -10,7 +10,7 @@ from cobre.core.horizon import Stage
 from cobre.io.assemble.fitting import Arguments, Fitter
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.plants import CURVES, HYDROS, Plant
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydro_production_models import FphaConfigRecord
 from cobre.io.validate.fit_quality import check_fit_quality, check_heads, check_plane_count
@@ -59,12 +59,9 @@ def _has_usable_data(plant: Plant, fitted: Sequence[Fitted], problems: Problems)
     if plant.forebay is None:
         problems.error(
             "CoverageMismatch",
-            GEOMETRY,
+            Place(GEOMETRY, called("hydro", plant.record), "hydro_id", plant.record.id),
             "planes are fitted to it, but it has no rows here, so its head is not known",
             f"add rows with hydro_id {plant.record.id}, or use source precomputed",
-            entity=called("hydro", plant.record),
-            field="hydro_id",
-            value=plant.record.id,
         )
         return False
     _warn_of_defaults(plant, problems)
@@ -92,12 +89,9 @@ def _check_hydro(fitter: Fitter, plant: Plant, fitted: Sequence[Fitted], problem
             file, field = plant.tailrace_place
             problems.error(
                 "PhysicalConstraint",
-                file,
+                Place(file, called("hydro", plant.record), field, error.value),
                 f"{error} (stage {listed(ids)})",
                 error.remedy,
-                entity=called("hydro", plant.record),
-                field=field,
-                value=error.value,
             )
             continue
         check_fit_quality(fit, arguments[1], plant, ids, problems)
@@ -112,12 +106,9 @@ def _warn_of_defaults(plant: Plant, problems: Problems) -> None:
     if missing:
         problems.warn(
             "CoverageMismatch",
-            HYDROS,
+            Place(HYDROS, called("hydro", plant.record), missing[0], None),
             f"has no {', '.join(missing)}: its planes are fitted with {', '.join(DEFAULTS[name] for name in missing)}",
             f"give {' and '.join(missing)}",
-            entity=called("hydro", plant.record),
-            field=missing[0],
-            value=None,
         )
 
 
@@ -136,12 +127,9 @@ def _warn_of_narrow_geometry(plant: Plant, forebay: Curve, problems: Problems) -
         return
     problems.warn(
         "CoverageMismatch",
-        GEOMETRY,
+        Place(GEOMETRY, called("hydro", plant.record), "volume_hm3", [forebay.first, forebay.last]),
         message,
         "add rows for the lowest and the highest storage",
-        entity=called("hydro", plant.record),
-        field="volume_hm3",
-        value=[forebay.first, forebay.last],
     )
 
 
@@ -151,11 +139,8 @@ def _warn_of_a_single_volume(plant: Plant, forebay: Curve, problems: Problems) -
         return
     problems.warn(
         "PhysicalConstraint",
-        MODELS,
+        Place(MODELS, called("hydro", plant.record), "fpha_config.volume_discretization_points", 1),
         "volume_discretization_points = 1 fits its planes at the lowest volume alone: its head is taken as the same "
         f"from {basin.min_storage_hm3:g} to {basin.max_storage_hm3:g} hm3, which the errors of the fit do not show",
         "take two points or more",
-        entity=called("hydro", plant.record),
-        field="fpha_config.volume_discretization_points",
-        value=1,
     )

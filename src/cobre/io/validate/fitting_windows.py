@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cobre.io.assemble.fitting import wanted_window
 from cobre.io.assemble.plants import Plant
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydro_production_models import FphaConfigRecord, ModelChoice, StageRangesRecord
 from cobre.io.validate.naming import called
@@ -27,12 +27,9 @@ def check_fitting_window(plant: Plant, forebay: Curve, config: FphaConfigRecord,
             is_good = False
             problems.error(
                 "IncompatibleSettings",
-                MODELS,
+                Place(MODELS, owner, f"fpha_config.fitting_window.volume_{end}_hm3", volume),
                 f"volume_{end}_hm3 = {volume:g} and volume_{end}_percentile = {share:g} are both given",
                 "keep one of the two",
-                entity=owner,
-                field=f"fpha_config.fitting_window.volume_{end}_hm3",
-                value=volume,
             )
     low, high = wanted_window(plant, forebay, config)
     is_empty = low > high
@@ -41,7 +38,7 @@ def check_fitting_window(plant: Plant, forebay: Curve, config: FphaConfigRecord,
         is_good = False
         problems.error(
             "OutOfRange",
-            MODELS,
+            Place(MODELS, owner, "fpha_config.fitting_window", [low, high]),
             f"the fitting window from {low:g} to {high:g} hm3 "
             + (
                 "is empty"
@@ -49,9 +46,6 @@ def check_fitting_window(plant: Plant, forebay: Curve, config: FphaConfigRecord,
                 else f"lies outside the geometry, {forebay.first:g} to {forebay.last:g} hm3"
             ),
             "let the window begin below its end and overlap the geometry",
-            entity=owner,
-            field="fpha_config.fitting_window",
-            value=[low, high],
         )
     return is_good
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cobre.core.graph import PolicyGraph
 from cobre.io.assemble.graph import build_graph
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.config import EnumeratedRecord
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.stages import NodeRecord, TransitionRecord
@@ -51,7 +51,7 @@ def _report(
     remedy: str,
     **rule: str,
 ) -> None:
-    problems.error(kind, FILE, message, remedy, entity=entity, field=field, value=value, **rule)
+    problems.error(kind, Place(FILE, entity, field, value), message, remedy, **rule)
 
 
 def _check_nodes(files: CaseFiles, problems: Problems) -> None:
@@ -172,12 +172,9 @@ def _check_probabilities(
     elif edges and abs(total - 1.0) > TOLERANCE:
         problems.warn(
             "OutOfRange",
-            FILE,
+            Place(FILE, entity, field, total),
             f"the probabilities of its transitions sum to {total:g} and are divided by that",
             "make them sum to 1",
-            entity=entity,
-            field=field,
-            value=total,
         )
 
 

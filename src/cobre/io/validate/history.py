@@ -29,7 +29,7 @@ from cobre.io.assemble.inflow_fitting.tables import (
     statistics_table,
 )
 from cobre.io.assemble.system import entity_indices
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.config import EstimationRecord
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.calendar import check_calendar
@@ -126,12 +126,9 @@ def _is_ready(files: CaseFiles, problems: Problems) -> bool:
     for stage_id in lacking:
         problems.error(
             "CoverageMismatch",
-            "stages.json",
+            Place("stages.json", f"stage {stage_id}", "season_id", None),
             f"has no season_id, which a fit to {HISTORY} needs",
             "give the stage a season_id",
-            entity=f"stage {stage_id}",
-            field="season_id",
-            value=None,
         )
     return not lacking and {stage.season_id for stage in files.stages.stages} <= known
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cobre.core.representation import counted
 from cobre.io.assemble.inflow_fitting.records import has_windows
 from cobre.io.assemble.system import entity_indices
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord
 from cobre.io.validate.fit_wanted import HISTORY
@@ -31,12 +31,9 @@ def report_merged(files: CaseFiles, merged: Sequence[int], problems: Problems) -
         if count:
             problems.warn(
                 "DuplicateId",
-                HISTORY,
+                Place(HISTORY, called("hydro", hydro), "date", count),
                 f"{count} records share their month with another one; their mean is used",
                 "keep one record per month, or give start_date and end_date",
-                entity=called("hydro", hydro),
-                field="date",
-                value=count,
                 rule="5b.31.1",
             )
 
@@ -50,11 +47,13 @@ def report_late(files: CaseFiles, history: InflowHistory, start: dt.date, proble
             last = EPOCH + dt.timedelta(days=int(ends.max()) - 1)
             problems.warn(
                 "OutOfRange",
-                HISTORY,
+                Place(
+                    HISTORY,
+                    called("hydro", hydro),
+                    "end_date" if has_windows(files.tables["inflow_history"]) else "date",
+                    str(last),
+                ),
                 f"{counted(len(ends), 'record')} after the start of the study ({start}), the last until {last}: used "
                 "like all others",
                 "check the dates, or end the history where the study begins",
-                entity=called("hydro", hydro),
-                field="end_date" if has_windows(files.tables["inflow_history"]) else "date",
-                value=str(last),
             )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from cobre.core.horizon import Stage
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.config import EstimationRecord
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.fit_wanted import HISTORY
@@ -44,13 +44,10 @@ def report_copies(files: CaseFiles, fit: InflowFit, problems: Problems) -> None:
     for h, other in copies(fit.levels[0].observations):
         problems.warn(
             "OutOfRange",
-            HISTORY,
+            Place(HISTORY, called("hydro", hydros[h]), "value_m3s", hydros[other].id),
             f"its records are those of {called('hydro', hydros[other])}, number by number: their inflows are never "
             "different",
             "check that they were not copied by mistake; split the inflow of a common gauge between its plants",
-            entity=called("hydro", hydros[h]),
-            field="value_m3s",
-            value=hydros[other].id,
         )
 
 
@@ -120,12 +117,9 @@ def report_certain_seasons(files: CaseFiles, fit: InflowFit, problems: Problems)
         if stages:
             problems.error(
                 "IncompatibleSettings",
-                files.tables["inflow_lags"].file.path,
+                Place(files.tables["inflow_lags"].file.path, called("hydro", hydro), "coefficient", stages),
                 f"has coefficients in stage {listed(stages)}, where all observations of the history are the same",
                 "remove the coefficients there, or give the deviation in scenarios/inflow_seasonal_stats.parquet",
-                entity=called("hydro", hydro),
-                field="coefficient",
-                value=stages,
             )
 
 
@@ -189,11 +183,13 @@ def report_finding(files: CaseFiles, finding: Finding, problems: Problems) -> No
     report = problems.error if finding.severity == "error" else problems.warn
     report(
         finding.kind,
-        "config.json" if is_setting else HISTORY,
+        Place(
+            "config.json" if is_setting else HISTORY,
+            "" if finding.hydro is None else called("hydro", hydros_by_index(files)[finding.hydro]),
+            finding.field,
+            finding.value,
+        ),
         finding.message,
         finding.remedy,
-        entity="" if finding.hydro is None else called("hydro", hydros_by_index(files)[finding.hydro]),
-        field=finding.field,
-        value=finding.value,
-        **({"rule": finding.rule} if finding.rule else {}),
+        **{"rule": finding.rule} if finding.rule else {},
     )

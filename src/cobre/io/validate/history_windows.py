@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.fit_wanted import HISTORY
 
@@ -24,23 +24,17 @@ def check_windows(files: CaseFiles, problems: Problems) -> bool:
     for row in np.flatnonzero(is_empty).tolist():
         problems.error(
             "OutOfRange",
-            HISTORY,
+            Place(HISTORY, table.label(row), "end_date", str(end[row])),
             f"end_date {end[row]} is not after start_date {start[row]}",
             "end_date is the first day after the record",
-            entity=table.label(row),
-            field="end_date",
-            value=str(end[row]),
         )
     overlaps = (hydro[1:] == hydro[:-1]) & (start[1:] < end[:-1])  # rows are sorted by hydro and start
     for row in (np.flatnonzero(overlaps) + 1).tolist():
         problems.error(
             "DuplicateId",
-            HISTORY,
+            Place(HISTORY, table.label(row), "start_date", str(start[row])),
             f"begins on {start[row]}, while the record before it lasts until {end[row - 1]}",
             "let the records of a hydro follow each other",
-            entity=table.label(row),
-            field="start_date",
-            value=str(start[row]),
         )
     n_short = int(
         np.count_nonzero((hydro[1:] == hydro[:-1]) & (start[1:] - end[:-1] == np.timedelta64(1, "D")))

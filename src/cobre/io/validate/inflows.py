@@ -10,7 +10,7 @@ from cobre.core.case import Case
 from cobre.core.config import ScenarioSource
 from cobre.core.horizon import Stage
 from cobre.errors import ValidationError
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.validate.naming import listed
 from cobre.stochastic.historical import HistoricalWindows, observed_years
 from cobre.stochastic.inflow_rows import StatisticTable, standardised_coefficients
@@ -64,12 +64,14 @@ def _report(case: Case, error: ValidationError, problems: Problems) -> None:
     field = error.context.get("field", "season_id" if "season_id" in error.context else "stage_id")
     problems.error(
         error.kind,
-        error.context.get("file", STATISTICS),
+        Place(
+            error.context.get("file", STATISTICS),
+            "" if stage is None else f"stage {stage}",
+            field,
+            error.context.get("season_id", stage),
+        ),
         message,
         error.suggestion,
-        entity="" if stage is None else f"stage {stage}",
-        field=field,
-        value=error.context.get("season_id", stage),
     )
 
 
@@ -81,13 +83,10 @@ def _check_openings(case: Case, stages: Sequence[Stage], key: str, problems: Pro
         asked, given = fewer[0]
         problems.warn(
             "CoverageMismatch",
-            "stages.json",
+            Place("stages.json", f"stage {asked.id}", key, asked.n_openings),
             f"stage {listed(stage.id for stage, _ in fewer)} has {key} = {asked.n_openings}, but gets "
             f"{given.n_openings} openings: there are no more external scenarios or windows of the history",
             f"set {key} to {given.n_openings}, or give more scenarios or years",
-            entity=f"stage {asked.id}",
-            field=key,
-            value=asked.n_openings,
         )
 
 
@@ -101,13 +100,12 @@ def _check_nonnegative(case: Case, process: InflowProcess, problems: Problems) -
         stages = [case.horizon.stages[t].id for t in np.flatnonzero(is_open[:, h]).tolist()]
         problems.warn(
             "IncompatibleSettings",
-            CONFIG,
+            Place(
+                CONFIG, f"hydro {case.system.hydros[h].id}", "estimation.residuals", "lognormal_nonnegative"
+            ),
             f"estimation.residuals = 'lognormal_nonnegative': inflows in stage {listed(stages)} may be negative all "
             "the same, since a coefficient is negative there or the lags alone give more than the mean",
             "lower estimation.max_order, or set modeling.inflow_non_negativity.method to truncation",
-            entity=f"hydro {case.system.hydros[h].id}",
-            field="estimation.residuals",
-            value="lognormal_nonnegative",
         )
 
 
@@ -179,10 +177,12 @@ def _check_lag_statistics(case: Case, problems: Problems) -> None:
                     remedy = f"add rows with stage_id {stage.id - lag}"
                 problems.warn(
                     "CoverageMismatch",
-                    STATISTICS,
+                    Place(
+                        STATISTICS,
+                        f"stage {stage.id}",
+                        "season_id" if is_other_level else "stage_id",
+                        season if is_other_level else stage.id - lag,
+                    ),
                     f"lag {lag} of hydro {listed(ids)} has no deviation: {reason}, so that its coefficient counts as 0",
                     remedy,
-                    entity=f"stage {stage.id}",
-                    field="season_id" if is_other_level else "stage_id",
-                    value=season if is_other_level else stage.id - lag,
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.inflow_fitting.seeds import Gap, lag_orders, seed_past_inflows
 from cobre.io.assemble.system import entity_indices
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.calendar import check_calendar
 from cobre.io.validate.coefficients import has_counted_lags
@@ -43,12 +43,9 @@ def complete_lag_seeds(files: CaseFiles, problems: Problems) -> None:
     if lag_orders(files, horizon) and horizon.stages[0].season_id is None:
         problems.warn(
             "CoverageMismatch",
-            "stages.json",
+            Place("stages.json", f"stage {horizon.stages[0].id}", "season_id", None),
             f"no season has its first day, {horizon.stages[0].start_date}: lags have no season to start in",
             "give the stage a season_id, or the calendar a season of that day",
-            entity=f"stage {horizon.stages[0].id}",
-            field="season_id",
-            value=None,
             rule="5a.34",
         )
     if horizon.season_definitions is None and lag_orders(files, horizon) and files.generation.is_018:

@@ -12,7 +12,7 @@ from cobre.core.entities import LeadTime
 from cobre.core.tables import ThermalTables
 from cobre.io.assemble.bounds import build_thermals
 from cobre.io.assemble.horizon import build_horizon
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.columns import ABSENT
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.thermals import ThermalRecord
@@ -78,40 +78,24 @@ def _lead(thermal: ThermalRecord, problems: Problems) -> LeadTime | None:
     if (config.lead_stages is None) == (config.lead_time_hours is None):
         problems.error(
             "IncompatibleSettings",
-            THERMALS,
+            Place(THERMALS, called("thermal", thermal), LEAD, str(config)),
             "anticipated_config needs lead_stages or lead_time_hours, and not both",
             "keep one of the two",
-            entity=called("thermal", thermal),
-            field=LEAD,
-            value=str(config),
         )
         return None
     return LeadTime(config.lead_stages, config.lead_time_hours)
 
 
 def _check_unused(files: CaseFiles, ahead: set[int], problems: Problems) -> None:
-    for each in files.initial_conditions.past_anticipated_commitments:
-        if each.thermal_id not in ahead:
-            problems.warn(
-                "IncompatibleSettings",
-                FILE,
-                "past_anticipated_commitments has no effect: the thermal is not decided ahead",
-                "remove the entry",
-                entity=f"thermal {each.thermal_id}",
-                field="past_anticipated_commitments",
-                value=each.value_mw,
-            )
+    decided = files.initial_conditions.past_anticipated_commitments
+    entries = [(FILE, each.thermal_id, "past_anticipated_commitments", each.value_mw) for each in decided]
     for cell in files.post_study.thermal_bounds:
-        if cell.thermal_id not in ahead:
-            problems.warn(
-                "IncompatibleSettings",
-                AFTER,
-                "thermal_bounds has no effect: the thermal is not decided ahead",
-                "remove the entry",
-                entity=f"thermal {cell.thermal_id}",
-                field="thermal_bounds",
-                value=cell.post_study_stage_index,
-            )
+        entries.append((AFTER, cell.thermal_id, "thermal_bounds", cell.post_study_stage_index))
+    for file, thermal_id, field, value in entries:
+        if thermal_id not in ahead:
+            message = f"{field} has no effect: the thermal is not decided ahead"
+            place = Place(file, f"thermal {thermal_id}", field, value)
+            problems.warn("IncompatibleSettings", place, message, "remove the entry")
 
 
 def _check_calendar(files: CaseFiles, clock: Clock, problems: Problems) -> bool:
@@ -143,12 +127,9 @@ def _check_calendar(files: CaseFiles, clock: Clock, problems: Problems) -> bool:
         if reason is not None:
             problems.error(
                 "OutOfRange",
-                AFTER,
+                Place(AFTER, f"thermal {cell.thermal_id}", "thermal_bounds", cell.post_study_stage_index),
                 reason,
                 "correct the entry",
-                entity=f"thermal {cell.thermal_id}",
-                field="thermal_bounds",
-                value=cell.post_study_stage_index,
                 rule="5a.47",
             )
     return len(problems.errors) == before
@@ -160,12 +141,9 @@ def _check_block_rows(files: CaseFiles, ahead: set[int], problems: Problems) -> 
         if int(table["thermal_id"][row]) in ahead:
             problems.error(
                 "IncompatibleSettings",
-                table.file.path,
+                table.at(row, "block_id", int(table["block_id"][row])),
                 "a row of a single block, of a thermal that is decided ahead for whole stages",
                 "leave block_id null",
-                entity=table.label(row),
-                field="block_id",
-                value=int(table["block_id"][row]),
                 rule="5a.38",
             )
 
@@ -179,13 +157,10 @@ def _check_deciders(plant: _Plant, clock: Clock, problems: Problems) -> None:
         if len(deliveries) > 1:
             problems.error(
                 "IncompatibleSettings",
-                THERMALS,
+                Place(THERMALS, called("thermal", plant.record), LEAD, str(plant.record.anticipated_config)),
                 f"{_named(clock, stage)} would decide for {listed([_named(clock, m) for m in deliveries])}: one stage "
                 "decides one delivery",
                 "choose another lead time, or stages of similar length",
-                entity=called("thermal", plant.record),
-                field=LEAD,
-                value=str(plant.record.anticipated_config),
             )
 
 
@@ -205,12 +180,9 @@ def _check_cells(files: CaseFiles, plant: _Plant, clock: Clock, problems: Proble
             )
             problems.error(
                 "CoverageMismatch",
-                AFTER,
+                Place(AFTER, called("thermal", plant.record), "thermal_bounds", index),
                 reason,
                 "give cost and limits of that stage" if is_decided else "remove the entry",
-                entity=called("thermal", plant.record),
-                field="thermal_bounds",
-                value=index,
                 rule="5a.47",
             )
 
@@ -235,24 +207,18 @@ def _check_seeds(
         if was_decided and found < days and is_state:
             problems.error(
                 "CoverageMismatch",
-                FILE,
+                Place(FILE, entity, field, found),
                 f"what it generates in {_named(clock, delivery)} was decided before the study, and is given for "
                 f"{found} of its {days} days",
                 f"give its commitment from {first} to {last}",
-                entity=entity,
-                field=field,
-                value=found,
                 rule="5a.15",
             )
         elif not was_decided and found:
             problems.error(
                 "IncompatibleSettings",
-                FILE,
+                Place(FILE, entity, field, found),
                 f"gives what it generates on {found} days of {_named(clock, delivery)}, which the study decides",
                 f"end the entries before {first}",
-                entity=entity,
-                field=field,
-                value=found,
                 rule="5a.15",
             )
         elif was_decided and delivery < clock.n_stages and tables is not None:
@@ -263,24 +229,18 @@ def _check_seeds(
                 if days_covered([each], first, last) and not low <= each.value <= high:
                     problems.error(
                         "OutOfRange",
-                        FILE,
+                        Place(FILE, entity, field, each.value),
                         f"{each.value:g} MW in {_named(clock, delivery)}, where its limits are {low:g} and {high:g} MW",
                         "give a commitment that it can deliver",
-                        entity=entity,
-                        field=field,
-                        value=each.value,
                         rule="5a.15",
                     )
     for each in windows:
         if each.end <= start:
             problems.warn(
                 "IncompatibleSettings",
-                FILE,
+                Place(FILE, entity, field, each.value),
                 f"the commitment from {each.start} to {each.end} has no effect: it ends before the study",
                 "remove the entry",
-                entity=entity,
-                field=field,
-                value=each.value,
             )
 
 

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cobre.arrays import Floats
 from cobre.core.horizon import Horizon
-from cobre.io.assemble.bounds import Floats, build_contracts, build_pumping, build_thermals
+from cobre.io.assemble.bounds import build_contracts, build_pumping, build_thermals
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.hydros import hydro_limit
 from cobre.io.assemble.system import by_date, by_id
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.naming import Named, called
 
@@ -46,12 +47,9 @@ def check_limits(files: CaseFiles, problems: Problems) -> None:
 def _report(pair: Pair, problems: Problems) -> None:
     problems.error(
         "PhysicalConstraint",
-        pair.file,
+        Place(pair.file, pair.entity, pair.low_field, pair.low),
         f"{pair.low_field} = {pair.low:g} is above {pair.high_field} = {pair.high:g}",
         f"lower {pair.low_field} or raise {pair.high_field}",
-        entity=pair.entity,
-        field=pair.low_field,
-        value=pair.low,
     )
 
 
@@ -63,16 +61,15 @@ def _base_pairs(files: CaseFiles) -> Iterator[Pair]:
         yield _pair(*place, "generation", hydro.generation, "generation_mw")
         if hydro.outflow.max_outflow_m3s is not None:
             yield _pair(*place, "outflow", hydro.outflow, "outflow_m3s")
-    for thermal in files.thermals.thermals:
-        yield _pair(
-            "system/thermals.json", called("thermal", thermal), "generation", thermal.generation, "mw"
-        )
-    for station in files.pumping_stations.pumping_stations:
-        place = ("system/pumping_stations.json", called("pumping station", station))
-        yield _pair(*place, "flow", station.flow, "m3s")
-    for contract in files.contracts.contracts:
-        place = ("system/energy_contracts.json", called("contract", contract))
-        yield _pair(*place, "limits", contract.limits, "mw")
+    kinds: tuple[tuple[str, str, Sequence[Named], str, str], ...] = (
+        ("thermals", "thermal", files.thermals.thermals, "generation", "mw"),
+        ("pumping_stations", "pumping station", files.pumping_stations.pumping_stations, "flow", "m3s"),
+        ("energy_contracts", "contract", files.contracts.contracts, "limits", "mw"),
+    )
+    for file, kind, entities, group, quantity in kinds:
+        for entity in entities:
+            limits = getattr(entity, group)
+            yield _pair(f"system/{file}.json", called(kind, entity), group, limits, quantity)
 
 
 def _pair(file: str, entity: str, group: str, limits: object, quantity: str) -> Pair:
@@ -121,12 +118,9 @@ def _check_by_stage(files: CaseFiles, horizon: Horizon, problems: Problems) -> N
             if int(bounds_table["hydro_id"][row]) not in canals:
                 problems.error(
                     "PhysicalConstraint",
-                    file,
+                    Place(file, bounds_table.label(row), name, float(bounds_table[name][row])),
                     f"{name} = {bounds_table[name][row]:g}, but the hydro has no diversion",
                     "give it a diversion in system/hydros.json, or remove the value",
-                    entity=bounds_table.label(row),
-                    field=name,
-                    value=float(bounds_table[name][row]),
                     rule="5a.46",
                 )
 
@@ -161,12 +155,9 @@ def _check_loops(files: CaseFiles, problems: Problems) -> None:
 def _same(file: str, entity: str, field: str, value: int, kind: str, problems: Problems) -> None:
     problems.error(
         "PhysicalConstraint",
-        file,
+        Place(file, entity, field, value),
         f"{field} = {value} leads back to the {kind} it comes from",
         f"give it another {kind}",
-        entity=entity,
-        field=field,
-        value=value,
     )
 
 
@@ -188,10 +179,7 @@ def _check_lifetimes(files: CaseFiles, problems: Problems) -> None:
             if entry is not None and leave is not None and entry >= leave:
                 problems.error(
                     "PhysicalConstraint",
-                    file,
+                    Place(file, called(kind, entity), "entry_stage_id", entry),
                     f"entry_stage_id = {entry} is not before exit_stage_id = {leave}",
                     "it operates from its entry until before its exit",
-                    entity=called(kind, entity),
-                    field="entry_stage_id",
-                    value=entry,
                 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydro_production_models import SeasonalRecord, StageRangesRecord
+from cobre.io.validate.notes import report_repeated
 
 FILE = "system/hydro_production_models.json"
 
@@ -25,35 +26,21 @@ def _check_ranges(entry: StageRangesRecord, problems: Problems) -> None:
         if each.end_stage_id is not None and each.start_stage_id > each.end_stage_id:
             problems.error(
                 "OutOfRange",
-                FILE,
+                Place(FILE, entity, "stage_ranges.start_stage_id", each.start_stage_id),
                 f"start_stage_id = {each.start_stage_id} is after end_stage_id = {each.end_stage_id}",
                 "let the range end where or after it starts",
-                entity=entity,
-                field="stage_ranges.start_stage_id",
-                value=each.start_stage_id,
             )
         if position and (last is None or each.start_stage_id <= last):
             problems.error(
                 "IncompatibleSettings",
-                FILE,
+                Place(FILE, entity, "stage_ranges.start_stage_id", each.start_stage_id),
                 f"two stage ranges hold for stage {each.start_stage_id}",
                 "let ranges follow each other; end_stage_id belongs to the range",
-                entity=entity,
-                field="stage_ranges.start_stage_id",
-                value=each.start_stage_id,
             )
         last = each.end_stage_id
 
 
 def _check_seasons(entry: SeasonalRecord, problems: Problems) -> None:
     ids = [season.season_id for season in entry.seasons]
-    for twice in sorted({season for season in ids if ids.count(season) > 1}):
-        problems.error(
-            "DuplicateId",
-            FILE,
-            f"season {twice} is there twice",
-            "give each season one model",
-            entity=f"hydro {entry.hydro_id}",
-            field="seasons.season_id",
-            value=twice,
-        )
+    where = (FILE, f"hydro {entry.hydro_id}", "seasons.season_id")
+    report_repeated(ids, problems, where, "season {} is there twice", "give each season one model")

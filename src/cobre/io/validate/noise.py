@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.external_rows import check_external_rows, stated_by_scenarios
@@ -62,13 +62,10 @@ def _check_coverage(files: CaseFiles, problems: Problems) -> None:
             if lacking and (kind == "hydro" or len(lacking) < len(stages)):
                 problems.warn(
                     "CoverageMismatch",
-                    table.file.path,
+                    Place(table.file.path, called(kind, entity), "stage_id", lacking[:8]),
                     f"has no row for stage {listed(lacking)}: {meaning}",
                     "add the rows if that is not meant",
-                    entity=called(kind, entity),
-                    field="stage_id",
-                    value=lacking[:8],
-                    **({"rule": rules[kind]} if kind in rules else {}),
+                    **{"rule": rules[kind]} if kind in rules else {},
                 )
 
 
@@ -109,12 +106,9 @@ def _check_lags(files: CaseFiles, problems: Problems) -> None:
         if stage_id in seasons and seasons[stage_id] is None:
             problems.error(
                 "CoverageMismatch",
-                "stages.json",
+                Place("stages.json", f"stage {stage_id}", "season_id", None),
                 f"has no season_id, which the lags of hydro {hydro_id} in {lags.file.path} need",
                 "give the stage a season_id",
-                entity=f"stage {stage_id}",
-                field="season_id",
-                value=None,
                 rule="5b.35.1",
             )
     annual = files.tables["inflow_annual"]
@@ -148,12 +142,9 @@ def _check_stats_row(
         return
     problems.error(
         "CoverageMismatch",
-        file,
+        Place(file, f"hydro {pair[0]}, stage {pair[1]}", "stage_id", pair[1]),
         f"has no matching row in {source}",
         f"add mean and deviation of hydro {pair[0]} in stage {pair[1]} there",
-        entity=f"hydro {pair[0]}, stage {pair[1]}",
-        field="stage_id",
-        value=pair[1],
     )
 
 
@@ -181,24 +172,28 @@ def _check_past_inflows(files: CaseFiles, problems: Problems) -> None:
         report = problems.error if wanted else problems.warn
         report(
             "CoverageMismatch",
-            "initial_conditions.json",
+            Place(
+                "initial_conditions.json",
+                f"hydro {hydro_id}",
+                "past_inflows.values_m3s",
+                given.get(hydro_id, 0),
+            ),
             f"past_inflows has {given.get(hydro_id, 0)} values, but its inflow model looks {order} stages back"
             + ("" if wanted else "; the missing ones count as 0"),
             f"give {order} values in values_m3s, the most recent first",
-            entity=f"hydro {hydro_id}",
-            field="past_inflows.values_m3s",
-            value=given.get(hydro_id, 0),
         )
     for entry in files.past_inflows:
         if entry.season_ids is not None and len(entry.season_ids) != len(entry.values_m3s):
             problems.error(
                 "CoverageMismatch",
-                "initial_conditions.json",
+                Place(
+                    "initial_conditions.json",
+                    f"past inflows of hydro {entry.hydro_id}",
+                    "season_ids",
+                    list(entry.season_ids),
+                ),
                 f"season_ids has {len(entry.season_ids)} entries for {len(entry.values_m3s)} values",
                 "give one season per value, or remove season_ids",
-                entity=f"past inflows of hydro {entry.hydro_id}",
-                field="season_ids",
-                value=list(entry.season_ids),
             )
 
 
@@ -212,12 +207,11 @@ def _check_matrices(files: CaseFiles, problems: Problems) -> None:
             if shape != [size] * size:
                 problems.error(
                     "CoverageMismatch",
-                    "scenarios/correlation.json",
+                    Place(
+                        "scenarios/correlation.json", f"profile {name}, group {group.name}", "matrix", shape
+                    ),
                     f"matrix has {len(shape)} rows of {listed(sorted(set(shape)))} numbers for {size} entities",
                     f"give {size} rows of {size} numbers",
-                    entity=f"profile {name}, group {group.name}",
-                    field="matrix",
-                    value=shape,
                     rule="dimensional.4" if len(shape) == size else "dimensional.3",
                 )
 
@@ -246,11 +240,8 @@ def _check_openings(files: CaseFiles, problems: Problems) -> None:
             continue
         problems.error(
             "CoverageMismatch",
-            table.file.path,
+            Place(table.file.path, f"stage {stage.id}", "opening_index", len(openings)),
             f"has {np.count_nonzero(mine)} rows with {len(openings)} openings where {key} = "
             f"{stage.n_openings} and {n_entities} noises make {expected}",
             f"give openings 0 to {stage.n_openings - 1}, each with entities 0 to {n_entities - 1}",
-            entity=f"stage {stage.id}",
-            field="opening_index",
-            value=len(openings),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 
 FILE = "initial_conditions.json"
@@ -42,23 +42,19 @@ def check_observations(files: CaseFiles, problems: Problems) -> None:
         if each.value_m3s < 0.0 and files.generation.is_018:
             problems.warn(
                 "OutOfRange",
-                FILE,
+                Place(FILE, f"hydro {each.hydro_id}", "recent_observations.value_m3s", each.value_m3s),
                 f"value_m3s = {each.value_m3s:g} from {each.start_date} to {each.end_date} is negative",
                 "check the observation; lags may start below 0",
-                entity=f"hydro {each.hydro_id}",
-                field="recent_observations.value_m3s",
-                value=each.value_m3s,
                 rule="5a.34a",
             )
     for first, second in pairwise(observed):
         if first.hydro_id == second.hydro_id and second.start_date < first.end_date:
             problems.error(
                 "OutOfRange",
-                FILE,
+                Place(
+                    FILE, f"hydro {second.hydro_id}", "recent_observations.start_date", str(second.start_date)
+                ),
                 f"the observation from {second.start_date} on overlaps the one from {first.start_date} to "
                 f"{first.end_date}",
                 "let every day be observed once",
-                entity=f"hydro {second.hydro_id}",
-                field="recent_observations.start_date",
-                value=str(second.start_date),
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.config import EnumeratedRecord
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.stages import StageRecord
@@ -68,24 +68,18 @@ def _check_stage(files: CaseFiles, stage: StageRecord, problems: Problems) -> No
     if are_pinned and stage.num_openings is not None:
         problems.warn(
             "IncompatibleSettings",
-            STAGES,
+            Place(STAGES, f"stage {stage.id}", "num_openings", stage.num_openings),
             f"num_openings = {stage.num_openings} has no effect: every node of the stage is pinned to a scenario",
             "remove it",
-            entity=f"stage {stage.id}",
-            field="num_openings",
-            value=stage.num_openings,
             rule="5b.41",
         )
     if stage.sampling_method != "saa" and are_pinned:
         problems.warn(
             "IncompatibleSettings",
-            STAGES,
+            Place(STAGES, f"stage {stage.id}", "sampling_method", stage.sampling_method),
             f"sampling_method = {stage.sampling_method!r} has no effect: every node of the stage is pinned to a "
             "scenario",
             "remove it",
-            entity=f"stage {stage.id}",
-            field="sampling_method",
-            value=stage.sampling_method,
             rule="5b.44",
         )
 
@@ -111,12 +105,9 @@ def _check_alike(files: CaseFiles, problems: Problems) -> None:
         stage_id = next(node.stage_id for node in graph.nodes if node.id == first[0])
         problems.warn(
             "IncompatibleSettings",
-            STAGES,
+            Place(STAGES, f"node {first[0]}", "policy_graph.nodes", first),
             f"the nodes {listed(first)} of stage {stage_id} are alike, and so is what follows them"
             + (f"; so are {len(alike) - 1} more groups of nodes" if len(alike) > 1 else ""),
             "use one node in place of them, to have fewer cuts to compute; the optimum is the same",
-            entity=f"node {first[0]}",
-            field="policy_graph.nodes",
-            value=first,
             rule="5b.40",
         )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.io.assemble.constraints import Floats, parse_constraint, resolved_bounds
-from cobre.io.problems import Problems
+from cobre.arrays import Floats
+from cobre.io.assemble.constraints import parse_constraint, resolved_bounds
+from cobre.io.problems import Place, Problems
 from cobre.io.read.constraints.expression import Expression, ExpressionError
+from cobre.io.read.constraints.generic_constraints import GenericConstraintRecord
 from cobre.io.read.constraints.generic_parameters import (
     BlockParameter,
     ComputedParameter,
@@ -33,23 +35,17 @@ def check_constraint_rows(files: CaseFiles, problems: Problems) -> None:
     ).tolist():
         problems.error(
             "OutOfRange",
-            table.file.path,
+            table.at(row, "bound_lower", None),
             "has neither bound_lower nor bound_upper",
             "give one of them, or remove the row",
-            entity=table.label(row),
-            field="bound_lower",
-            value=None,
             rule="referential.4",
         )
     for row in np.flatnonzero(low > high).tolist():
         problems.error(
             "OutOfRange",
-            table.file.path,
+            table.at(row, "bound_lower", float(low[row])),
             f"bound_lower = {low[row]:g} is above bound_upper = {high[row]:g}",
             "exchange them, or correct the one that is wrong",
-            entity=table.label(row),
-            field="bound_lower",
-            value=float(low[row]),
             rule="referential.5",
         )
 
@@ -84,35 +80,35 @@ def check_parameters(files: CaseFiles, problems: Problems) -> None:
     for name in sorted({name for name in names if names.count(name) > 1 or name in expressions}):
         problems.error(
             "DuplicateId",
-            PARAMETERS,
+            Place(PARAMETERS, f"parameter {name}", "name", name),
             f"the name {name!r} is given twice, to parameters or to a parameter and an expression",
             "give each parameter and expression its own name",
-            entity=f"parameter {name}",
-            field="name",
-            value=name,
             rule="scalar_parameters.C",
         )
     for each in parameters:
         _check_values(files, each, problems)
     _warn_of_energy_times_productivity(files, problems)
+    for constraint, used in _used_names(files):
+        for name in sorted(used):
+            if name not in names and PARAMETERS not in files.damaged | files.unusable:
+                problems.error(
+                    "MissingReference",
+                    Place(CONSTRAINTS, called("generic constraint", constraint), "expression", name),
+                    f"the expression names @{name}, which is neither a parameter nor an expression",
+                    f"add it to {PARAMETERS}, or use one of {listed(sorted({*names, *expressions})) or 'none'}",
+                    rule="scalar_parameters.A",
+                )
+
+
+def _used_names(files: CaseFiles) -> Iterator[tuple[GenericConstraintRecord, set[str]]]:
+    """Constraints whose expression can be read, with the names of parameters and expressions in it."""
     for constraint in files.generic_constraints.constraints:
         try:
             parsed = parse_constraint(files, constraint)
         except ExpressionError:
             continue
-        used = {term.parameter for term in parsed.terms} | {each.parameter for each in parsed.constants}
-        for name in sorted(each for each in used if each is not None):
-            if name not in names and PARAMETERS not in files.damaged | files.unusable:
-                problems.error(
-                    "MissingReference",
-                    CONSTRAINTS,
-                    f"the expression names @{name}, which is neither a parameter nor an expression",
-                    f"add it to {PARAMETERS}, or use one of {listed(sorted({*names, *expressions})) or 'none'}",
-                    entity=called("generic constraint", constraint),
-                    field="expression",
-                    value=name,
-                    rule="scalar_parameters.A",
-                )
+        names = {term.parameter for term in parsed.terms} | {each.parameter for each in parsed.constants}
+        yield constraint, {name for name in names if name is not None}
 
 
 def _warn_of_energy_times_productivity(files: CaseFiles, problems: Problems) -> None:
@@ -122,21 +118,15 @@ def _warn_of_energy_times_productivity(files: CaseFiles, problems: Problems) -> 
         for each in files.generic_parameters.scalar_parameters
         if isinstance(each, ComputedParameter)
     }
-    for constraint in files.generic_constraints.constraints:
-        try:
-            parsed = parse_constraint(files, constraint)
-        except ExpressionError:
-            continue
-        names = {term.parameter for term in parsed.terms} | {each.parameter for each in parsed.constants}
-        if {"max_stored_energy", "accumulated_productivity"} <= {tags.get(name or "") for name in names}:
+    for constraint, used in _used_names(files):
+        if {"max_stored_energy", "accumulated_productivity"} <= {tags.get(name) for name in used}:
             problems.warn(
                 "IncompatibleSettings",
-                CONSTRAINTS,
+                Place(
+                    CONSTRAINTS, called("generic constraint", constraint), "expression", constraint.expression
+                ),
                 "has max_stored_energy and accumulated_productivity: the former has integrated productivities",
                 "use integrated_accumulated_productivity with max_stored_energy, if the two are compared",
-                entity=called("generic constraint", constraint),
-                field="expression",
-                value=constraint.expression,
                 rule="5a.51",
             )
 
@@ -167,11 +157,8 @@ def _check_values(files: CaseFiles, each: ParameterRecord, problems: Problems) -
         return
     problems.error(
         kind,
-        PARAMETERS,
+        Place(PARAMETERS, f"parameter {each.id} ({each.name})", field, [str(place) for place in shown[:8]]),
         f"{each.kind} has {what}",
         remedy,
-        entity=f"parameter {each.id} ({each.name})",
-        field=field,
-        value=[str(place) for place in shown[:8]],
         rule=rule,
     )

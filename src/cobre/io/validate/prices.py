@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.penalties import DeficitSegmentRecord
 from cobre.io.validate.naming import called
@@ -38,23 +38,27 @@ def check_prices(files: CaseFiles, problems: Problems) -> None:
         if slack.enabled and not slack.penalty:
             problems.error(
                 "PenaltyConsistency",
-                "constraints/generic_constraints.json",
+                Place(
+                    "constraints/generic_constraints.json",
+                    called("generic constraint", constraint),
+                    "slack.penalty",
+                    slack.penalty,
+                ),
                 f"slack is enabled with penalty {slack.penalty}, so breaking the constraint costs nothing",
                 "give slack.penalty a value above 0, or disable the slack",
-                entity=called("generic constraint", constraint),
-                field="slack.penalty",
-                value=slack.penalty,
             )
     for contract in files.contracts.contracts:
         if contract.type == "export" and contract.price_per_mwh > 0.0:
             problems.warn(
                 "PenaltyConsistency",
-                "system/energy_contracts.json",
+                Place(
+                    "system/energy_contracts.json",
+                    called("contract", contract),
+                    "price_per_mwh",
+                    contract.price_per_mwh,
+                ),
                 f"price_per_mwh = {contract.price_per_mwh:g} makes this export a cost",
                 "write what is earned as a negative price",
-                entity=called("contract", contract),
-                field="price_per_mwh",
-                value=contract.price_per_mwh,
             )
 
 
@@ -65,36 +69,27 @@ def _check_segments(
     if not depths or depths[-1] is not None:
         problems.error(
             "PenaltyConsistency",
-            file,
+            Place(file, entity, f"{field}.depth_mw", depths[-1] if depths else None),
             f"the last deficit segment has depth_mw = {depths[-1]:g}, so load beyond it could never be met"
             if depths
             else "there is no deficit segment, so load could never stay unserved",
             "end the list with a segment whose depth_mw is null",
-            entity=entity,
-            field=f"{field}.depth_mw",
-            value=depths[-1] if depths else None,
         )
     for position, depth in enumerate(depths[:-1]):
         if depth is None:
             problems.error(
                 "PenaltyConsistency",
-                file,
+                Place(file, entity, f"{field}[{position}].depth_mw", None),
                 f"deficit segment {position} has no depth but is not the last",
                 "give it a depth_mw, or move it to the end",
-                entity=entity,
-                field=f"{field}[{position}].depth_mw",
-                value=None,
             )
     costs = [segment.cost for segment in segments]
     if costs != sorted(costs):
         problems.warn(
             "PenaltyConsistency",
-            file,
+            Place(file, entity, f"{field}.cost", costs),
             f"deficit segments cost {costs}: a later one is cheaper, so it is used first",
             "order segments from cheap to dear",
-            entity=entity,
-            field=f"{field}.cost",
-            value=costs,
         )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.scenarios.correlation import CorrelationGroupRecord
 from cobre.io.validate.naming import listed
+from cobre.io.validate.notes import report_repeated
 
 TOLERANCE = 1e-9
 CORRELATION = "scenarios/correlation.json"
@@ -40,12 +41,9 @@ def check_randomness(files: CaseFiles, problems: Problems) -> None:
                 if (member.type, member.id) in seen:
                     problems.error(
                         "DuplicateId",
-                        CORRELATION,
+                        Place(CORRELATION, entity, "entities.id", member.id),
                         f"{member.type} {member.id} is in two places of the profile",
                         "let each noise belong to one group, once",
-                        entity=entity,
-                        field="entities.id",
-                        value=member.id,
                     )
                 seen.add((member.type, member.id))
     _check_schedule(files, problems)
@@ -60,12 +58,9 @@ def _check_group(group: CorrelationGroupRecord, entity: str, problems: Problems)
     if len(classes) > 1:
         problems.error(
             "IncompatibleSettings",
-            CORRELATION,
+            Place(CORRELATION, entity, "entities.type", classes),
             f"entities mix the classes {', '.join(classes)}",
             "make one group per class",
-            entity=entity,
-            field="entities.type",
-            value=classes,
         )
     size = len(group.entities)
     if [len(row) for row in group.matrix] != [size] * size:
@@ -88,12 +83,9 @@ def _check_group(group: CorrelationGroupRecord, entity: str, problems: Problems)
     if size and np.allclose(matrix, matrix.T) and float(np.linalg.eigvalsh(matrix)[0]) < -1e-8:
         problems.warn(
             "OutOfRange",
-            CORRELATION,
+            Place(CORRELATION, entity, "matrix", float(np.linalg.eigvalsh(matrix)[0])),
             "matrix is not positive semidefinite: no noises can be correlated like this; the nearest ones are used",
             "lower the correlations that contradict each other",
-            entity=entity,
-            field="matrix",
-            value=float(np.linalg.eigvalsh(matrix)[0]),
         )
 
 
@@ -102,26 +94,15 @@ def _check_schedule(files: CaseFiles, problems: Problems) -> None:
         return
     names = sorted(files.correlation.profiles)
     entries = [entry.stage_id for entry in files.correlation.schedule or ()]
-    for twice in sorted({stage for stage in entries if entries.count(stage) > 1}):
-        problems.error(
-            "DuplicateId",
-            CORRELATION,
-            f"stage {twice} is scheduled twice",
-            "give each stage one profile",
-            entity="schedule",
-            field="stage_id",
-            value=twice,
-        )
+    where = (CORRELATION, "schedule", "stage_id")
+    report_repeated(entries, problems, where, "stage {} is scheduled twice", "give each stage one profile")
     lacking = sorted({stage.id for stage in files.stages.stages} - set(entries))
     if lacking and len(names) > 1 and "default" not in names:
         problems.error(
             "CoverageMismatch",
-            CORRELATION,
+            Place(CORRELATION, "schedule", "schedule", lacking),
             f"stage {listed(lacking)} has no profile: there are several and none is called default",
             "name one profile default, or schedule every stage",
-            entity="schedule",
-            field="schedule",
-            value=lacking,
         )
 
 
@@ -143,13 +124,10 @@ def _check_deviations(files: CaseFiles, problems: Problems) -> None:
     if silent:
         problems.warn(
             "CoverageMismatch",
-            "stages.json",
+            Place("stages.json", f"stage {silent[0].id}", key, silent[0].n_openings),
             f"stage {listed(sorted(s.id for s in silent))} has several openings, but every deviation there is 0: "
             "they are all the same",
             f"set {key} to 1 there, or give deviations",
-            entity=f"stage {silent[0].id}",
-            field=key,
-            value=silent[0].n_openings,
             rule="5b.12",
         )
 

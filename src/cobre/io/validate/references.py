@@ -9,7 +9,7 @@ import numpy as np
 
 from cobre.core.distinct import distinct
 from cobre.io.assemble.constraints import parse_constraint
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.columns import ABSENT
 from cobre.io.read.constraints.expression import VARIABLES, ExpressionError, Term
 from cobre.io.read.constraints.generic_parameters import ComputedParameter
@@ -38,12 +38,9 @@ def check_references(files: CaseFiles, problems: Problems) -> None:
         if ids is not None and reference.id not in ids:
             problems.error(
                 "MissingReference",
-                reference.file,
+                Place(reference.file, reference.entity, reference.field, reference.id),
                 f"{reference.field} = {reference.id}, but there is no {reference.kind} {reference.id}",
                 known(ids),
-                entity=reference.entity,
-                field=reference.field,
-                value=reference.id,
             )
     _check_tables(files, problems)
     _check_seasons(files, problems)
@@ -144,12 +141,9 @@ def _expression_references(files: CaseFiles, problems: Problems) -> Iterator[Ref
         except ExpressionError as error:
             problems.error(
                 "ParseError",
-                place[0],
+                Place(place[0], place[1], "expression", constraint.expression),
                 f"expression {constraint.expression[:80]!r} {error}",
                 error.remedy,
-                entity=place[1],
-                field="expression",
-                value=constraint.expression,
             )
             continue
         for term in parsed.terms:
@@ -168,12 +162,9 @@ def _is_missing_contract(files: CaseFiles, term: Term, place: tuple[str, str], p
     if term.entity_id not in ids:
         problems.warn(
             "MissingReference",
-            place[0],
+            Place(place[0], place[1], "expression", term.entity_id),
             f"the term {term} counts as 0: there is no contract {term.entity_id}",
             known(ids),
-            entity=place[1],
-            field="expression",
-            value=term.entity_id,
             rule="referential.11",
         )
     return term.entity_id not in ids
@@ -192,12 +183,9 @@ def _check_units_at(
     if buses and bus_id not in buses:
         problems.error(
             "MissingReference",
-            place[0],
+            Place(place[0], place[1], "expression", bus_id),
             f"the term {term} names bus {bus_id}, where the hydro has no unit group",
             known(buses),
-            entity=place[1],
-            field="expression",
-            value=bus_id,
             rule="referential.10",
         )
 
@@ -218,22 +206,16 @@ def _check_tables(files: CaseFiles, problems: Problems) -> None:
                 if column.refers_to == "any stage" and value < 0:
                     problems.warn(
                         "MissingReference",
-                        table.file.path,
+                        table.at(row, column.written_name, value),
                         f"{rows} {column.written_name} = {value}, which is not among pre_study_stages",
                         "add it to pre_study_stages in stages.json to document its dates",
-                        entity=table.label(row),
-                        field=column.written_name,
-                        value=value,
                     )
                     continue
                 problems.error(
                     "MissingReference",
-                    table.file.path,
+                    table.at(row, column.written_name, value),
                     f"{rows} {column.written_name} = {value}, but there is no {kind} {value}",
                     known(ids),
-                    entity=table.label(row),
-                    field=column.written_name,
-                    value=value,
                 )
 
 
@@ -247,12 +229,9 @@ def _check_seasons(files: CaseFiles, problems: Problems) -> None:
         if stage.season_id is not None and stage.season_id not in ids:
             problems.error(
                 "MissingReference",
-                "stages.json",
+                Place("stages.json", f"stage {stage.id}", "season_id", stage.season_id),
                 f"season_id = {stage.season_id}, but season_definitions has no such season",
                 known(ids),
-                entity=f"stage {stage.id}",
-                field="season_id",
-                value=stage.season_id,
             )
     unused = sorted(ids - {stage.season_id for stage in stages})
     # A stage that could not be read may have one, and a fit needs all seasons of the year.
@@ -275,10 +254,12 @@ def _check_profiles(files: CaseFiles, problems: Problems) -> None:
         if entry.profile_name not in names:
             problems.error(
                 "MissingReference",
-                "scenarios/correlation.json",
+                Place(
+                    "scenarios/correlation.json",
+                    f"schedule, stage {entry.stage_id}",
+                    "profile_name",
+                    entry.profile_name,
+                ),
                 f"profile_name = {entry.profile_name!r}, but there is no such profile",
                 f"use one of {', '.join(names)}",
-                entity=f"schedule, stage {entry.stage_id}",
-                field="profile_name",
-                value=entry.profile_name,
             )

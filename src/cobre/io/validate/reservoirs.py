@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cobre.core.distinct import distinct
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord
 from cobre.io.validate.naming import called
@@ -36,12 +36,9 @@ def _check_cascade(files: CaseFiles, problems: Problems) -> None:
         names = " -> ".join(map(str, [*loop, here]))
         problems.error(
             "PhysicalConstraint",
-            HYDROS,
+            Place(HYDROS, f"hydro {here}", "downstream_id", downstream[here]),
             f"the cascade flows in a circle: {names}",
             "correct the downstream_id that is wrong: water flows to a plant further down, or out of the case (null)",
-            entity=f"hydro {here}",
-            field="downstream_id",
-            value=downstream[here],
         )
 
 
@@ -55,12 +52,9 @@ def _check_geometry(files: CaseFiles, problems: Problems) -> None:
                 row = int(rows[position + 1])
                 problems.error(
                     "PhysicalConstraint",
-                    table.file.path,
+                    table.at(row, name, float(values[position + 1])),
                     f"{name} falls from {values[position]:g} to {values[position + 1]:g} as the volume grows",
                     f"let {name} grow with the volume",
-                    entity=table.label(row),
-                    field=name,
-                    value=float(values[position + 1]),
                 )
 
 
@@ -78,12 +72,9 @@ def _check_initial_storage(files: CaseFiles, problems: Problems) -> None:
             if basin.max_storage_hm3 > 0.0 and file not in files.damaged:
                 problems.warn(
                     "CoverageMismatch",
-                    file,
+                    Place(file, entity, "storage", None),
                     "storage has no entry for it: it starts with 0 hm3",
                     "add an entry if that is not meant",
-                    entity=entity,
-                    field="storage",
-                    value=None,
                 )
         elif not basin.min_storage_hm3 <= value <= basin.max_storage_hm3:
             _warn_outside(hydro, value, problems)
@@ -93,10 +84,7 @@ def _warn_outside(hydro: HydroRecord, value: float, problems: Problems) -> None:
     basin = hydro.reservoir
     problems.warn(
         "CapacityViolation",
-        "initial_conditions.json",
+        Place("initial_conditions.json", called("hydro", hydro), "storage.value_hm3", value),
         f"value_hm3 = {value:g} is outside its reservoir's {basin.min_storage_hm3:g} to {basin.max_storage_hm3:g}",
         "correct it, or make sure that the first stage can bring the storage into that range",
-        entity=called("hydro", hydro),
-        field="storage.value_hm3",
-        value=value,
     )

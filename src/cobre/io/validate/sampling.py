@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cobre.core.scenarios import EntityClass
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.config import ScenarioFields, YearRange
 from cobre.io.read.files import CaseFiles
 from cobre.io.validate.fit_wanted import HISTORY
@@ -133,12 +133,9 @@ def _check_methods(files: CaseFiles, problems: Problems) -> None:
         if wanting and HISTORY not in files.present:
             problems.error(
                 "MissingFile",
-                HISTORY,
+                Place(HISTORY, f"stage {wanting[0]}", "sampling_method", "historical_residuals"),
                 f"is missing, but stage {listed(wanting)} has sampling_method = 'historical_residuals'",
                 "add the file, or give the openings in scenarios/noise_openings.parquet",
-                entity=f"stage {wanting[0]}",
-                field="sampling_method",
-                value="historical_residuals",
             )
         _check_bootstrap(files, [s.id for s in stages if s.sampling_method == "selective"], problems)
     special = [s.id for s in stages if s.sampling_method in ("selective", "historical_residuals")]
@@ -146,13 +143,15 @@ def _check_methods(files: CaseFiles, problems: Problems) -> None:
     if special and fresh and CONFIG not in files.unusable:
         problems.warn(
             "IncompatibleSettings",
-            STAGES,
+            Place(
+                STAGES,
+                f"stage {special[0]}",
+                "sampling_method",
+                next(s.sampling_method for s in stages if s.id == special[0]),
+            ),
             f"the method of stage {listed(special)} is for openings; trajectories of {' and '.join(fresh)} with "
             "fresh noise are drawn independently there",
             "nothing, if that is meant",
-            entity=f"stage {special[0]}",
-            field="sampling_method",
-            value=next(s.sampling_method for s in stages if s.id == special[0]),
         )
 
 
@@ -162,13 +161,10 @@ def _check_bootstrap(files: CaseFiles, selective: list[int], problems: Problems)
     if selective and estimation is not None and estimation.residuals == "bootstrap":
         problems.error(
             "IncompatibleSettings",
-            STAGES,
+            Place(STAGES, f"stage {selective[0]}", "sampling_method", "selective"),
             f"stage {listed(selective)} has sampling_method = 'selective', but estimation.residuals is bootstrap, "
             "which draws years of the history",
             f"use sampling_method = 'saa' there, or other residuals in {CONFIG}",
-            entity=f"stage {selective[0]}",
-            field="sampling_method",
-            value="selective",
         )
 
 
@@ -182,22 +178,18 @@ def _check_points(files: CaseFiles, problems: Problems) -> None:
     if sobol and n_entities > MAX_SOBOL_DIMENSIONS:
         problems.error(
             "OutOfRange",
-            STAGES,
+            Place(STAGES, f"stage {sobol[0].id}", "sampling_method", sobol[0].sampling_method),
             f"Sobol points have at most {MAX_SOBOL_DIMENSIONS} dimensions, and the study has {n_entities} noises",
             "give the openings in scenarios/noise_openings.parquet",
-            entity=f"stage {sobol[0].id}",
-            field="sampling_method",
-            value=sobol[0].sampling_method,
         )
     uneven = [s for s in sobol if s.n_openings & (s.n_openings - 1)]
     if uneven:
         problems.warn(
             "OutOfRange",
-            STAGES,
+            Place(
+                STAGES, f"stage {uneven[0].id}", files.generation.word("num_openings"), uneven[0].n_openings
+            ),
             f"stage {listed(s.id for s in uneven)} has a number of Sobol points that is no power of two, so that they "
             "are not spread evenly",
             f"set {files.generation.word('num_openings')} to a power of two, if evenly spread points are meant",
-            entity=f"stage {uneven[0].id}",
-            field=files.generation.word("num_openings"),
-            value=uneven[0].n_openings,
         )

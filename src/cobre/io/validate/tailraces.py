@@ -9,7 +9,7 @@ import numpy as np
 
 from cobre.core.distinct import distinct
 from cobre.io.assemble.plants import HYDROS
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord, PiecewiseTailrace
@@ -46,12 +46,9 @@ def _has_good_points(hydro: HydroRecord, problems: Problems) -> bool:
     for flow in twice:
         problems.error(
             "DuplicateId",
-            HYDROS,
+            Place(HYDROS, called("hydro", hydro), "tailrace.points.outflow_m3s", flow),
             f"two points of its tailrace have outflow_m3s = {flow:g}",
             "keep one of the points",
-            entity=called("hydro", hydro),
-            field="tailrace.points.outflow_m3s",
-            value=flow,
         )
     return not twice
 
@@ -77,12 +74,14 @@ def _have_good_levels(table: Table, families: Mapping[int, Sequence[int]], probl
         is_good = False
         problems.error(
             kind,
-            table.file.path,
+            Place(
+                table.file.path,
+                f"hydro {table['hydro_id'][rows[0]]}, family {family}",
+                "downstream_reference_level_m",
+                value,
+            ),
             message,
             "give each family one level of the reservoir below, and no two the same",
-            entity=f"hydro {table['hydro_id'][rows[0]]}, family {family}",
-            field="downstream_reference_level_m",
-            value=value,
         )
     return is_good
 
@@ -94,12 +93,9 @@ def _have_good_segments(table: Table, rows: Sequence[int], problems: Problems) -
             is_good = False
             problems.error(
                 "OutOfRange",
-                table.file.path,
+                table.at(row, "outflow_min_m3s", float(low[row])),
                 f"outflow_min_m3s = {low[row]:g} is not below outflow_max_m3s = {high[row]:g}",
                 "let the segment end at more outflow than it begins with",
-                entity=table.label(row),
-                field="outflow_min_m3s",
-                value=float(low[row]),
             )
     ordered = sorted(rows, key=lambda row: float(low[row]))
     meet = [_meet(table, before, after, problems) for before, after in pairwise(ordered)] if is_good else []
@@ -111,28 +107,17 @@ def _meet(table: Table, before: int, after: int, problems: Problems) -> bool:
     begin, end = float(table["outflow_min_m3s"][after]), float(table["outflow_max_m3s"][before])
     if abs(begin - end) > LARGEST_GAP_M3S:
         word = "a gap" if begin > end else "an overlap"
-        problems.error(
-            "CoverageMismatch",
-            table.file.path,
-            f"it begins at {begin:g} m3/s and the segment before it ends at {end:g}: {word}",
-            "let each segment begin where the one before it ends",
-            entity=table.label(after),
-            field="outflow_min_m3s",
-            value=begin,
-        )
-        return False
-    left, right = (_height(table, row, begin) for row in (before, after))
-    if abs(right - left) <= max(LARGEST_JUMP_M, LARGEST_JUMP_SHARE * abs(left)):
-        return True
-    problems.error(
-        "PhysicalConstraint",
-        table.file.path,
-        f"the height jumps from {left:g} to {right:g} m at {begin:g} m3/s",
-        "correct the coefficients so that the segments meet",
-        entity=table.label(after),
-        field="coefficient_0",
-        value=right,
-    )
+        kind, place = "CoverageMismatch", table.at(after, "outflow_min_m3s", begin)
+        message = f"it begins at {begin:g} m3/s and the segment before it ends at {end:g}: {word}"
+        remedy = "let each segment begin where the one before it ends"
+    else:
+        left, right = (_height(table, row, begin) for row in (before, after))
+        if abs(right - left) <= max(LARGEST_JUMP_M, LARGEST_JUMP_SHARE * abs(left)):
+            return True
+        kind, place = "PhysicalConstraint", table.at(after, "coefficient_0", right)
+        message = f"the height jumps from {left:g} to {right:g} m at {begin:g} m3/s"
+        remedy = "correct the coefficients so that the segments meet"
+    problems.error(kind, place, message, remedy)
     return False
 
 

@@ -9,7 +9,7 @@ from cobre.core.clock import Clock
 from cobre.core.horizon import Horizon
 from cobre.io.assemble.filling import BEFORE, phase
 from cobre.io.assemble.horizon import build_horizon
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
 from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord
 from cobre.io.validate.dated_windows import FILE, Window, check_windows, days_covered
@@ -54,12 +54,9 @@ def _check_plant(hydro: HydroRecord, horizon: Horizon, problems: Problems) -> No
     if reason is not None:
         problems.warn(
             "IncompatibleSettings",
-            HYDROS,
+            Place(HYDROS, called("hydro", hydro), FIELD, hours),
             reason,
             "remove it, or ignore this",
-            entity=called("hydro", hydro),
-            field=FIELD,
-            value=hours,
             rule=rule,
         )
 
@@ -80,22 +77,16 @@ def _check_releases(
         if each.owner not in known:
             problems.warn(
                 "IncompatibleSettings",
-                FILE,
+                Place(FILE, f"hydro {each.owner}", "past_defluences", each.value),
                 "past_defluences has no effect: its water takes no time to a plant below",
                 "remove the entry",
-                entity=f"hydro {each.owner}",
-                field="past_defluences",
-                value=each.value,
             )
         elif each.end > start:
             problems.error(
                 "OutOfRange",
-                FILE,
+                Place(FILE, f"hydro {each.owner}", "past_defluences.end_date", str(each.end)),
                 f"the release from {each.start} to {each.end} reaches into the study, which starts on {start}",
                 f"end it on {start} or before",
-                entity=f"hydro {each.owner}",
-                field="past_defluences.end_date",
-                value=str(each.end),
                 rule="travel_time.5b",
             )
     for hydro in rivers:
@@ -106,13 +97,10 @@ def _check_releases(
         if found < days:
             problems.error(
                 "CoverageMismatch",
-                FILE,
+                Place(FILE, called("hydro", hydro), "past_defluences", found),
                 f"past_defluences has {found} of the {days} days before {start} on which water was released that is "
                 "still under way",
                 f"give its releases from {first} to {start}, 0 where there were none",
-                entity=called("hydro", hydro),
-                field="past_defluences",
-                value=found,
                 rule="travel_time.5",
             )
 
@@ -129,13 +117,10 @@ def _check_below(files: CaseFiles, rivers: list[HydroRecord], problems: Problems
         if absent and below is not None:
             problems.error(
                 "IncompatibleSettings",
-                HYDROS,
+                Place(HYDROS, called("hydro", hydro), FIELD, hydro.travel_time_hours),
                 f"its water takes {hydro.travel_time_hours:g} hours to {called('hydro', below)}, which is not there "
                 f"yet in stage {min(absent)}",
                 "let the plant below be there from the first stage, or remove travel_time_hours",
-                entity=called("hydro", hydro),
-                field=FIELD,
-                value=hydro.travel_time_hours,
                 rule="travel_time.12",
             )
 
@@ -153,13 +138,10 @@ def _check_meeting(files: CaseFiles, rivers: list[HydroRecord], horizon: Horizon
             listed = " and ".join(f"{each:g}" for each in sorted(found))
             problems.error(
                 "IncompatibleSettings",
-                HYDROS,
+                Place(HYDROS, called("hydro", hydro), FIELD, hydro.travel_time_hours),
                 f"water takes {listed} hours to hydro {hydro.downstream_id}, and a stage has chronological blocks: "
                 "which block it arrives in is known only where all of it takes the same time",
                 "give the plants above the same travel_time_hours, or use parallel blocks",
-                entity=called("hydro", hydro),
-                field=FIELD,
-                value=hydro.travel_time_hours,
                 rule="travel_time.6",
             )
 

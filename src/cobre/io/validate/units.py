@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cobre.io.problems import Problems
+from cobre.io.problems import Place, Problems
+from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
-from cobre.io.read.system.hydros import HydroRecord
+from cobre.io.read.system.hydros import HydroRecord, TurbineLimits
 from cobre.io.validate.naming import called, known
+from cobre.io.validate.notes import report_repeated
 
 HYDROS = "system/hydros.json"
 QUANTITIES = ("turbined_m3s", "generation_mw")
@@ -24,26 +26,20 @@ def check_units(files: CaseFiles, problems: Problems) -> None:
     for hydro in files.hydros.hydros:
         entity = called("hydro", hydro)
         ids = [group.id for group in hydro.unit_groups]
-        for twice in sorted({each for each in ids if ids.count(each) > 1}):
-            problems.error(
-                "DuplicateId",
-                HYDROS,
-                f"unit_groups has two groups with id {twice}",
-                "give each group of a plant its own id",
-                entity=entity,
-                field="unit_groups.id",
-                value=twice,
-                rule="5a.39",
-            )
+        report_repeated(
+            ids,
+            problems,
+            (HYDROS, entity, "unit_groups.id"),
+            "unit_groups has two groups with id {}",
+            "give each group of a plant its own id",
+            rule="5a.39",
+        )
         for field, value, message, rule in _contradictions(hydro):
             problems.error(
                 "PhysicalConstraint",
-                HYDROS,
+                Place(HYDROS, entity, field, value),
                 message,
                 "correct the limits of the groups or those of the plant",
-                entity=entity,
-                field=field,
-                value=value,
                 rule=rule,
             )
     _check_rows(files, problems)
@@ -79,28 +75,31 @@ def _check_rows(files: CaseFiles, problems: Problems) -> None:
         if group_id not in mine:
             problems.error(
                 "MissingReference",
-                table.file.path,
+                table.at(row, "hydro_unit_group_id", group_id),
                 f"hydro_unit_group_id = {group_id}, but the hydro has no such group",
                 known(mine),
-                entity=table.label(row),
-                field="hydro_unit_group_id",
-                value=group_id,
                 rule="referential.3",
             )
             continue
         for name in QUANTITIES:
-            value, most = float(table[f"max_{name}"][row]), float(getattr(mine[group_id], f"max_{name}"))
-            if value > most:
-                problems.error(
-                    "PhysicalConstraint",
-                    table.file.path,
-                    f"max_{name} = {value:g} is above the group's own {most:g}",
-                    "a stage can only lower the capacity of a group",
-                    entity=table.label(row),
-                    field=f"max_{name}",
-                    value=value,
-                    rule="5a.45",
-                )
+            _check_capacity(
+                table, row, f"max_{name}", mine[group_id], ("group", "the group's own", "5a.45"), problems
+            )
+
+
+def _check_capacity(
+    table: Table, row: int, field: str, owner: TurbineLimits, words: tuple[str, str, str], problems: Problems
+) -> None:
+    kind, whose, rule = words
+    value, most = float(table[field][row]), float(getattr(owner, field))
+    if value > most:
+        problems.error(
+            "PhysicalConstraint",
+            table.at(row, field, value),
+            f"{field} = {value:g} is above {whose} {most:g}",
+            f"a stage can only lower the capacity of a {kind}",
+            rule=rule,
+        )
 
 
 def _warn_of_plant_minima(files: CaseFiles, problems: Problems) -> None:
@@ -111,25 +110,13 @@ def _warn_of_plant_minima(files: CaseFiles, problems: Problems) -> None:
             value = float(table[f"min_{name}"][row])
             problems.warn(
                 "IncompatibleSettings",
-                table.file.path,
+                table.at(row, f"min_{name}", value),
                 f"min_{name} = {value:g} of a plant has no effect: the least of a plant is that of its unit groups",
                 "write it to constraints/hydro_unit_group_bounds.parquet",
-                entity=table.label(row),
-                field=f"min_{name}",
-                value=value,
                 rule="5a.44",
             )
-        for row in np.flatnonzero(~np.isnan(table[f"max_{name}"])).tolist():
+        for row in range(len(table)):
             plant = plants.get(int(table["hydro_id"][row]))
-            value = float(table[f"max_{name}"][row])
-            if plant is not None and value > getattr(plant.generation, f"max_{name}"):
-                problems.error(
-                    "PhysicalConstraint",
-                    table.file.path,
-                    f"max_{name} = {value:g} is above the plant's {getattr(plant.generation, f'max_{name}'):g}",
-                    "a stage can only lower the capacity of a plant",
-                    entity=table.label(row),
-                    field=f"max_{name}",
-                    value=value,
-                    rule="5a.43",
-                )
+            if plant is not None:
+                words = ("plant", "the plant's", "5a.43")
+                _check_capacity(table, row, f"max_{name}", plant.generation, words, problems)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.arrow import arrow_table
 from cobre.core.case import Case
 from cobre.core.constraint_tables import RESOLVED_CONSTRAINTS
+from cobre.core.entities import System
 from cobre.core.hydro_model_tables import HYDRO_MODEL_TABLES
-from cobre.core.outputs import TableSchema, code, identifier, number, table
+from cobre.core.outputs import TableSchema, table
 from cobre.core.simulation_tables import (
     FIXED_DELIVERIES,
     PATHS,
@@ -59,15 +61,15 @@ SOLVER_TABLES = (SOLVER_ITERATIONS, RETRY_HISTOGRAM)
 STAGE_COLUMNS = ("stage_id", "start_date", "end_date", "season_id", "block_id", "block_name", "hours")
 BOUNDS = table(
     "training/dictionaries/bounds",
-    (
-        code("entity_type_code", "kind of entity: see entity_type"),
-        identifier("entity_id", "id of the entity"),
-        identifier("hydro_id", "plant of a unit group", is_nullable=True),
-        identifier("stage_id", "id of the stage in stages.json"),
-        identifier("block_id", "block where the limit is given by block", is_nullable=True),
-        code("bound_type_code", "which limit: see bound_type"),
-        number("bound_value", "", "the limit, in units of its quantity"),
-    ),
+    """
+        entity_type_code  i8    kind of entity: see entity_type
+        entity_id         i32   id of the entity
+        hydro_id          i32?  plant of a unit group
+        stage_id          i32   id of the stage in stages.json
+        block_id          i32?  block where the limit is given by block
+        bound_type_code   i8    which limit: see bound_type
+        bound_value       -     the limit, in units of its quantity
+    """,
 )
 
 
@@ -97,19 +99,22 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
+def _by_kind(system: System) -> dict[str, Sequence[Any]]:
+    return {
+        "hydro": system.hydros,
+        "thermal": system.thermals,
+        "bus": system.buses,
+        "line": system.lines,
+        "pumping_station": system.pumping_stations,
+        "contract": system.contracts,
+        "non_controllable": system.non_controllables,
+    }
+
+
 def _entities(case: Case) -> Iterator[tuple[Any, ...]]:
     system = case.system
     bus_ids = [bus.id for bus in system.buses]
-    kinds: tuple[tuple[str, Sequence[Any]], ...] = (
-        ("hydro", system.hydros),
-        ("thermal", system.thermals),
-        ("bus", system.buses),
-        ("line", system.lines),
-        ("pumping_station", system.pumping_stations),
-        ("contract", system.contracts),
-        ("non_controllable", system.non_controllables),
-    )
-    for kind, entities in kinds:
+    for kind, entities in _by_kind(system).items():
         for entity in entities:
             if kind == "bus":
                 bus = entity.id
@@ -157,63 +162,32 @@ def _described(file: str, schema: TableSchema) -> Iterator[tuple[Any, ...]]:
 def _bounds(case: Case) -> dict[str, NDArray[Any]]:
     system, tables = case.system, case.tables
     hydro = tables.hydro
-    by_kind: list[tuple[str, Sequence[Any], list[tuple[str, NDArray[np.float64]]]]] = [
-        (
-            "hydro",
-            system.hydros,
-            [
-                ("storage_min", hydro.min_storage_hm3),
-                ("storage_max", hydro.max_storage_hm3),
-                ("turbined_min", hydro.min_turbined_m3s),
-                ("turbined_max", hydro.max_turbined_m3s),
-                ("outflow_min", hydro.min_outflow_m3s),
-                ("outflow_max", hydro.max_outflow_m3s),
-                ("generation_min", hydro.min_generation_mw),
-                ("generation_max", hydro.max_generation_mw),
-            ],
-        ),
-        (
-            "thermal",
-            system.thermals,
-            [
-                ("generation_min", tables.thermal.min_generation_mw),
-                ("generation_max", tables.thermal.max_generation_mw),
-            ],
-        ),
-        (
-            "pumping_station",
-            system.pumping_stations,
-            [("flow_min", tables.pumping.min_flow_m3s), ("flow_max", tables.pumping.max_flow_m3s)],
-        ),
-        (
-            "contract",
-            system.contracts,
-            [("flow_min", tables.contract.min_mw), ("flow_max", tables.contract.max_mw)],
-        ),
-        (
-            "line",
-            system.lines,
-            [("flow_min", -tables.line.reverse_mw), ("flow_max", tables.line.direct_mw)],
-        ),
-    ]
+    thermal, pumping, contract, line = tables.thermal, tables.pumping, tables.contract, tables.line
+    limits_of = {
+        "hydro": {
+            "storage": (hydro.min_storage_hm3, hydro.max_storage_hm3),
+            "turbined": (hydro.min_turbined_m3s, hydro.max_turbined_m3s),
+            "outflow": (hydro.min_outflow_m3s, hydro.max_outflow_m3s),
+            "generation": (hydro.min_generation_mw, hydro.max_generation_mw),
+        },
+        "thermal": {"generation": (thermal.min_generation_mw, thermal.max_generation_mw)},
+        "pumping_station": {"flow": (pumping.min_flow_m3s, pumping.max_flow_m3s)},
+        "contract": {"flow": (contract.min_mw, contract.max_mw)},
+        "line": {"flow": (-line.reverse_mw, line.direct_mw)},
+    }
+    entities_of = _by_kind(system)
     rows: list[tuple[float, ...]] = []
-    for kind, entities, limits in by_kind:
-        for e, entity in enumerate(entities):
-            rows += _limit_rows(
-                case, (kind, entity.id, np.nan), [(name, values[e]) for name, values in limits]
-            )
+    for kind, limits in limits_of.items():
+        for e, entity in enumerate(entities_of[kind]):
+            mine = {name: (low[e], high[e]) for name, (low, high) in limits.items()}
+            rows += _limit_rows(case, (kind, entity.id, np.nan), mine)
     for group in case.unit_groups:
         own = (UNIT_GROUP, group.id, float(system.hydros[group.hydro].id))
-        rows += _limit_rows(
-            case,
-            own,
-            [
-                ("turbined_min", group.min_turbined_m3s),
-                ("turbined_max", group.max_turbined_m3s),
-                ("generation_min", group.min_generation_mw),
-                ("generation_max", group.max_generation_mw),
-            ],
-        )
+        mine = {
+            "turbined": (group.min_turbined_m3s, group.max_turbined_m3s),
+            "generation": (group.min_generation_mw, group.max_generation_mw),
+        }
+        rows += _limit_rows(case, own, mine)
     columns = np.array(rows, dtype=np.float64).reshape(len(rows), len(BOUNDS.columns)).T
     types = {"i8": np.int8, "i32": np.int32}
     return {
@@ -233,12 +207,17 @@ def _of_stage(case: Case, values: NDArray[np.float64], stage: int) -> list[float
 
 
 def _limit_rows(
-    case: Case, entity: tuple[str, int, float], limits: Sequence[tuple[str, NDArray[np.float64]]]
+    case: Case, entity: tuple[str, int, float], limits: Mapping[str, tuple[Floats, Floats]]
 ) -> Iterator[tuple[float, ...]]:
     """Of one entity: its kind, its id, and the id of the plant of a unit group."""
     kind, number, plant = entity
+    ends = [
+        (f"{name}_{end}", of_end)
+        for name, both in limits.items()
+        for end, of_end in zip(("min", "max"), both, strict=True)
+    ]
     for s, stage in enumerate(case.horizon.stages):
-        for name, of_entity in limits:
+        for name, of_entity in ends:
             values = _of_stage(case, of_entity, s)
             bound = CODES["bound_type"].index(name)
             for block, value in enumerate(values):

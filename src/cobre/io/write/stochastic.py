@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cobre.core.case import Case
-from cobre.core.scenarios import AnnualComponent, Correlation, InflowStatistics
+from cobre.core.scenarios import AnnualComponent, Correlation, HydroRows, InflowStatistics
 from cobre.files import write_atomically
 from cobre.io.write.parquet import parquet_bytes
 from cobre.io.write.training import json_bytes
@@ -81,41 +81,30 @@ def _table(columns: Mapping[str, NDArray[Any]]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
+def _of_hydros(case: Case, rows: HydroRows, **columns: NDArray[Any]) -> pa.Table:
+    ids = _ids(case.system.hydros)[rows.hydro]
+    return _table({"hydro_id": ids, "stage_id": rows.stage_id, **columns})
+
+
 def _statistics(case: Case, rows: InflowStatistics) -> pa.Table:
-    return _table(
-        {
-            "hydro_id": _ids(case.system.hydros)[rows.hydro],
-            "stage_id": rows.stage_id,
-            "mean_m3s": rows.mean_m3s,
-            "std_m3s": rows.std_m3s,
-        }
-    )
+    return _of_hydros(case, rows, mean_m3s=rows.mean_m3s, std_m3s=rows.std_m3s)
 
 
 def _lags(case: Case) -> pa.Table:
     rows = case.scenarios.lags
-    return _table(
-        {
-            "hydro_id": _ids(case.system.hydros)[rows.hydro],
-            "stage_id": rows.stage_id,
-            "lag": rows.lag,
-            "coefficient": rows.coefficient,
-            "residual_std_ratio": rows.residual_std_ratio,
-        }
-    )
+    ratio = rows.residual_std_ratio
+    return _of_hydros(case, rows, lag=rows.lag, coefficient=rows.coefficient, residual_std_ratio=ratio)
 
 
 def _annual(case: Case) -> pa.Table:
     none, nothing = np.empty(0, dtype=np.int64), np.empty(0)
     rows = case.scenarios.annual or AnnualComponent(none, none, nothing, nothing, nothing)
-    return _table(
-        {
-            "hydro_id": _ids(case.system.hydros)[rows.hydro],
-            "stage_id": rows.stage_id,
-            "annual_coefficient": rows.coefficient,
-            "annual_mean_m3s": rows.mean_m3s,
-            "annual_std_m3s": rows.std_m3s,
-        }
+    return _of_hydros(
+        case,
+        rows,
+        annual_coefficient=rows.coefficient,
+        annual_mean_m3s=rows.mean_m3s,
+        annual_std_m3s=rows.std_m3s,
     )
 
 

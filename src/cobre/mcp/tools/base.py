@@ -99,6 +99,10 @@ class Definition:
         )
 
 
+repeatable = partial(Definition, writes=True, hints={"destructive_hint": False, "idempotent_hint": True})
+"""A tool that writes; a second call leaves what the first one did."""
+
+
 class CobreTool(Tool):
     """Tells wrong arguments in the words of every other error."""
 

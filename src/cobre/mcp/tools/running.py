@@ -15,7 +15,7 @@ from cobre.errors import CobreError
 from cobre.mcp.runs import ManagedRun, RunStatus
 from cobre.mcp.service import Service
 from cobre.mcp.texts import LONGEST_TEXT, clean, fitting
-from cobre.mcp.tools.base import Answer, Arguments, Definition
+from cobre.mcp.tools.base import Answer, Arguments, Definition, repeatable
 from cobre.mcp.tools.cases import CASE_DIR, OVERRIDES
 from cobre.mcp.tools.results import GAP, LAST_GAP
 from cobre.mcp.tools.starting import start
@@ -315,7 +315,7 @@ RUN_TOOLS = (
         RunFacts,
         waiting_work=run_status,
     ),
-    Definition(
+    repeatable(
         "cobre_stop_run",
         "Stop a run",
         "End a run after its running iteration; its policy and a checkpoint are kept, and cobre_run with resume: true "
@@ -323,8 +323,6 @@ RUN_TOOLS = (
         StopArguments,
         RunFacts,
         waiting_work=stop_run,
-        writes=True,
-        hints={"destructive_hint": False, "idempotent_hint": True},
     ),
     Definition(
         "cobre_list_runs",

@@ -16,7 +16,7 @@ from cobre.errors import CobreError
 from cobre.mcp.limits import check_disk
 from cobre.mcp.roots import not_allowed
 from cobre.mcp.service import Service
-from cobre.mcp.tools.base import Answer, Arguments, Definition, Result
+from cobre.mcp.tools.base import Answer, Arguments, Result, repeatable
 from cobre.mcp.tools.results import OUTPUT_DIR, EntityType, Filters, row_filter
 
 __all__ = ["WRITING_TOOLS"]
@@ -194,7 +194,7 @@ def write_page(service: Service, arguments: ReportArguments) -> Result:
 
 
 WRITING_TOOLS = (
-    Definition(
+    repeatable(
         "cobre_export_results",
         "Export a table",
         "Write the rows of a table of a simulation to a file, for data that is too large for an answer. A file of the "
@@ -202,10 +202,8 @@ WRITING_TOOLS = (
         ExportArguments,
         Export,
         export_results,
-        writes=True,
-        hints={"destructive_hint": False, "idempotent_hint": True},
     ),
-    Definition(
+    repeatable(
         "cobre_report",
         "Write the report",
         "Write one HTML page with pictures of a run: convergence, costs, generation, prices, risk, storage and policy. "
@@ -213,7 +211,5 @@ WRITING_TOOLS = (
         ReportArguments,
         Report,
         write_page,
-        writes=True,
-        hints={"destructive_hint": False, "idempotent_hint": True},
     ),
 )

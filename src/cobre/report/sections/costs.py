@@ -15,22 +15,16 @@ CATEGORIES = {
     "violation_cost": "violated limits",
     "regularization_cost": "spillage, turbined water, curtailment, exchange",
 }
-PENALTIES = ("recourse_cost", "violation_cost", "regularization_cost")
+PENALTIES = tuple(CATEGORIES)[1:]
+"""Kinds that pay for no resource."""
 
 
 def costs(run: RunData, other: RunData | None) -> str:
     """All charts of the section."""
     if run.simulation is None:
         return ""
-    return "".join(
-        [
-            _categories(run, other),
-            _by_stage(run, other),
-            _immediate(run, other),
-            _ordered(run, other),
-            _penalties(run),
-        ]
-    )
+    charts = (_categories, _by_stage, _immediate, _ordered)
+    return "".join(chart(run, other) for chart in charts) + _penalties(run)
 
 
 def _categories(run: RunData, other: RunData | None) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cobre import draw
+from cobre.arrays import Floats
 from cobre.draw.charts import OTHER, lines_figure
 from cobre.sddp.policy import Policy
 from cobre.study.queries.runs import RunData
 from cobre.study.queries.value_functions import slice_along, state_of
 
 MOST_RESERVOIRS = 3
-
-Floats = NDArray[np.float64]
 
 
 def slices(run: RunData, other: RunData | None) -> str:

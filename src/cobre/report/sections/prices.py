@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cobre import draw
+from cobre.arrays import Floats
 from cobre.draw.charts import OTHER, SHARES, fan_figure, heat_figure, lines_figure, percent
 from cobre.study.queries.fans import fan_of, weighted_quantiles
 from cobre.study.queries.risks import years_of
 from cobre.study.queries.runs import RunData, rows_of
 
-Floats = NDArray[np.float64]
 MOST_BUSES = 8
 
 

@@ -16,15 +16,8 @@ def risk(run: RunData, other: RunData | None) -> str:
     """All charts of the section."""
     if run.simulation is None:
         return ""
-    return "".join(
-        [
-            _deficit(run, other),
-            _deficit_table(run, other),
-            _spill(run, other),
-            _spilling_plants(run),
-            _violations(run),
-        ]
-    )
+    compared = "".join(chart(run, other) for chart in (_deficit, _deficit_table, _spill))
+    return compared + _spilling_plants(run) + _violations(run)
 
 
 def _probability(run: RunData, column: str, above: float) -> list[float]:

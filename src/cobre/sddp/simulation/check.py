@@ -6,15 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.comm import GroupMember, contiguous_block
 from cobre.core.config import SimulationStopping
 from cobre.sddp.forecast import OpeningForecast
 from cobre.sddp.stage import Bases, StageModel
 from cobre.sddp.statistics import CostStatistics, gather_rows, statistics_of
-
-Floats = NDArray[np.float64]
 
 
 class SimulationCheck:

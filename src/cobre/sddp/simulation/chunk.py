@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import STAGE_SUMMARY
-from cobre.sddp.simulation.outcome import Floats, StageOutcome
+from cobre.sddp.simulation.outcome import StageOutcome
 from cobre.sddp.simulation.summary import END_COST, TOTALS, add_stage, end_cost, summarise
 from cobre.sddp.simulation.tables import SimulationTable
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.comm import GroupMember
 from cobre.core.case import Case
 from cobre.core.distinct import distinct
 from cobre.errors import ValidationError
 from cobre.production.energy import energy_of
 from cobre.sddp.forecast import visit_values
-from cobre.sddp.itinerary import Ints, Step
+from cobre.sddp.itinerary import Step
 from cobre.sddp.policy import Policy
 from cobre.sddp.simulation.outcome import StageOutcome, StageView
 from cobre.sddp.simulation.paths import SimulatedPaths
@@ -23,8 +23,6 @@ from cobre.sddp.stage import StageModel
 from cobre.sddp.subproblem.scope import StageScope
 from cobre.sddp.workspace import open_workspace
 from cobre.solver import BatchOutput
-
-Floats = NDArray[np.float64]
 
 
 class Engine:

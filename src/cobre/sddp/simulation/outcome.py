@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Indices
 from cobre.core.energy import EnergyConversion
 from cobre.sddp.subproblem import StageProblem
-from cobre.sddp.subproblem.builder import ABSENT, Indices
+from cobre.sddp.subproblem.builder import ABSENT
 from cobre.sddp.subproblem.scope import StageScope
 from cobre.solver import BatchOutput
 
-Floats = NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 Fact = TypeVar("Fact")
 

@@ -8,11 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.core.case import Case
 from cobre.core.graph import PolicyGraph
-from cobre.sddp.itinerary import Ints, next_nodes
-
-Floats = NDArray[np.float64]
+from cobre.sddp.itinerary import next_nodes
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import NoReturn, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.comm import GroupMember, ReduceOp, contiguous_block
 from cobre.core.case import Case
 from cobre.errors import CobreError
@@ -33,8 +33,6 @@ CHUNK_BYTES = 16 << 20
 """Tables of one chunk; three are held at once: one is computed, one waits and one is written."""
 CHUNK_SCENARIOS = 1000
 """More gain nothing: the cost of a call of NumPy is then small compared with its work."""
-
-Floats = NDArray[np.float64]
 
 
 class Sink(Protocol):

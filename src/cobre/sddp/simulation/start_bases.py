@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.comm import GroupMember, contiguous_block
 from cobre.errors import CobreError
 from cobre.sddp.checkpointing import gather_bases
@@ -22,8 +22,6 @@ from cobre.sddp.sharing import share_failure
 from cobre.sddp.stage import Bases, StageModel
 from cobre.sddp.stage_cuts import StageCuts
 from cobre.sddp.statistics import gather_rows
-
-Floats = NDArray[np.float64]
 
 TRAJECTORIES = 8
 LARGE_ROWS = 400

@@ -7,16 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import RiskMeasure
 from cobre.core.simulation_tables import COST_CATEGORIES
 from cobre.core.sums import sum_in_order
 from cobre.sddp.risk import risk_of
 from cobre.sddp.simulation.summary import END_COST, TOTALS
 from cobre.sddp.statistics import statistics_of
-
-Floats = NDArray[np.float64]
 
 TAIL = 0.95
 """CVaR is the mean of the scenarios beyond this quantile."""

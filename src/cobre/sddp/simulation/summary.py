@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import HM3_PER_M3S_HOUR
 from cobre.core.simulation_tables import COST_CATEGORIES
-from cobre.sddp.simulation.outcome import Floats, StageView, sum_in_order, sum_of
+from cobre.sddp.simulation.outcome import StageView, sum_in_order, sum_of
 
 Rows = Mapping[str, NDArray[Any]]
 OF_STAGES = (

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from cobre.arrays import Indices
 from cobre.sddp.subproblem.naming import Axis, NameGroup, Names
 from cobre.solver import LpTemplate, Patches, Target
-
-Indices = NDArray[np.int64]
 
 ABSENT = -1
 """Stands for a column or row that this stage does not have."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Indices
 from cobre.sddp.commitments import Commitments
-from cobre.sddp.subproblem.builder import ABSENT, INFINITY, Indices, LpBuilder
+from cobre.sddp.subproblem.builder import ABSENT, INFINITY, LpBuilder
 from cobre.sddp.subproblem.layout import CommitmentColumns, NetworkColumns, ParameterLayout
 from cobre.sddp.subproblem.naming import labels_of
 from cobre.sddp.subproblem.scope import StageScope

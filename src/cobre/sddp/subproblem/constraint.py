@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Indices
 from cobre.core.entities import ConstraintTerm, GenericConstraint
 from cobre.errors import ValidationError
-from cobre.sddp.subproblem.builder import ABSENT, Indices, LpBuilder
+from cobre.sddp.subproblem.builder import ABSENT, LpBuilder
 from cobre.sddp.subproblem.layout import (
     CommitmentColumns,
     ConstraintColumns,
@@ -327,20 +328,24 @@ def _expressions(
         expression = Expression()
         for term in constraint.terms:
             if term.block is not None and term.block >= n_blocks:
-                raise ValidationError(
-                    f"generic constraint {constraint.name!r} refers to block {term.block} in stage "
-                    f"{words.scope.stage.id}, which has {n_blocks} block(s)",
-                    kind="StageMismatch",
-                    context={"constraint": constraint.id, "stage": words.scope.stage.id, "block": term.block},
-                    suggestion="give the constraint bounds only in stages that have the block",
-                )
+                what = f"which has {n_blocks} block(s)"
+                remedy = "give the constraint bounds only in stages that have the block"
+                raise _no_such_block(words.scope, constraint, term, "refers to", what, remedy)
             if term.block is not None and term.variable in STOCKS and not words.scope.is_chronological:
-                raise ValidationError(
-                    f"generic constraint {constraint.name!r} asks for {term.variable} of block {term.block} in stage "
-                    f"{words.scope.stage.id}, whose blocks are parallel",
-                    kind="StageMismatch",
-                    context={"constraint": constraint.id, "stage": words.scope.stage.id, "block": term.block},
-                    suggestion="leave the block out, or give the constraint bounds only in chronological stages",
-                )
+                asks, what = f"asks for {term.variable} of", "whose blocks are parallel"
+                remedy = "leave the block out, or give the constraint bounds only in chronological stages"
+                raise _no_such_block(words.scope, constraint, term, asks, what, remedy)
             words.add(expression, term, block)
         yield expression
+
+
+def _no_such_block(
+    scope: StageScope, constraint: GenericConstraint, term: ConstraintTerm, asks: str, what: str, remedy: str
+) -> ValidationError:
+    stage = scope.stage.id
+    return ValidationError(
+        f"generic constraint {constraint.name!r} {asks} block {term.block} in stage {stage}, {what}",
+        kind="StageMismatch",
+        context={"constraint": constraint.id, "stage": stage, "block": term.block},
+        suggestion=remedy,
+    )

@@ -11,14 +11,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Indices
 from cobre.errors import ValidationError
-from cobre.sddp.subproblem.builder import ABSENT, INFINITY, Indices, LpBuilder
+from cobre.sddp.subproblem.builder import ABSENT, INFINITY, LpBuilder
 from cobre.sddp.subproblem.layout import HydroColumns, StateColumns
 from cobre.sddp.subproblem.naming import labels_of
 from cobre.sddp.subproblem.scope import StageScope
 
 Flags = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 def add_hydro_columns(lp: LpBuilder, scope: StageScope) -> HydroColumns:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.subproblem.builder import Indices
+from cobre.arrays import Indices
 
 
 @dataclass(frozen=True)
@@ -200,8 +200,8 @@ class ColumnLayout:
 
 
 @dataclass(frozen=True)
-class RowLayout:
-    """Rows whose duals are read."""
+class StateRows:
+    """Rows that carry the parameters of nature and of the incoming state."""
 
     incoming_storage: Indices
     """``[hydro]``: dual is the value of incoming water in $/hm3."""
@@ -209,6 +209,12 @@ class RowLayout:
     """``[lag, hydro]``."""
     inflow: Indices
     """``[hydro]``."""
+
+
+@dataclass(frozen=True)
+class RowLayout(StateRows):
+    """Rows whose duals are read."""
+
     water_balance: Indices
     """``[hydro, period]``: a period is a block of a chronological stage, or the whole of another one."""
     load_balance: Indices

@@ -8,7 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.subproblem.builder import ABSENT, INFINITY, Indices, LpBuilder
+from cobre.arrays import Floats, Indices
+from cobre.sddp.subproblem.builder import ABSENT, INFINITY, LpBuilder
 from cobre.sddp.subproblem.layout import HydroColumns, NetworkColumns, ParameterLayout
 from cobre.sddp.subproblem.naming import labels_of
 from cobre.sddp.subproblem.scope import StageScope
@@ -42,13 +43,16 @@ def add_network_columns(
     fuel = scope.cost(tables.thermal.cost_per_mwh)
     if is_paid is not None and is_paid.any():
         fuel = np.where(is_paid[:, None], 0.0, fuel)
+
+    def between(least: Floats, most: Floats) -> dict[str, Floats]:
+        return {"lower": scope.limit(least), "upper": scope.limit(most)}
+
     return NetworkColumns(
         thermal=lp.add_columns(
             "thermal",
             system.thermals,
             blocks,
-            lower=scope.limit(tables.thermal.min_generation_mw),
-            upper=scope.limit(tables.thermal.max_generation_mw),
+            **between(tables.thermal.min_generation_mw, tables.thermal.max_generation_mw),
             cost=fuel,
         ),
         line_direct=lp.add_columns(
@@ -73,15 +77,13 @@ def add_network_columns(
             "pumping",
             system.pumping_stations,
             blocks,
-            lower=scope.limit(tables.pumping.min_flow_m3s),
-            upper=scope.limit(tables.pumping.max_flow_m3s),
+            **between(tables.pumping.min_flow_m3s, tables.pumping.max_flow_m3s),
         ),
         contract=lp.add_columns(
             "contract",
             system.contracts,
             blocks,
-            lower=scope.limit(tables.contract.min_mw),
-            upper=scope.limit(tables.contract.max_mw),
+            **between(tables.contract.min_mw, tables.contract.max_mw),
             cost=scope.limit(tables.contract.price_per_mwh) * scope.hours,
         ),
     )

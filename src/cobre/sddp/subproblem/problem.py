@@ -165,12 +165,7 @@ def build_stage_problem(
         parameters=parameters,
         columns=ColumnLayout(state, hydro, network, slacks, transit, commitment),
         rows=RowLayout(
-            incoming_storage=fixed.incoming_storage,
-            incoming_lags=fixed.incoming_lags,
-            inflow=fixed.inflow,
-            water_balance=water_balance,
-            load_balance=load_balance,
-            constraint=constraints,
+            **vars(fixed), water_balance=water_balance, load_balance=load_balance, constraint=constraints
         ),
         least_cost=_least_cost(lp, scope),
         carried=carried,

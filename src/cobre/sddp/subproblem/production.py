@@ -50,27 +50,16 @@ def add_soft_limits(lp: LpBuilder, scope: StageScope, hydro: HydroColumns) -> No
     lp.add_terms(turbined, hydro.turbined, 1.0)
     lp.add_terms(turbined, hydro.turbined_below, 1.0)
 
-    least = lp.add_rows(
-        "min_outflow",
-        hydros,
-        blocks,
-        lower=scope.limit(tables.min_outflow_m3s),
-        where=hydro.outflow_below != ABSENT,
-    )
-    most = lp.add_rows(
-        "max_outflow",
-        hydros,
-        blocks,
-        upper=scope.limit(tables.max_outflow_m3s),
-        where=hydro.outflow_above != ABSENT,
-    )
-    for rows in (least, most):
+    for name, slack, sign, bound in (
+        ("min_outflow", hydro.outflow_below, 1.0, {"lower": scope.limit(tables.min_outflow_m3s)}),
+        ("max_outflow", hydro.outflow_above, -1.0, {"upper": scope.limit(tables.max_outflow_m3s)}),
+    ):
+        rows = lp.add_rows(name, hydros, blocks, **bound, where=slack != ABSENT)
         lp.add_terms(rows[owner], hydro.turbined, 1.0)
         lp.add_terms(rows, hydro.spillage, 1.0)
         if scope.case.conventions.diversion_is_outflow:
             lp.add_terms(rows, hydro.diversion, 1.0)
-    lp.add_terms(least, hydro.outflow_below, 1.0)
-    lp.add_terms(most, hydro.outflow_above, -1.0)
+        lp.add_terms(rows, slack, sign)
 
     power = lp.add_rows(
         "min_generation", cells, blocks, lower=least_generated, where=hydro.generation_below != ABSENT

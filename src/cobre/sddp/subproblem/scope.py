@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Indices
 from cobre.core.case import Case
 from cobre.core.entities import System
 from cobre.core.horizon import HM3_PER_M3S_HOUR, Block, Stage
 from cobre.core.tables import Tables
-from cobre.sddp.subproblem.builder import ABSENT, Indices
+from cobre.sddp.subproblem.builder import ABSENT
 
 FILLING, OPERATING = 1, 2
 

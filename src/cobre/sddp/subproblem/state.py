@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.subproblem.builder import INFINITY, Indices, LpBuilder
-from cobre.sddp.subproblem.layout import ParameterLayout, StateColumns
+from cobre.arrays import Indices
+from cobre.sddp.subproblem.builder import INFINITY, LpBuilder
+from cobre.sddp.subproblem.layout import ParameterLayout, StateColumns, StateRows
 from cobre.sddp.subproblem.scope import StageScope
 from cobre.solver import Target
 
@@ -29,15 +30,6 @@ class LagTransition(Protocol):
     def source(self) -> NDArray[np.int64]: ...
     @property
     def weight(self) -> NDArray[np.float64]: ...
-
-
-@dataclass(frozen=True)
-class StateRows:
-    """Rows that carry the parameters of nature and of the incoming state."""
-
-    incoming_storage: Indices
-    incoming_lags: Indices
-    inflow: Indices
 
 
 @dataclass(frozen=True)

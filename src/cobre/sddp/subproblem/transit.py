@@ -8,14 +8,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.subproblem.builder import ABSENT, INFINITY, Indices, LpBuilder
+from cobre.arrays import Floats, Indices
+from cobre.sddp.subproblem.builder import ABSENT, INFINITY, LpBuilder
 from cobre.sddp.subproblem.layout import HydroColumns, ParameterLayout, TransitColumns
 from cobre.sddp.subproblem.naming import labels_of
 from cobre.sddp.subproblem.scope import StageScope
 from cobre.sddp.transit import StageTransit, Transit
 from cobre.solver import Target
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -24,6 +23,10 @@ class Rivers:
 
     transit: Transit
     scope: StageScope
+
+    def receiver(self, ring: int) -> int:
+        """Who gets water that was on its way to a plant: the plant, or the next one that is there; -1 for the sea."""
+        return int(self.scope.receiver[self.transit.rings[ring]])
 
     @cached_property
     def shares(self) -> StageTransit:
@@ -40,10 +43,6 @@ class Rivers:
     def at_once(self) -> Indices:
         """``[hydro]``: the hydro that receives its releases without delay; -1 if there is none."""
         return np.where(self.is_delayed, ABSENT, self.scope.downstream)
-
-    def receiver(self, ring: int) -> int:
-        """Who gets water that was on its way to a plant: the plant, or the next one that is there; -1 for the sea."""
-        return int(self.scope.receiver[self.transit.rings[ring]])
 
     def flow_shares(self) -> Floats:
         """``[arc, block of release, block of arrival]``: m3/s that arrive in a block for 1 m3/s released in another."""

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre._native import fitting
+from cobre.arrays import Floats
 
 __all__ = ["EPSILON", "matrix_product", "solve", "sum_in_order"]
-
-Floats = NDArray[np.float64]
 
 EPSILON = 2.0**-52
 """Deviations and pivots below this count as zero."""

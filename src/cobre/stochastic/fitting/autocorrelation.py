@@ -12,12 +12,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.stochastic.fitting.arithmetic import EPSILON, sum_in_order
 from cobre.stochastic.fitting.statistics import moments
 
 __all__ = ["ANNUAL_SEASONS", "AnnualMeans", "CentredSeries", "annual_means", "correlations"]
 
-Floats = NDArray[np.float64]
 Number = TypeVar("Number", np.float64, np.bool_)
 
 ANNUAL_SEASONS = 12

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.stochastic.fitting.arithmetic import solve
 from cobre.stochastic.fitting.autocorrelation import ANNUAL_SEASONS
 
 __all__ = ["Closure", "close", "effective_coefficients"]
-
-Floats = NDArray[np.float64]
 
 MOST_NUMBERS = 2**17
 """Of matrices that are worked on at a time: 1 MB, which stays in a processor's cache."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.stochastic.fitting.autocorrelation import ANNUAL_SEASONS, AnnualMeans, CentredSeries, annual_means
 from cobre.stochastic.fitting.closure import Closure, close, effective_coefficients
 from cobre.stochastic.fitting.equations import (
@@ -25,8 +26,6 @@ from cobre.stochastic.fitting.stationarity import spectral_radius, stationarity_
 from cobre.stochastic.fitting.statistics import SeasonStatistics
 
 __all__ = ["Coefficients", "Settled", "fitted_coefficients", "given_coefficients", "settle"]
-
-Floats = NDArray[np.float64]
 
 ENOUGH = 30
 """With fewer observations of a season, lags that do not settle are of chance, whatever the river does."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.stochastic.fitting.measures import droughts, season_measures, year_deviation
 from cobre.stochastic.fitting.model import InflowFit, LevelFit, ResidualKind
 from cobre.stochastic.fitting.significance import jarque_bera, ljung_box
@@ -14,8 +15,6 @@ from cobre.stochastic.fitting.spatial import correlation_matrix
 from cobre.stochastic.fitting.synthetic import SeriesDrawer
 
 __all__ = ["FEWEST_SERIES", "Band", "LevelDiagnostics", "diagnose"]
-
-Floats = NDArray[np.float64]
 
 FEWEST_SERIES = 100
 LOW, HIGH = 0.05, 0.95

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.stochastic.fitting.arithmetic import solve
 from cobre.stochastic.fitting.autocorrelation import AnnualMeans, CentredSeries, correlations
 
 __all__ = ["Solutions", "annual_solutions", "classical_solutions", "periodic_correlations"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

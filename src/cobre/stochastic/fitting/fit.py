@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import SeasonDefinitions
 from cobre.stochastic.fitting.autocorrelation import CentredSeries
 from cobre.stochastic.fitting.calendar import levels_of
@@ -29,8 +29,6 @@ from cobre.stochastic.fitting.statistics import season_statistics
 from cobre.stochastic.fitting.units import check_records
 
 __all__ = ["fit_inflows", "fit_observations"]
-
-Floats = NDArray[np.float64]
 
 
 def fit_inflows(

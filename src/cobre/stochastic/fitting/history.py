@@ -12,12 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.stochastic.fitting.calendar import EPOCH, Level
 
 __all__ = ["InflowHistory", "Observations", "observe", "windows_of_dates"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 HOURS_PER_DAY = 24.0
 DAYS_PER_MONTH = 30.44
@@ -30,9 +28,9 @@ class InflowHistory:
     """Records sorted by hydro and start. Days count from 1970-01-01; windows of one hydro do not overlap."""
 
     n_hydros: int
-    hydro: Integers
-    start_day: Integers
-    end_day: Integers
+    hydro: Ints
+    start_day: Ints
+    end_day: Ints
     value_m3s: Floats
 
 
@@ -64,7 +62,7 @@ class Observations:
 
 
 def windows_of_dates(
-    n_hydros: int, hydro: Integers, day: Integers, value_m3s: Floats
+    n_hydros: int, hydro: Ints, day: Ints, value_m3s: Floats
 ) -> tuple[InflowHistory, list[int]]:
     """Windows for records that have one date each, and for every hydro how many records shared a window.
 
@@ -89,7 +87,7 @@ def windows_of_dates(
     return history, merged
 
 
-def _windows(day: Integers) -> tuple[Integers, Integers]:
+def _windows(day: Ints) -> tuple[Ints, Ints]:
     gap = float(np.median(np.diff(day))) if len(day) > 1 else DAYS_PER_MONTH
     if gap >= MONTHLY_GAP:
         n_months = max(1, round(gap / DAYS_PER_MONTH))
@@ -108,7 +106,7 @@ def _windows(day: Integers) -> tuple[Integers, Integers]:
     return start, end
 
 
-def _is_monthly(day: Integers, months: NDArray[np.datetime64]) -> NDArray[np.bool_]:
+def _is_monthly(day: Ints, months: NDArray[np.datetime64]) -> NDArray[np.bool_]:
     """Which dates are alone in their month and have the same date of the month before or after as neighbour."""
     steps, place = np.diff(months.astype(np.int64)), day - _days(months)
     is_alone, is_regular = np.ones(len(day), dtype=bool), np.zeros(len(day), dtype=bool)
@@ -120,7 +118,7 @@ def _is_monthly(day: Integers, months: NDArray[np.datetime64]) -> NDArray[np.boo
     return is_alone & is_regular
 
 
-def _days(dates: NDArray[np.datetime64]) -> Integers:
+def _days(dates: NDArray[np.datetime64]) -> Ints:
     return dates.astype("datetime64[D]").astype(np.int64)
 
 
@@ -155,9 +153,7 @@ def observe(history: InflowHistory, level: Level) -> Observations:
     return Observations(level, first_year + kept.start, values[:, kept], coverage[:, kept])
 
 
-def _overlaps(
-    history: InflowHistory, starts: Integers, ends: Integers
-) -> tuple[Integers, Integers, Integers]:
+def _overlaps(history: InflowHistory, starts: Ints, ends: Ints) -> tuple[Ints, Ints, Ints]:
     """Every pair of a record and an occurrence that share days: record, occurrence, days; in order of records."""
     first = np.searchsorted(ends, history.start_day, side="right")
     last = np.searchsorted(starts, history.end_day, side="left")

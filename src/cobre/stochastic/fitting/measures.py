@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import HM3_PER_M3S_HOUR
 from cobre.stochastic.fitting.arithmetic import sum_in_order
 from cobre.stochastic.fitting.autocorrelation import CentredSeries, correlations
@@ -14,8 +15,6 @@ from cobre.stochastic.fitting.history import HOURS_PER_DAY
 from cobre.stochastic.fitting.statistics import moments
 
 __all__ = ["SEASON_MEASURES", "YEAR_MEASURES", "Droughts", "droughts", "season_measures", "year_deviation"]
-
-Floats = NDArray[np.float64]
 
 SEASON_MEASURES = ("mean", "deviation", "skewness", "autocorrelation")
 """The last is that with the season before."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.stochastic.fitting.calendar import Level
 from cobre.stochastic.fitting.findings import Finding
 from cobre.stochastic.fitting.history import Observations
@@ -16,8 +16,6 @@ from cobre.stochastic.fitting.statistics import SeasonStatistics
 
 __all__ = ["FitOptions", "GivenCoefficients", "GivenModel", "InflowFit", "LevelFit", "ResidualKind"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 OrderSelection = Literal["pacf", "pacf_annual", "aic", "bic"]
 ResidualKind = Literal["normal", "lognormal", "lognormal_nonnegative", "bootstrap"]
 
@@ -75,7 +73,7 @@ class LevelFit:
     mean_m3s: Floats
     """Of the study: those of the case where it gives statistics, else those of the observations; so the deviation."""
     std_m3s: Floats
-    orders: Integers
+    orders: Ints
     phi: Floats
     """(hydros, seasons, P): standardised coefficients, 0 beyond the order."""
     psi: Floats

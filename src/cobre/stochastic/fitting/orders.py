@@ -6,23 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre._native import noise
+from cobre.arrays import Floats, Ints
 
 __all__ = ["information_orders", "significance_bound", "significant_orders"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 CONFIDENCE_95 = 1.96
 FEWEST_FOR_LAGS = 3
 """Two observations correlate perfectly whatever they are."""
 
 
-def significance_bound(count: Integers) -> Floats:
+def significance_bound(count: Ints) -> Floats:
     """1.96 / √N, beyond which a partial autocorrelation is taken for real; infinite without observations."""
     return np.where(count > 0, CONFIDENCE_95 / np.sqrt(np.maximum(count, 1)), np.inf)
 
 
-def significant_orders(partial: Floats, count: Integers, *, at_least_one: bool = False) -> Integers:
+def significant_orders(partial: Floats, count: Ints, *, at_least_one: bool = False) -> Ints:
     """For every ceiling 0..P the largest lag up to it that is significant: (..., P + 1), 0 if none is.
 
     ``partial`` is (..., P), NaN where the equations had no solution; ``count`` the observations (...). With
@@ -41,7 +39,7 @@ def significant_orders(partial: Floats, count: Integers, *, at_least_one: bool =
     return np.where(is_usable[..., np.newaxis], orders, 0)
 
 
-def information_orders(variance: Floats, count: Integers, criterion: str) -> Integers:
+def information_orders(variance: Floats, count: Ints, criterion: str) -> Ints:
     """For every ceiling 0..P the order up to it with the least criterion: (..., P + 1); the smaller one on ties.
 
     ``variance`` (..., P) is the share of variance that orders 1..P leave unexplained, NaN where there is no

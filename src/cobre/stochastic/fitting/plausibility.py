@@ -6,14 +6,12 @@ import math
 from collections.abc import Collection, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.stochastic.fitting.findings import Finding
 from cobre.stochastic.fitting.history import Observations
 
 __all__ = ["check_repeats", "check_shifts", "copies"]
-
-Floats = NDArray[np.float64]
 
 SAME = 1e-9
 """Relative to the plant's largest flow: what counts as one value."""

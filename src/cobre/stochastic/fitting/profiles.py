@@ -12,14 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.wording import listed
 from cobre.stochastic.fitting.findings import Finding
 from cobre.stochastic.fitting.model import DEFAULT_PROFILE, LevelFit
 from cobre.stochastic.fitting.spatial import FEWEST_COMMON, correlation_matrix, repaired
 
 __all__ = ["correlation_profiles"]
-
-Floats = NDArray[np.float64]
 
 
 class Mended(NamedTuple):

@@ -17,12 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.stochastic.fitting.equations import Solutions
 
 __all__ = ["Reduction", "contributions", "reduce_orders"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +36,8 @@ class Reduction:
 
 
 def reduce_orders(
-    solutions: Solutions, selected: Integers, std: Floats, max_magnitude: float | None
-) -> tuple[Integers, list[Reduction]]:
+    solutions: Solutions, selected: Ints, std: Floats, max_magnitude: float | None
+) -> tuple[Ints, list[Reduction]]:
     """Final orders (hydros, seasons), and what was lowered in the order in which it happened.
 
     ``selected`` (hydros, seasons, P + 1) is the order chosen under each ceiling, ``std`` (hydros, seasons).
@@ -68,12 +66,12 @@ def reduce_orders(
             orders[h, s] = 0 if order and solutions.phi[h, s, order, 0] < 0.0 else order
 
 
-def coefficients_of(solutions: Solutions, orders: Integers) -> Floats:
+def coefficients_of(solutions: Solutions, orders: Ints) -> Floats:
     """φ (hydros, seasons, P) of these orders, 0 beyond them."""
     return np.take_along_axis(solutions.phi, orders[:, :, np.newaxis, np.newaxis], axis=2)[:, :, 0]
 
 
-def contributions(phi: Floats, orders: Integers, std: Floats) -> Floats:
+def contributions(phi: Floats, orders: Ints, std: Floats) -> Floats:
     """Contributions 1..P (hydros, seasons, P), 0 beyond the order of a season."""
     n_seasons, n_lags = phi.shape[1], phi.shape[2]
     effect = _in_units(phi, std)
@@ -98,7 +96,7 @@ def _in_units(phi: Floats, std: Floats) -> Floats:
 
 
 def _clear(
-    orders: Integers,
+    orders: Ints,
     is_wrong: NDArray[np.bool_],
     phi: Floats,
     std: Floats,
@@ -112,7 +110,7 @@ def _clear(
     orders[is_wrong] = 0
 
 
-def _event(h: int, s: int, orders: Integers, values: Floats, reduced: int, reason: str) -> Reduction:
+def _event(h: int, s: int, orders: Ints, values: Floats, reduced: int, reason: str) -> Reduction:
     order = int(orders[h, s])
     return Reduction(h, s, order, reduced, tuple(values[h, s, :order].tolist()), reason)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.stochastic.fitting.autocorrelation import ANNUAL_SEASONS, CentredSeries
 
 __all__ = ["residuals"]
-
-Floats = NDArray[np.float64]
 
 
 def residuals(series: CentredSeries, phi: Floats, psi: Floats, annual_std: Floats) -> Floats:

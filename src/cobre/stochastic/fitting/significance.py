@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+
+from cobre.arrays import Floats
 
 __all__ = ["chi_square_tail", "jarque_bera", "ljung_box"]
-
-Floats = NDArray[np.float64]
 
 LJUNG_BOX_LAGS = 12
 

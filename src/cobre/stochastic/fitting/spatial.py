@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre._native import fitting, noise
+from cobre.arrays import Floats
 from cobre.stochastic.fitting.arithmetic import matrix_product
 
 __all__ = ["FEWEST_COMMON", "NEGATIVE_TOLERANCE", "Repaired", "correlation_matrix", "repaired"]
-
-Floats = NDArray[np.float64]
 
 FEWEST_COMMON = 30
 """Dates that every pair must share before a season gets a matrix of its own."""

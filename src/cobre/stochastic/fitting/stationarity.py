@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.stochastic.fitting.arithmetic import matrix_product
 from cobre.stochastic.fitting.closure import Closure
 
 __all__ = ["spectral_radius", "stationarity_problem"]
-
-Floats = NDArray[np.float64]
 
 CORRELATION_TOLERANCE = 1e-9
 LEAST_VARIANCE = 1e-12

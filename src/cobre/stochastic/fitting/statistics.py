@@ -8,11 +8,10 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.stochastic.fitting.arithmetic import sum_in_order
 
 __all__ = ["SeasonKind", "SeasonStatistics", "moments", "season_statistics"]
-
-Floats = NDArray[np.float64]
 
 CONSTANT_TOLERANCE = 1e-6
 MANY_NEGATIVE_SHARE = 0.1

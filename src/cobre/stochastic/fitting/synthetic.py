@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cobre._native import noise
+from cobre.arrays import Floats
 from cobre.stochastic.fitting.closure import effective_coefficients
 from cobre.stochastic.fitting.model import DEFAULT_PROFILE, InflowFit, LevelFit, ResidualKind
 from cobre.stochastic.residual_noise import Lognormal, reach_of_noise
 
 __all__ = ["SeriesDrawer"]
-
-Floats = NDArray[np.float64]
 
 NUMBERS_AT_A_TIME, MOST_SERIES_AT_A_TIME = 1600, 100
 """Inflows of one season that are drawn together: series times hydros. Enough to be fast, and few to save memory."""

@@ -7,16 +7,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.wording import listed
 from cobre.stochastic.fitting.calendar import EPOCH, Level
 from cobre.stochastic.fitting.findings import Finding
 from cobre.stochastic.fitting.history import InflowHistory, Observations
 
 __all__ = ["Surroundings", "check_records", "check_units"]
-
-Floats = NDArray[np.float64]
 
 UNIT_FACTOR = 100.0
 """A thousand times too much or too little differs from the rest by more than this, and natural flows by less."""

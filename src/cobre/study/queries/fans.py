@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre._native import output
+from cobre.arrays import Floats
 from cobre.draw.charts import SHARES
-
-Floats = NDArray[np.float64]
 
 LARGE = 1 << 20
 """Values that are worth a second thread."""

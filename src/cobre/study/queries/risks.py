@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import RiskMeasure
 from cobre.sddp.risk import risk_of
 from cobre.study.queries.fans import mean_of
-
-Floats = NDArray[np.float64]
 
 THRESHOLDS = (0.0, 0.01, 0.05, 0.1)
 """Shares of the demand."""

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.errors import CobreError
 from cobre.io.parquet import read_parquet
 from cobre.io.simulation_results import Calendar, SimulationFiles
@@ -20,8 +21,6 @@ from cobre.sddp.policy import Policy
 from cobre.study.queries.fans import Fan, fan_of, mean_of
 from cobre.study.queries.simulated import BusValues, bus_values, stage_values, summary_values
 from cobre.study.results import Results
-
-Floats = NDArray[np.float64]
 
 HYDRO_COLUMNS = (
     "storage_final_hm3",

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.io.grids import Fold, Keys, columns_in_turn, read_grid
 from cobre.io.simulation_results import NAMED_BY, SCHEMAS, Calendar, SimulationFiles
 from cobre.study.quantiles import hour_weights, speaks_for_stage
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

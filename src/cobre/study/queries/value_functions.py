@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.sddp.policy import Policy
-
-Floats = NDArray[np.float64]
 
 N_POINTS = 41
 MOST_CUTS = 12

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import PreStudyStage, Stage
 from cobre.io.assemble.system import entity_indices
 from cobre.io.read.columns import Table
@@ -15,8 +16,6 @@ from cobre.stochastic.fitting import GivenCoefficients, GivenModel
 from cobre.stochastic.fitting.calendar import Level
 
 __all__ = ["given_coefficients", "given_models", "given_statistics"]
-
-Floats = NDArray[np.float64]
 
 
 def given_models(

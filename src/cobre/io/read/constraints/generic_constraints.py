@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cobre.io.read.documents import Document
-from cobre.io.read.records import Id, NonNegative, Record
+from cobre.io.read.records import NamedRecord, NonNegative, Record
 
 
 class SlackRecord(Record):
@@ -13,11 +13,9 @@ class SlackRecord(Record):
     penalty: NonNegative | None = None
 
 
-class GenericConstraintRecord(Record):
+class GenericConstraintRecord(NamedRecord):
     """One relation; it holds only where it has a bound."""
 
-    id: Id
-    name: str
     description: str | None = None
     expression: str
     slack: SlackRecord = SlackRecord()

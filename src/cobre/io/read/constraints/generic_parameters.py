@@ -7,7 +7,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from cobre.io.read.documents import Document
-from cobre.io.read.records import Id, Number, Record
+from cobre.io.read.records import Id, NamedRecord, Number, Record
 
 ComputedTag = Literal[
     "equivalent_productivity",
@@ -24,9 +24,7 @@ ComputedTag = Literal[
 COMPUTED_TAGS: tuple[str, ...] = get_args(ComputedTag)
 
 
-class _Named(Record):
-    id: Id
-    name: str
+class _Named(NamedRecord):
     description: str | None = None
 
 

@@ -8,8 +8,7 @@ from pydantic import Field
 
 from cobre.io.read.config import (
     BoundStallingRecord,
-    EstimationRecord,
-    ExportsRecord,
+    ConfigFields,
     IterationLimitRecord,
     NonNegativityRecord,
     PolicyFields,
@@ -19,7 +18,6 @@ from cobre.io.read.config import (
     SimulationFields,
     SimulationRuleRecord,
     TimeLimitRecord,
-    UpperBoundRecord,
     WholeNumber,
 )
 from cobre.io.read.documents import Document
@@ -93,16 +91,13 @@ class OlderPolicy(PolicyFields):
     validate_compatibility: bool = True
 
 
-class OlderConfig(Record):
+class OlderConfig(ConfigFields):
     """The whole file."""
 
     training: OlderTraining
     simulation: OlderSimulation | None = None
     modeling: OlderModeling | None = None
-    estimation: EstimationRecord | None = None
     policy: OlderPolicy | None = None
-    exports: ExportsRecord | None = None
-    upper_bound_evaluation: UpperBoundRecord | None = None
 
 
 FILE = Document("config.json", OlderConfig, "config", is_required=True)

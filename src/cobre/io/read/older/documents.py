@@ -27,10 +27,10 @@ from cobre.io.read.system import (
 from cobre.io.read.system.buses import BusFields
 from cobre.io.read.system.energy_contracts import ContractFields
 from cobre.io.read.system.hydro_production_models import (
-    FphaConfigRecord,
+    ChoiceFields,
     Model,
     PlaneReductionRecord,
-    ReferenceVolumeRecord,
+    StageRangeFields,
 )
 from cobre.io.read.system.hydros import HydroFields, HydroPenaltyOverrideFields, TurbineLimits
 from cobre.io.read.system.lines import LineFields
@@ -167,20 +167,14 @@ class OlderHydros(Record):
     hydros: tuple[OlderHydro, ...]
 
 
-class OlderModelChoice(Record):
-    """A production model and its details."""
+class OlderModelChoice(ChoiceFields):
+    """A choice where the plant's productivity may be replaced."""
 
-    model: Model
     productivity_override: NonNegative | None = None
-    fpha_config: FphaConfigRecord | None = None
-    reference_volume: ReferenceVolumeRecord | None = None
 
 
-class OlderStageRange(OlderModelChoice):
-    """The model from one stage to another, both included; null means to the end."""
-
-    start_stage_id: Id
-    end_stage_id: Id | None = None
+class OlderStageRange(OlderModelChoice, StageRangeFields):
+    """The model of some stages."""
 
 
 class OlderSeasonModel(OlderModelChoice):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cobre.io.read.documents import Document
+from cobre.io.read.documents import listing
 from cobre.io.read.records import Id, NonNegative, Record
 
 
@@ -28,9 +28,6 @@ class ExchangeFactorsFile(Record):
     exchange_factors: tuple[ExchangeFactorsRecord, ...] = ()
 
 
-FILE = Document(
-    "constraints/exchange_factors.json",
-    ExchangeFactorsFile,
-    "exchange_factors",
-    unique={"exchange_factors": ("line_id", "stage_id")},
+FILE = listing(
+    "constraints/exchange_factors.json", ExchangeFactorsFile, "exchange_factors", "line_id", "stage_id"
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cobre.io.read.documents import Document
+from cobre.io.read.documents import listing
 from cobre.io.read.records import Id, Positive, Record
 
 
@@ -27,9 +27,4 @@ class LoadFactorsFile(Record):
     load_factors: tuple[LoadFactorsRecord, ...] = ()
 
 
-FILE = Document(
-    "scenarios/load_factors.json",
-    LoadFactorsFile,
-    "load_factors",
-    unique={"load_factors": ("bus_id", "stage_id")},
-)
+FILE = listing("scenarios/load_factors.json", LoadFactorsFile, "load_factors", "bus_id", "stage_id")

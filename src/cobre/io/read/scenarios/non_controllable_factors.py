@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cobre.io.read.documents import Document
+from cobre.io.read.documents import listing
 from cobre.io.read.records import Id, NonNegative, Record
 
 
@@ -27,9 +27,10 @@ class NonControllableFactorsFile(Record):
     non_controllable_factors: tuple[NonControllableFactorsRecord, ...] = ()
 
 
-FILE = Document(
+FILE = listing(
     "scenarios/non_controllable_factors.json",
     NonControllableFactorsFile,
     "non_controllable_factors",
-    unique={"non_controllable_factors": ("ncs_id", "stage_id")},
+    "ncs_id",
+    "stage_id",
 )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from cobre.io.read.documents import Document
+from cobre.io.read.documents import listing
 from cobre.io.read.penalties import DeficitSegmentRecord
-from cobre.io.read.records import Id, IsoDate, Record
+from cobre.io.read.records import IsoDate, NamedRecord, Record
 
 
-class BusFields(Record):
+class BusFields(NamedRecord):
     """What both generations of the format say of a bus; without segments of its own it takes the system's."""
 
-    id: Id
-    name: str
     deficit_segments: tuple[DeficitSegmentRecord, ...] | None = None
 
 
@@ -27,4 +25,4 @@ class BusesRecord(Record):
     buses: tuple[BusRecord, ...]
 
 
-FILE = Document("system/buses.json", BusesRecord, "buses", is_required=True, unique={"buses": ("id",)})
+FILE = listing("system/buses.json", BusesRecord, "buses", "id", is_required=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from cobre.io.read.documents import Document
-from cobre.io.read.records import Id, IsoDate, Limit, NonNegative, Number, Record
+from cobre.io.read.documents import listing
+from cobre.io.read.records import EntityRecord, Id, IsoDate, Limit, NonNegative, Number, Record
 
 
 class ContractLimitsRecord(Record):
@@ -15,17 +15,13 @@ class ContractLimitsRecord(Record):
     max_mw: Limit
 
 
-class ContractFields(Record):
+class ContractFields(EntityRecord):
     """Power bought or sold; the price of an export is what is paid, so it is negative."""
 
-    id: Id
-    name: str
     bus_id: Id
     type: Literal["import", "export"]
     price_per_mwh: Number
     limits: ContractLimitsRecord
-    entry_stage_id: Id | None = None
-    exit_stage_id: Id | None = None
 
 
 class ContractRecord(ContractFields):
@@ -40,4 +36,4 @@ class ContractsRecord(Record):
     contracts: tuple[ContractRecord, ...] = ()
 
 
-FILE = Document("system/energy_contracts.json", ContractsRecord, "contracts", unique={"contracts": ("id",)})
+FILE = listing("system/energy_contracts.json", ContractsRecord, "contracts", "id")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cobre.io.read.documents import Document
+from cobre.io.read.documents import listing
 from cobre.io.read.records import Count, Id, NonNegative, Positive, Record, Share
 
 Model = Literal["constant_productivity", "linearized_head", "fpha"]
@@ -44,20 +44,29 @@ class ReferenceVolumeRecord(Record):
     percentile: Share | None = None
 
 
-class ModelChoice(Record):
-    """A production model and its details."""
+class ChoiceFields(Record):
+    """A production model and its details, of both generations."""
 
     model: Model
-    productivity_mw_per_m3s: NonNegative | None = None
     fpha_config: FphaConfigRecord | None = None
     reference_volume: ReferenceVolumeRecord | None = None
 
 
-class StageRangeRecord(ModelChoice):
-    """The model from one stage to another, both included; null means to the end."""
+class StageRangeFields(Record):
+    """From one stage to another, both included; null means to the end."""
 
     start_stage_id: Id
     end_stage_id: Id | None = None
+
+
+class ModelChoice(ChoiceFields):
+    """A choice where the plant's productivity may be given."""
+
+    productivity_mw_per_m3s: NonNegative | None = None
+
+
+class StageRangeRecord(ModelChoice, StageRangeFields):
+    """The model of some stages."""
 
 
 class SeasonModelRecord(ModelChoice):
@@ -110,9 +119,4 @@ class ProductionModelsRecord(Record):
     fpha_plane_reduction: Annotated[PlaneReductionRecord, Field(discriminator="method")] | None = None
 
 
-FILE = Document(
-    "system/hydro_production_models.json",
-    ProductionModelsRecord,
-    "production_models",
-    unique={"production_models": ("hydro_id",)},
-)
+FILE = listing("system/hydro_production_models.json", ProductionModelsRecord, "production_models", "hydro_id")

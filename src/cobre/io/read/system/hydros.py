@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cobre.io.read.documents import Document
-from cobre.io.read.records import Id, IsoDate, Limit, NonNegative, Number, Record
+from cobre.io.read.documents import listing
+from cobre.io.read.records import EntityRecord, Id, IsoDate, Limit, NonNegative, Number, Record
 
 
 class ReservoirRecord(Record):
@@ -138,11 +138,9 @@ class HydroPenaltyOverrides(HydroPenaltyOverrideFields):
     turbined_cost: NonNegative | None = None
 
 
-class HydroFields(Record):
+class HydroFields(EntityRecord):
     """What both generations of the format say of a hydro."""
 
-    id: Id
-    name: str
     downstream_id: Id | None = None
     reservoir: ReservoirRecord
     outflow: OutflowRecord
@@ -152,8 +150,6 @@ class HydroFields(Record):
     hydraulic_losses: Annotated[FactorLosses | ConstantLosses, Field(discriminator="type")] | None = None
     efficiency: EfficiencyRecord | None = None
     specific_productivity_mw_per_m3s_per_m: NonNegative | None = None
-    entry_stage_id: Id | None = None
-    exit_stage_id: Id | None = None
 
 
 class HydroRecord(HydroFields):
@@ -173,4 +169,4 @@ class HydrosRecord(Record):
     hydros: tuple[HydroRecord, ...]
 
 
-FILE = Document("system/hydros.json", HydrosRecord, "hydros", is_required=True, unique={"hydros": ("id",)})
+FILE = listing("system/hydros.json", HydrosRecord, "hydros", "id", is_required=True)

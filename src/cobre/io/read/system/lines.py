@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from cobre.io.read.documents import Document
-from cobre.io.read.records import Id, IsoDate, Limit, NonNegative, Record
+from cobre.io.read.documents import listing
+from cobre.io.read.records import EntityRecord, Id, IsoDate, Limit, NonNegative, Record
 
 
 class CapacityRecord(Record):
@@ -17,18 +17,14 @@ class CapacityRecord(Record):
     reverse_mw: Limit
 
 
-class LineFields(Record):
+class LineFields(EntityRecord):
     """A link between two buses; it operates from its entry stage until before its exit stage."""
 
-    id: Id
-    name: str
     source_bus_id: Id
     target_bus_id: Id
     capacity: CapacityRecord
     exchange_cost: NonNegative | None = None
     losses_percent: Annotated[float, Field(ge=0, lt=100)] | None = 0.0
-    entry_stage_id: Id | None = None
-    exit_stage_id: Id | None = None
 
 
 class LineRecord(LineFields):
@@ -43,4 +39,4 @@ class LinesRecord(Record):
     lines: tuple[LineRecord, ...]
 
 
-FILE = Document("system/lines.json", LinesRecord, "lines", is_required=True, unique={"lines": ("id",)})
+FILE = listing("system/lines.json", LinesRecord, "lines", "id", is_required=True)

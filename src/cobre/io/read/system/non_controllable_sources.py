@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from cobre.io.read.documents import Document
-from cobre.io.read.records import Id, IsoDate, Limit, NonNegative, Record
+from cobre.io.read.records import EntityRecord, Id, IsoDate, Limit, NonNegative, Record
 
 
-class NonControllableFields(Record):
+class NonControllableFields(EntityRecord):
     """What both generations of the format say of a source."""
 
-    id: Id
-    name: str
     bus_id: Id
     max_generation_mw: Limit
     curtailment_cost: NonNegative | None = None
-    entry_stage_id: Id | None = None
-    exit_stage_id: Id | None = None
 
 
 class NonControllableRecord(NonControllableFields):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cobre.io.read.documents import Document
-from cobre.io.read.records import Id, IsoDate, Limit, NonNegative, Record
+from cobre.io.read.documents import listing
+from cobre.io.read.records import EntityRecord, Id, IsoDate, Limit, NonNegative, Record
 
 
 class PumpFlowRecord(Record):
@@ -13,18 +13,14 @@ class PumpFlowRecord(Record):
     max_m3s: Limit
 
 
-class PumpingStationFields(Record):
+class PumpingStationFields(EntityRecord):
     """Lifts water from one reservoir to another."""
 
-    id: Id
-    name: str
     bus_id: Id
     source_hydro_id: Id
     destination_hydro_id: Id
     consumption_mw_per_m3s: NonNegative
     flow: PumpFlowRecord
-    entry_stage_id: Id | None = None
-    exit_stage_id: Id | None = None
 
 
 class PumpingStationRecord(PumpingStationFields):
@@ -39,9 +35,4 @@ class PumpingStationsRecord(Record):
     pumping_stations: tuple[PumpingStationRecord, ...] = ()
 
 
-FILE = Document(
-    "system/pumping_stations.json",
-    PumpingStationsRecord,
-    "pumping_stations",
-    unique={"pumping_stations": ("id",)},
-)
+FILE = listing("system/pumping_stations.json", PumpingStationsRecord, "pumping_stations", "id")

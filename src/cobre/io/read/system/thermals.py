@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cobre.io.read.documents import Document
-from cobre.io.read.records import Count, Id, IsoDate, Limit, NonNegative, Positive, Record
+from cobre.io.read.documents import listing
+from cobre.io.read.records import Count, EntityRecord, Id, IsoDate, Limit, NonNegative, Positive, Record
 
 
 class ThermalGenerationRecord(Record):
@@ -20,16 +20,12 @@ class AnticipatedRecord(Record):
     lead_time_hours: Positive | None = None
 
 
-class ThermalFields(Record):
+class ThermalFields(EntityRecord):
     """What both generations of the format say of a thermal plant."""
 
-    id: Id
-    name: str
     bus_id: Id
     generation: ThermalGenerationRecord
     cost_per_mwh: NonNegative
-    entry_stage_id: Id | None = None
-    exit_stage_id: Id | None = None
 
 
 class ThermalRecord(ThermalFields):
@@ -45,6 +41,4 @@ class ThermalsRecord(Record):
     thermals: tuple[ThermalRecord, ...]
 
 
-FILE = Document(
-    "system/thermals.json", ThermalsRecord, "thermals", is_required=True, unique={"thermals": ("id",)}
-)
+FILE = listing("system/thermals.json", ThermalsRecord, "thermals", "id", is_required=True)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Indices
 from cobre.core.simulation_tables import COSTS
-from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView, sum_in_order, sum_of, taken
+from cobre.sddp.simulation.outcome import StageOutcome, StageView, sum_in_order, sum_of, taken
 from cobre.sddp.simulation.tables.network import pumping_charges
 from cobre.sddp.simulation.tables.sources import curtailment_charges
-from cobre.sddp.subproblem.builder import ABSENT, Indices
+from cobre.sddp.subproblem.builder import ABSENT
 
 HYDRO_VIOLATIONS = (
     "outflow_violation_below_cost",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.simulation.outcome import Floats, Reported, Scalar, StageOutcome, StageView, by_block, zeros
+from cobre.arrays import Floats, Indices
+from cobre.sddp.simulation.outcome import Reported, Scalar, StageOutcome, StageView, by_block, zeros
 from cobre.sddp.simulation.tables.layout import flat, keys, states
-from cobre.sddp.subproblem.builder import ABSENT, Indices
+from cobre.sddp.subproblem.builder import ABSENT
 from cobre.sddp.subproblem.transit import Rivers
 
 Values = dict[str, NDArray[np.generic]]

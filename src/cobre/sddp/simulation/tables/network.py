@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import HM3_PER_M3S_HOUR
-from cobre.sddp.simulation.outcome import Floats, Reported, StageOutcome, StageView, zeros
+from cobre.sddp.simulation.outcome import Reported, StageOutcome, StageView, zeros
 from cobre.sddp.simulation.tables.layout import flat, keys, states
 
 Values = dict[str, NDArray[np.generic]]

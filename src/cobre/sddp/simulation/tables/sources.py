@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.sddp.simulation.outcome import Floats, Reported, StageOutcome, StageView, by_block
+from cobre.arrays import Floats
+from cobre.sddp.simulation.outcome import Reported, StageOutcome, StageView, by_block
 from cobre.sddp.simulation.tables.layout import OPERATING, flat, keys, states
 from cobre.sddp.subproblem.builder import ABSENT
 

@@ -7,8 +7,9 @@ import datetime as dt
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import HM3_PER_M3S_HOUR
-from cobre.sddp.simulation.outcome import Floats, StageOutcome, StageView, sum_in_order
+from cobre.sddp.simulation.outcome import StageOutcome, StageView, sum_in_order
 from cobre.sddp.transit import Arc
 
 Values = dict[str, NDArray[np.generic]]
