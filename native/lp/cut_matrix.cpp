@@ -29,6 +29,10 @@ CutMatrix::CutMatrix(std::span<const std::int32_t> cut_columns, std::int32_t fut
 void CutMatrix::append(const CutPool& pool, std::size_t first_slot) {
     rows_.resize(pool.slots(), -1);
     std::vector<double> row(sources_.size());
+    // By a quarter, not by half or double: the columns together are as large as the policy.
+    const std::size_t needed = slots_.size() + pool.slots() - first_slot;
+    for (auto& entries : entries_)
+        if (entries.capacity() < needed) entries.reserve(needed + needed / 4);
     for (std::size_t slot = first_slot; slot < pool.slots(); ++slot) {
         if (!pool.is_active(slot)) continue;
         const auto coefficients = pool.coefficients(slot);
