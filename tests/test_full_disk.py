@@ -10,6 +10,7 @@ import pytest
 
 from cli.test_resume import EVERY, bits, configure
 from cli.test_run import case_in
+from commands import run_command
 
 DEADLINE_S = 120
 OWN_MOUNTS = ["unshare", "--map-root-user", "--mount"]
@@ -57,7 +58,7 @@ def test_a_full_file_system_ends_the_run_with_its_checkpoints_whole(undisturbed,
     configure(case_in(tmp_path), 4, **EVERY)
     (tmp_path / "out").mkdir()
     command = [*OWN_MOUNTS, "sh", "-c", SCRIPT, "sh", str(tmp_path), size, sys.executable]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    ended = run_command(command, timeout=DEADLINE_S)
     errors = (tmp_path / "errors").read_text()
     assert (tmp_path / "status").read_text().strip() == "2", errors
     assert f"cannot write {tmp_path}/out/{file}" in errors

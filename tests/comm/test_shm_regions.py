@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-
 import pytest
 
+from commands import can_mount
 from shm_ranks import NOTICED_S, PRELUDE, run
 from system_calls import HOLD_SYSTEM_CALL
 
-
-def _can_mount() -> bool:
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        return False
-    command = ["unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=1m none /dev/shm"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
 needs_mount = pytest.mark.skipif(
-    not _can_mount(), reason="needs root and unshare for a small /dev/shm of its own"
+    not can_mount("/dev/shm"), reason="needs root and unshare for a small /dev/shm of its own"
 )
 
 

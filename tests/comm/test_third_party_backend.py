@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 import textwrap
@@ -11,19 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from commands import run_command
+
 
 def python_with(sockets_path):
     """Runs a fresh interpreter that sees the plugin and must leave nothing in its temporary directory."""
 
     def run(*arguments: object, path: str = sockets_path, **environ: str) -> str:
         with tempfile.TemporaryDirectory(prefix="cobre-") as scratch:
-            done = subprocess.run(
+            done = run_command(
                 [sys.executable, *map(str, arguments)],
                 env={**os.environ, "PYTHONPATH": path, "TMPDIR": scratch, **environ},
-                capture_output=True,
-                text=True,
                 timeout=90,
-                check=False,
             )
             assert done.returncode == 0, done.stdout + done.stderr
             assert list(Path(scratch).iterdir()) == []
@@ -397,13 +395,10 @@ def test_the_kit_names_the_promises_that_a_broken_backend_breaks(sockets_path, t
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: crooked\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[cobre.comm.backends]\ncrooked = crooked:BACKEND\n")
     checks = "gather_takes_zero_counts,barrier_holds_everyone_back,broadcast_takes_any_buffer"
-    done = subprocess.run(
+    done = run_command(
         [sys.executable, "-m", "cobre.comm.testing", "-n", "2", "--backend", "crooked", "--only", checks],
         env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{sockets_path}"},
-        capture_output=True,
-        text=True,
         timeout=90,
-        check=False,
     )
     assert done.returncode == 1
     outcomes = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line.count(" ") > 10)

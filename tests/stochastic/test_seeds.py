@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
 import sys
 
 import numpy as np
@@ -20,6 +19,7 @@ from cobre.stochastic import (
     opening_seed,
     stage_seed,
 )
+from commands import run_command
 
 
 def test_the_golden_seeds_of_the_format_come_out():
@@ -51,14 +51,11 @@ def test_the_hash_is_the_one_python_uses_for_bytes():
         pytest.skip("this Python hashes bytes in another way")
     messages = [random.Random(n).randbytes(n) for n in range(1, 40)]
     program = "import sys, json; print(json.dumps([hash(bytes.fromhex(m)) for m in json.load(sys.stdin)]))"
-    done = subprocess.run(
+    done = run_command(
         [sys.executable, "-c", program],
         input=json.dumps([m.hex() for m in messages]),
         env={**os.environ, "PYTHONHASHSEED": "0"},
-        capture_output=True,
-        text=True,
         check=True,
-        timeout=60,
     )
     assert [noise.siphash13(m) for m in messages] == [h % 2**64 for h in json.loads(done.stdout)]
 
