@@ -10,7 +10,8 @@ from typing import Any
 import noise_recipe
 from cobre.core.case import Case
 from cobre.study import SimulationResult
-from sddp.cases import UNIT_HOURS, BusSpec, HydroSpec, StageSpec, ThermalSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import UNIT_HOURS, BusSpec, HydroSpec, StageSpec, ThermalSpec
 from sddp.trained import settings
 
 TREE_SEED = 42

@@ -15,7 +15,8 @@ from cobre.io.examples import write_example
 from cobre.sddp.policy import Policy
 from cobre.sddp.policy_file import FILE_NAME
 from cobre.sddp.stage_cuts import StageCuts
-from sddp.cases import BusSpec, HydroSpec, ThermalSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import BusSpec, HydroSpec, ThermalSpec
 from sddp.trained import settings
 from simulation.hand_cases import one_hydro
 
