@@ -15,7 +15,7 @@ import time
 import anyio
 import pytest
 
-from agents.served import COMMAND, PATIENT, content, ended, talk
+from agents.served import COMMAND, INITIALIZE, PATIENT, content, ended, talk
 from cobre.errors import CobreError
 from cobre.mcp.http import check_address, is_loopback, read_token, transport_security
 from cobre.mcp.oauth import Issuer, issuer_settings, read_keys
@@ -24,16 +24,6 @@ from small_case import write_small_case
 
 TOKEN = "a-token-of-more-than-sixteen-characters"
 pytestmark = pytest.mark.timeout(300)
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    },
-}
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
