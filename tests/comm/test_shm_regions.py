@@ -27,6 +27,12 @@ say(codes=codes, left=os.listdir("/dev/shm"))
     return rank
 
 
+def run_to_its_end(program):
+    """What must hold in each of three ranks."""
+    for rank in run(3, f"comm = ShmCommunicator.attach(config())\n{program}"):
+        assert rank.exit_code == 0, rank.output
+
+
 @needs_mount
 def test_no_memory_for_the_segment_is_an_error_on_all_ranks_at_once():
     rank = run_with_small_shm(3, "attempt(lambda: ShmCommunicator.attach(config()))", 1)
@@ -107,10 +113,7 @@ comm.barrier()
 
 
 def test_writes_are_visible_to_all_and_views_stay_valid():
-    ranks = run(
-        3,
-        """
-comm = ShmCommunicator.attach(config())
+    run_to_its_end("""
 region = comm.create_shared_region(300, "i4")
 view = region.as_slice()
 assert view.sum() == 0 and len(region.as_mut_slice()) == (300 if rank == 0 else 0)
@@ -128,17 +131,11 @@ region.close()
 comm.close()
 del region, comm
 assert view.sum() == 600
-""",
-    )
-    for rank in ranks:
-        assert rank.exit_code == 0, rank.output
+""")
 
 
 def test_results_left_in_a_region_are_exact_round_after_round():
-    ranks = run(
-        3,
-        """
-comm = ShmCommunicator.attach(config())
+    run_to_its_end("""
 for count in (1, 5, 100, 20_000, 100_000):
     region = comm.create_shared_region(size * count)
     recv = region.as_mut_block(0, size * count)
@@ -162,17 +159,11 @@ for count in (1, 5, 100, 20_000, 100_000):
         private = np.empty(size * count)  # one rank's result elsewhere: then nobody's is shared
         comm.allgatherv(np.full(count, float(rank)), private if rank == 0 else recv.copy(), counts, displs)
     region.close()
-""",
-    )
-    for rank in ranks:
-        assert rank.exit_code == 0, rank.output
+""")
 
 
 def test_a_split_communicator_is_closed_without_its_parent():
-    ranks = run(
-        3,
-        """
-comm = ShmCommunicator.attach(config())
+    run_to_its_end("""
 local = comm.split_local()
 assert (local.rank, local.size, local.backend) == (rank, size, "shm")
 local.barrier()
@@ -182,10 +173,7 @@ region.fence()
 assert region.as_slice().sum() == 3
 local.close()
 comm.barrier()
-""",
-    )
-    for rank in ranks:
-        assert rank.exit_code == 0, rank.output
+""")
 
 
 def test_many_regions_leave_no_mapping_or_descriptor():
