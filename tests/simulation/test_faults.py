@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import cobre
-from cobre.io.examples import write_example
 from commands import can_mount, run_command
 from matrices import every_value_once
+from short_runs import iterations, trained_example
 from simulation.bits import hashes
 
 DEADLINE_S = 90
@@ -22,7 +22,7 @@ ENDLESS = 50_000
 """Scenarios that nobody waits for."""
 FEW = 5
 LAYOUTS = ("by_scenario", "by_table")
-SHORT = {"training": {"forward_passes": 2, "stopping_rules": [{"type": "iteration_limit", "limit": 2}]}}
+SHORT = iterations(2, forward_passes=2)
 
 
 def settings(layout):
@@ -31,11 +31,7 @@ def settings(layout):
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """A case with a trained policy in its output folder."""
-    folder = tmp_path_factory.mktemp("study") / "case"
-    write_example(folder)
-    cobre.train(folder, config_overrides=SHORT, output=folder / "output")
-    return folder
+    return trained_example(tmp_path_factory.mktemp("study") / "case", SHORT)
 
 
 @pytest.fixture(scope="module")
