@@ -7,6 +7,7 @@ import re
 import pyarrow as pa
 import pytest
 
+from case_breakers import put, several
 from cobre.io.loading import load_with_report, validate
 
 STAGES, HYDROS, CONFIG, INITIAL = (
@@ -19,27 +20,9 @@ THERMALS = "system/thermals.json"
 HISTORY = "scenarios/inflow_history.parquet"
 
 
-def put(file, *path):
-    def change(case):
-        place = case.documents[file]
-        for step in path[:-2]:
-            place = place[step]
-        place[path[-2]] = path[-1]
-
-    return change
-
-
 def table(file, **columns):
     def change(case):
         case.tables.setdefault(file, {}).update(columns)
-
-    return change
-
-
-def both(*changes):
-    def change(case):
-        for each in changes:
-            each(case)
 
     return change
 
@@ -81,7 +64,7 @@ WARNED = [
      ["tailrace"]),
     (put(INITIAL, "filling_storage", [{"hydro_id": 0, "value_hm3": 3.0}]), INITIAL, "filling_storage.value_hm3", 3.0),
     (put(INITIAL, "past_inflows", 0, "season_ids", [11]), INITIAL, "past_inflows.season_ids", [11]),
-    (both(without_lags, put(INITIAL, "recent_observations", OBSERVATION)), INITIAL,
+    (several(without_lags, put(INITIAL, "recent_observations", OBSERVATION)), INITIAL,
      "recent_observations.value_m3s", 250.0),
     (table("constraints/hydro_bounds.parquet", filling_inflow_m3s=[2.5] + [None] * 11),
      "constraints/hydro_bounds.parquet", "filling_inflow_m3s", 2.5),
