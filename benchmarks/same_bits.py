@@ -15,9 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from named_cases import named_cases
+
 import cobre
 from cobre.core.case import Case
-from cobre.io.examples import write_example
 from cobre.study import TrainingResult
 
 WAYS = [(1, "local"), (1, "local"), (2, "shm"), (3, "shm"), (4, "shm"), (2, "tcp"), (3, "tcp")]
@@ -41,9 +42,7 @@ def main() -> int:
     parser.add_argument("--iterations", type=int, default=40)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        path = options.case or str(Path(folder) / "example")
-        if options.case is None:
-            write_example(Path(path))
+        path = named_cases([options.case] if options.case else [], folder)[0]
         found = [_told(f"{backend} {n}", _here(path, n, backend, options.iterations)) for n, backend in WAYS]
         for library, n in _on_mpi():
             found.append(

@@ -42,11 +42,8 @@ def study() -> Case:
             specs.HydroSpec(
                 bus=h % N_BUSES,
                 downstream=h + 1 if h % 4 != 3 else None,
-                min_outflow=1.0,
+                **dict.fromkeys(("min_outflow", "min_turbined", "min_generation", "withdrawal"), 1.0),
                 max_outflow=500.0,
-                min_turbined=1.0,
-                min_generation=1.0,
-                withdrawal=1.0,
                 evaporation=(1.0, 0.01),
                 planes=[(1.0, 0.1, 0.9, -0.01)] * 8 if h % 2 else (),
             )
