@@ -172,6 +172,25 @@ class Case018:
             ]
         }
 
+    def add_pump(
+        self, source: int, target: int, bus: int, consumption: float, flow: tuple[float, float], **more: Any
+    ) -> None:
+        """A pumping station with these limits of its flow."""
+        pumps = self.documents.setdefault("system/pumping_stations.json", {"pumping_stations": []})
+        pumps["pumping_stations"].append(
+            {
+                "id": len(pumps["pumping_stations"]),
+                "name": "P",
+                "operational_start_date": DATE,
+                "bus_id": bus,
+                "source_hydro_id": source,
+                "destination_hydro_id": target,
+                "consumption_mw_per_m3s": consumption,
+                "flow": dict(zip(("min_m3s", "max_m3s"), flow, strict=True)),
+                **more,
+            }
+        )
+
     def add_source(self, most: float, **more: Any) -> None:
         """A non-controllable source at bus 0 without statistics."""
         sources = self.documents.setdefault(

@@ -148,14 +148,21 @@ def test_chronological_blocks_cannot_matter_where_there_is_one(case):
     assert report.warnings == ()
 
 
-def test_a_given_tree_replaces_every_sampling_method(case):
-    rows = [(s, o, e) for s in range(12) for o in range(8) for e in range(7)]
+NOISES = [(s, o, e) for s in range(12) for o in range(8) for e in range(7)]
+
+
+def give_tree(case, rows):
+    """Noises 0 of these stages, openings and entities."""
     case.tables["scenarios/noise_openings.parquet"] = {
         "stage_id": [row[0] for row in rows],
         "opening_index": [row[1] for row in rows],
         "entity_index": [row[2] for row in rows],
         "value": [0.0] * len(rows),
     }
+
+
+def test_a_given_tree_replaces_every_sampling_method(case):
+    give_tree(case, NOISES)
     for stage, method in enumerate(("selective", "qmc_sobol", "qmc_halton", "historical_residuals")):
         case.documents[STAGES]["stages"][stage]["sampling_method"] = method
     assert validate(case.write()).valid
@@ -166,14 +173,7 @@ def test_a_given_tree_replaces_every_sampling_method(case):
     [((0, 8, 0), "opening_index"), ((0, 0, 7), "entity_index"), (None, "opening_index")],
 )
 def test_a_given_tree_must_have_every_noise(case, row, field):
-    rows = [(s, o, e) for s in range(12) for o in range(8) for e in range(7)]
-    rows = rows[:-1] if row is None else [*rows, row]
-    case.tables["scenarios/noise_openings.parquet"] = {
-        "stage_id": [row[0] for row in rows],
-        "opening_index": [row[1] for row in rows],
-        "entity_index": [row[2] for row in rows],
-        "value": [0.0] * len(rows),
-    }
+    give_tree(case, NOISES[:-1] if row is None else [*NOISES, row])
     (error,) = validate(case.write()).errors
     assert error.field == field
 
