@@ -11,6 +11,7 @@ from commands import run_command
 
 HERE = Path(__file__).parent
 MACHINERY = (
+    "commands.py",
     "conftest.py",
     "leaks.py",
     "matrices.py",
