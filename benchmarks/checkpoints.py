@@ -14,11 +14,11 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from named_cases import named_cases
 from record import publish
 
 import cobre
 from cobre.core.config import Checkpointing
-from cobre.io.examples import write_example
 
 INTERVAL_S = Checkpointing().interval_s
 
@@ -31,9 +31,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        if not options.case:
-            write_example(Path(scratch) / "example")
-        for number, path in enumerate(options.case or [str(Path(scratch) / "example")]):
+        for number, path in enumerate(named_cases(options.case, scratch)):
             output = Path(scratch) / f"output{number}"
             figures = measure(path, options.iterations, options.workers, output)
             publish(f"checkpoints_{Path(path).resolve().name}", "s, MB or % of training", figures)

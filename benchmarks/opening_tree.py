@@ -18,12 +18,12 @@ from cobre.stochastic import Correlator, ForwardSampler, NoiseEntities, generate
 N_STAGES, N_OPENINGS, N_ENTITIES, N_PROFILES, ROUNDS = 120, 100, 160, 12, 5
 
 
-def months(method: str) -> list[Stage]:
-    """Ten years of months."""
-    starts = [dt.date(2024 + m // 12, m % 12 + 1, 1) for m in range(N_STAGES + 1)]
+def months(method: str, n_stages: int = N_STAGES, n_openings: int = N_OPENINGS) -> list[Stage]:
+    """So many months from January 2024 on."""
+    starts = [dt.date(2024 + m // 12, m % 12 + 1, 1) for m in range(n_stages + 1)]
     return [
-        Stage(t, starts[t], starts[t + 1], (), N_OPENINGS, season_id=t % 12, sampling_method=method)
-        for t in range(N_STAGES)
+        Stage(t, starts[t], starts[t + 1], (), n_openings, season_id=t % 12, sampling_method=method)
+        for t in range(n_stages)
     ]
 
 

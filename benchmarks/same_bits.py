@@ -13,11 +13,15 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+
+from named_cases import named_cases
+from training_split import with_training
 
 import cobre
 from cobre.core.case import Case
-from cobre.io.examples import write_example
+from cobre.core.config import CutSelection
 from cobre.study import TrainingResult
 
 WAYS = [(1, "local"), (1, "local"), (2, "shm"), (3, "shm"), (4, "shm"), (2, "tcp"), (3, "tcp")]
@@ -25,10 +29,10 @@ ON_MPI = """
 import sys
 sys.path.insert(0, {here!r})
 import cobre
-from same_bits import digest, overrides
+from same_bits import digest, study
 with cobre.comm.create_communicator() as comm:
-    case = {case!r} if comm.rank == 0 else None
-    result = cobre.train(case, config_overrides=overrides({iterations}), comm=comm)
+    case = study({case!r}, {iterations}) if comm.rank == 0 else None
+    result = cobre.train(case, comm=comm)
     if comm.rank == 0:
         print("digest", digest(result), flush=True)
 """
@@ -41,10 +45,9 @@ def main() -> int:
     parser.add_argument("--iterations", type=int, default=40)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        path = options.case or str(Path(folder) / "example")
-        if options.case is None:
-            write_example(Path(path))
-        found = [_told(f"{backend} {n}", _here(path, n, backend, options.iterations)) for n, backend in WAYS]
+        path = named_cases([options.case] if options.case else [], folder)[0]
+        case = study(path, options.iterations)
+        found = [_told(f"{backend} {n}", digest(cobre.train(case, n, backend))) for n, backend in WAYS]
         for library, n in _on_mpi():
             found.append(
                 _told(f"{Path(library).name} {n}", _mpi(library, n, path, options.iterations, Path(folder)))
@@ -54,17 +57,12 @@ def main() -> int:
     return 0 if agree else 1
 
 
-def overrides(iterations: int) -> dict[str, object]:
-    """Settings that exercise what could depend on the split: several passes, selection and a cap."""
-    selection = {
-        "enabled": True,
-        "method": "lml1",
-        "check_frequency": 5,
-        "memory_window": 10,
-        "max_active_per_stage": 100,
-    }
-    rules = [{"type": "iteration_limit", "limit": iterations}]
-    return {"training": {"forward_passes": 5, "cut_selection": selection, "stopping_rules": rules}}
+def study(path: str, iterations: int) -> Case:
+    """The case with settings that exercise what could depend on the split: several passes, selection and a cap."""
+    case = with_training(cobre.load_case(path), iterations, 5)
+    selection = CutSelection("lml1", check_frequency=5, memory_window=10, max_active_per_stage=100)
+    training = replace(case.config.training, cut_selection=selection)
+    return replace(case, config=replace(case.config, training=training))
 
 
 def digest(result: TrainingResult) -> str:
@@ -79,10 +77,6 @@ def digest(result: TrainingResult) -> str:
 def _told(way: str, found: str) -> str:
     print(f"  {way:<12} {found}", flush=True)
     return found
-
-
-def _here(path: str | Case, n: int, backend: str, iterations: int) -> str:
-    return digest(cobre.train(path, n, backend, overrides(iterations)))
 
 
 def _on_mpi() -> list[tuple[str, int]]:

@@ -5,15 +5,14 @@ The last figure goes on to inflows in m³/s, through the six lags of an autoregr
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 from functools import partial
 
 import numpy as np
+from opening_tree import months
 from record import publish, seconds
 
 from cobre.core.config import ScenarioSource
-from cobre.core.horizon import Stage
 from cobre.core.scenarios import Correlation, CorrelationGroup
 from cobre.stochastic import (
     Correlator,
@@ -28,15 +27,6 @@ from cobre.stochastic.methods import POINT_METHODS
 N_SCENARIOS, N_STAGES, N_PLANTS, N_OPENINGS, N_LAGS = 2000, 60, 160, 20, 6
 BLOCK = 250
 """Scenarios whose lags stay in the processor's cache; any number gives the same bits."""
-
-
-def months(method: str) -> list[Stage]:
-    """Five years of months."""
-    starts = [dt.date(2024 + m // 12, m % 12 + 1, 1) for m in range(N_STAGES + 1)]
-    return [
-        Stage(t, starts[t], starts[t + 1], (), N_OPENINGS, season_id=t % 12, sampling_method=method)
-        for t in range(N_STAGES)
-    ]
 
 
 def correlation() -> Correlation:
@@ -54,14 +44,14 @@ def main() -> None:
     correlator = Correlator(correlation(), entities)
     figures: dict[str, float] = {}
     for method in POINT_METHODS:
-        stages = months(method)
+        stages = months(method, N_STAGES, N_OPENINGS)
         tree = generate_tree(42, stages, N_PLANTS)
         for name, chosen in (("independent", None), ("correlated", correlator)):
             source = ScenarioSource(inflow="out_of_sample", seed=7)
             sampler = ForwardSampler(tree, 42, stages, entities, source, N_SCENARIOS, chosen)
             measure(figures, f"out of sample, {method}, {name}", sampler)
     measure(figures, "in sample", ForwardSampler(tree, 42, stages, entities, ScenarioSource(), N_SCENARIOS))
-    source, stages = ScenarioSource(inflow="out_of_sample", seed=7), months("saa")
+    source, stages = ScenarioSource(inflow="out_of_sample", seed=7), months("saa", N_STAGES, N_OPENINGS)
     sampler = ForwardSampler(tree, 42, stages, entities, source, N_SCENARIOS, correlator)
     clock, processor = seconds(partial(inflows, sampler))
     name = f"inflows of saa, correlated, {N_LAGS} lags"

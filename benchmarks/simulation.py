@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from named_cases import named_cases
 from pairs import ratio_in_percent, take_pairs
 from record import publish
 
@@ -27,7 +28,6 @@ import cobre
 from cobre.comm import LocalCommunicator
 from cobre.core.case import Case
 from cobre.core.config import IterationLimit
-from cobre.io.examples import write_example
 from cobre.io.write.simulation import ScenarioFiles, SimulationWriter, TableFiles
 from cobre.sddp.events import ProgressEvent
 from cobre.sddp.forward import forward_pass
@@ -56,9 +56,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        if not options.case:
-            write_example(Path(scratch) / "example")
-        for path in options.case or [str(Path(scratch) / "example")]:
+        for path in named_cases(options.case, scratch):
             case, policy = trained(path, options.iterations)
             if "ratio" in options.parts:
                 clock = CLOCKS[options.clock]

@@ -13,10 +13,10 @@ import statistics
 import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+from named_cases import named_cases
 from record import publish
 from time_to_bound import trained_by
 from training_split import with_training
@@ -24,7 +24,6 @@ from training_split import with_training
 import cobre
 import cobre.sddp.stage
 from cobre.comm import LocalCommunicator
-from cobre.io.examples import write_example
 from cobre.sddp.training import train
 from cobre.solver import BatchOutput, LpSolver, LpTemplate
 
@@ -131,9 +130,7 @@ def main() -> None:
     parser.add_argument("--no-store", action="store_true", help="print only")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        if not options.cases:
-            write_example(Path(folder) / "example")
-        cases = [cobre.load_case(path) for path in options.cases or [str(Path(folder) / "example")]]
+        cases = [cobre.load_case(path) for path in named_cases(options.cases, folder)]
     for case in cases:
         figures = replay(record(with_training(case, options.iterations, options.passes)))
         subject = f"stage_chains_{case.name}"

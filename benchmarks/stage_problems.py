@@ -28,44 +28,32 @@ class Lags:
 
 def study() -> Case:
     """Three blocks, 160 hydros in cascades (half of them with eight planes), every kind of element and soft limit."""
-    from sddp.cases import (
-        BusSpec,
-        ConstraintSpec,
-        ContractSpec,
-        HydroSpec,
-        LineSpec,
-        PumpSpec,
-        SourceSpec,
-        ThermalSpec,
-        make_case,
-    )
+    from sddp import specs
+    from sddp.cases import make_case
 
     segments = [(5.0, 100.0), (5.0, 200.0), (5.0, 300.0), (None, 1000.0)]
     return make_case(
         N_STAGES,
         hours=[100.0, 300.0, 330.0],
-        buses=[BusSpec(load=100.0, deficit=segments) for _ in range(N_BUSES)],
-        thermals=[ThermalSpec(bus=i % N_BUSES) for i in range(150)],
-        lines=[LineSpec(i, (i + 1) % N_BUSES) for i in range(N_BUSES)],
+        buses=[specs.BusSpec(load=100.0, deficit=segments) for _ in range(N_BUSES)],
+        thermals=[specs.ThermalSpec(bus=i % N_BUSES) for i in range(150)],
+        lines=[specs.LineSpec(i, (i + 1) % N_BUSES) for i in range(N_BUSES)],
         hydros=[
-            HydroSpec(
+            specs.HydroSpec(
                 bus=h % N_BUSES,
                 downstream=h + 1 if h % 4 != 3 else None,
-                min_outflow=1.0,
+                **dict.fromkeys(("min_outflow", "min_turbined", "min_generation", "withdrawal"), 1.0),
                 max_outflow=500.0,
-                min_turbined=1.0,
-                min_generation=1.0,
-                withdrawal=1.0,
                 evaporation=(1.0, 0.01),
                 planes=[(1.0, 0.1, 0.9, -0.01)] * 8 if h % 2 else (),
             )
             for h in range(N_HYDROS)
         ],
-        sources=[SourceSpec(bus=i % N_BUSES) for i in range(40)],
-        pumps=[PumpSpec(i, i + 1) for i in range(5)],
-        contracts=[ContractSpec() for _ in range(5)],
+        sources=[specs.SourceSpec(bus=i % N_BUSES) for i in range(40)],
+        pumps=[specs.PumpSpec(i, i + 1) for i in range(5)],
+        contracts=[specs.ContractSpec() for _ in range(5)],
         constraints=[
-            ConstraintSpec(
+            specs.ConstraintSpec(
                 [(1.0, "hydro_generation", h) for h in range(i, N_HYDROS, 20)], bound=1000.0, penalty=5.0
             )
             for i in range(20)

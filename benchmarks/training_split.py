@@ -14,13 +14,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from named_cases import named_cases
 from record import publish
 
 import cobre
 from cobre.comm import GroupMember, run
 from cobre.core.case import Case
 from cobre.core.config import IterationLimit
-from cobre.io.examples import write_example
 from cobre.sddp.sharing import share
 from cobre.sddp.workspace import open_workspace
 from cobre.study import TrainingResult
@@ -36,18 +36,11 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=60)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        case = _case(options.case, Path(folder))
+        case = cobre.load_case(named_cases([options.case] if options.case else [], folder)[0])
     if "split" in options.parts:
         publish(f"training_split_{case.name}", "% of the loop, or ms", split(case, options.iterations))
     if "memory" in options.parts:
         publish(f"training_memory_{case.name}", "MB per rank", memory(case))
-
-
-def _case(path: str | None, folder: Path) -> Case:
-    if path is None:
-        write_example(folder / "example")
-        path = str(folder / "example")
-    return cobre.load_case(path)
 
 
 def with_training(case: Case, iterations: int, passes: int | None = None) -> Case:

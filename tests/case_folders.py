@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from older_example import example_documents, example_tables
+from older_example import example_documents, example_tables, hydro_entry
 
 INTEGERS = ("lag", "opening_index", "entity_index")
 
@@ -24,23 +24,13 @@ def full_documents() -> dict[str, Any]:
     hydros[0]["diversion"] = {"downstream_id": 2, "max_flow_m3s": 15.0}
     hydros[1]["penalties"] = {"spillage_cost": 0.02, "evaporation_violation_cost": 4000.0}
     hydros.append(
-        {
-            "id": 2,
-            "name": "SIDE",
-            "bus_id": 2,
-            "downstream_id": None,
-            "reservoir": {"min_storage_hm3": 0.0, "max_storage_hm3": 150.0},
-            "outflow": {"min_outflow_m3s": 0.0, "max_outflow_m3s": 200.0},
-            "generation": {
-                "model": "fpha",
-                "min_turbined_m3s": 1.0,
-                "max_turbined_m3s": 90.0,
-                "min_generation_mw": 0.5,
-                "max_generation_mw": 80.0,
-            },
-            "entry_stage_id": 0,
-            "exit_stage_id": 12,
-        }
+        hydro_entry(
+            *(2, "SIDE", (0.0, 150.0), (1.0, 90.0), (0.5, 80.0)),
+            bus=2,
+            outflow=(0.0, 200.0),
+            entry_stage_id=0,
+            exit_stage_id=12,
+        )
     )
     documents["initial_conditions.json"]["storage"].append({"hydro_id": 2, "value_hm3": 60.0})
     documents["initial_conditions.json"]["past_inflows"].append({"hydro_id": 2, "values_m3s": [20.0]})

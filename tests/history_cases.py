@@ -84,6 +84,12 @@ def write_history(folder, columns):
     pq.write_table(pa.table(arrays), folder / HISTORY)
 
 
+def monthly(**columns):
+    """A table of both hydros in twelve stages; a column may be one number."""
+    given = {name: each if isinstance(each, list) else [each] * 24 for name, each in columns.items()}
+    return {"hydro_id": [h for h in (0, 1) for _ in range(12)], "stage_id": list(range(12)) * 2, **given}
+
+
 def loaded(case):
     study, report = load_with_report(case.write())
     return study, [str(warning) for warning in report.warnings]

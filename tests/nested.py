@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+from commands import run_command
+
 HERE = Path(__file__).parent
 MACHINERY = (
+    "commands.py",
     "conftest.py",
     "leaks.py",
     "matrices.py",
@@ -28,7 +30,5 @@ def run_pytest(folder: Path, tests: str, *choice: str, **environ: str) -> str:
     (folder / "test_some.py").write_text(tests)
     command = [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", "--rootdir", folder, *choice]
     environ = {**os.environ, **environ}
-    done = subprocess.run(
-        command, cwd=folder, env=environ, capture_output=True, text=True, timeout=110, check=False
-    )
+    done = run_command(command, cwd=folder, env=environ, timeout=110)
     return done.stdout

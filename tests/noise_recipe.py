@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
+from collections.abc import Iterable
 from decimal import Decimal, getcontext
 
 import numpy as np
@@ -260,6 +262,12 @@ def stage(stage_id: int, start: str, end: str, season_id: int | None = None, **m
         season_id=season_id,
         **settings,
     )
+
+
+def consecutive_stages(days: str, seasons: Iterable[int]) -> list[Stage]:
+    """Each from one of the days to the next."""
+    places = zip(itertools.pairwise(days.split()), seasons, strict=True)
+    return [stage(i, start, end, season) for i, ((start, end), season) in enumerate(places)]
 
 
 def months(n: int, *, first: int = 0, year: int = 2024, **more) -> list[Stage]:

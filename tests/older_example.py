@@ -28,40 +28,48 @@ def example_documents() -> dict[str, Any]:
         for entity in documents[f"system/{kind}.json"][kind]:
             del entity["operational_start_date"]
     evaporation = [140, 130, 125, 110, 95, 85, 90, 110, 125, 140, 145, 145]
-    upper = _hydro(0, "UPPER", 1, (300.0, 3200.0), 20.0, 0.95, 460.0)
-    documents["system/hydros.json"] = {
-        "hydros": [
-            {**upper, "evaporation": {"coefficients_mm": evaporation}},
-            _hydro(1, "LOWER", None, (120.0, 700.0), 45.0, 0.62, 640.0),
-        ]
-    }
+    upper = hydro_entry(
+        *(0, "UPPER", (300.0, 3200.0), (0.0, 460.0), (0.0, 437.0)),
+        downstream=1,
+        outflow=(20.0, None),
+        productivity=0.95,
+        evaporation={"coefficients_mm": evaporation},
+    )
+    lower = hydro_entry(
+        *(1, "LOWER", (120.0, 700.0), (0.0, 640.0), (0.0, 396.8)), outflow=(45.0, None), productivity=0.62
+    )
+    documents["system/hydros.json"] = {"hydros": [upper, lower]}
     return documents
 
 
-def _hydro(
-    hydro_id: int,
+def hydro_entry(
+    number: int,
     name: str,
-    downstream: int | None,
     storage: tuple[float, float],
-    min_outflow: float,
-    productivity: float,
-    max_turbined: float,
+    turbined: tuple[float, float],
+    power: tuple[float, float],
+    *,
+    bus: int = 0,
+    downstream: int | None = None,
+    outflow: tuple[float, float | None] = (0.0, None),
+    productivity: float | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
+    """What ``hydros.json`` says of a plant; pairs are limits. Its power follows planes unless it has a productivity."""
+    model = {"model": "constant_productivity", "productivity_mw_per_m3s": productivity}
     return {
-        "id": hydro_id,
+        "id": number,
         "name": name,
-        "bus_id": 0,
+        "bus_id": bus,
         "downstream_id": downstream,
-        "reservoir": {"min_storage_hm3": storage[0], "max_storage_hm3": storage[1]},
-        "outflow": {"min_outflow_m3s": min_outflow, "max_outflow_m3s": None},
+        "reservoir": dict(zip(("min_storage_hm3", "max_storage_hm3"), storage, strict=True)),
+        "outflow": dict(zip(("min_outflow_m3s", "max_outflow_m3s"), outflow, strict=True)),
         "generation": {
-            "model": "constant_productivity",
-            "productivity_mw_per_m3s": productivity,
-            "min_turbined_m3s": 0.0,
-            "max_turbined_m3s": max_turbined,
-            "min_generation_mw": 0.0,
-            "max_generation_mw": round(productivity * max_turbined, 3),
+            **({"model": "fpha"} if productivity is None else model),
+            **dict(zip(("min_turbined_m3s", "max_turbined_m3s"), turbined, strict=True)),
+            **dict(zip(("min_generation_mw", "max_generation_mw"), power, strict=True)),
         },
+        **more,
     }
 
 

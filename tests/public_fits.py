@@ -7,16 +7,14 @@ correlations and the converged lower bound of each case.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from history_cases import CORRELATION, HISTORY, history_018
+from history_cases import CORRELATION
 from inflow_records import river
+from public_runs import run, store, write_history
 
 STORED = Path(__file__).parent / "io/public_fits.json"
 CASES = {
@@ -44,18 +42,11 @@ def write(folder: Path, name: str) -> Path:
 
     def change(documents):
         config = documents["config.json"]
-        config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 50}]
-        config["training"]["selection"] = {"method": "sampled", "forward_passes": 2}
         config["simulation"]["enabled"] = False
         config["exports"], config["estimation"] = {"stochastic": True}, estimation
-        for line in documents["system/lines.json"]["lines"]:
-            line["losses_percent"] = 0.0
-        for stage in documents["stages.json"]["stages"]:
-            stage["state_variables"] = {"storage": True, "inflow_lags": True}
 
     values = np.round(river(45, seed=17), 2)[:, n_missing:]
-    history_018(folder, values, f"1981-{1 + n_missing:02d}", change=change)
-    pq.write_table(pq.read_table(folder / HISTORY), folder / HISTORY, compression="none")
+    write_history(folder, values, f"1981-{1 + n_missing:02d}", 50, change)
     if "annual" in name:  # residuals of the public program lack the annual term, so its correlations differ
         entities = [{"type": "inflow", "id": 0}, {"type": "inflow", "id": 1}]
         group = {"name": "river", "entities": entities, "matrix": [[1.0, 0.6], [0.6, 1.0]]}
@@ -84,17 +75,10 @@ def fitted(folder: Path) -> dict[str, object]:
 def compute(program: str, name: str, folder: Path) -> dict[str, object]:
     """The same by the public program, and its lower bound."""
     write(folder, name)
-    subprocess.run([program, "run", str(folder), "--quiet"], check=True, timeout=120)
-    bounds = pq.read_table(folder / "output/training/convergence.parquet")["lower_bound"].to_pylist()
-    return {**fitted(folder / "output/stochastic"), "lower_bound": bounds[-1]}
-
-
-def main() -> None:
-    """Write the stored results."""
-    with tempfile.TemporaryDirectory() as folder:
-        found = {name: compute(sys.argv[1], name, Path(folder) / name) for name in CASES}
-    STORED.write_text(json.dumps(found, indent=None, separators=(",", ":")) + "\n")
+    output = run(program, folder)
+    bounds = pq.read_table(output / "training/convergence.parquet")["lower_bound"].to_pylist()
+    return {**fitted(output / "stochastic"), "lower_bound": bounds[-1]}
 
 
 if __name__ == "__main__":
-    main()
+    store(STORED, CASES, compute)

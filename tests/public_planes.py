@@ -6,10 +6,6 @@ sorted, and the lines of evaporation of all stages.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +14,7 @@ import pyarrow.parquet as pq
 from cobre.io.examples.small import small_documents, small_tables
 from cobre.io.examples.writing import write_case
 from cobre.io.read.system.tailrace_curves import FILE as CURVES
+from public_runs import run, stop_after, store, without_losses
 
 STORED = Path(__file__).parent / "io/public_planes.json"
 GEOMETRY = "system/hydro_geometry.parquet"
@@ -72,11 +69,8 @@ def write(folder: Path, name: str) -> Path:
     upper["hydraulic_losses"] = {"type": "factor", "value": 0.02}
     upper["efficiency"] = {"type": "constant", "value": 0.92}
     upper.update(change)
-    for line in documents["system/lines.json"]["lines"]:
-        line["losses_percent"] = 0.0
-    training = documents["config.json"]["training"]
-    training["stopping_rules"] = [{"type": "iteration_limit", "limit": 1}]
-    training["selection"] = {"method": "sampled", "forward_passes": 1}
+    without_losses(documents)
+    stop_after(1, 1, documents)
     documents["config.json"]["simulation"] = {"enabled": False}
     write_case(folder, documents, tables)
     if families is not None:
@@ -109,16 +103,10 @@ def fitted(folder: Path) -> dict[str, list[list[float]]]:
     }
 
 
-def main() -> None:
-    """Write the stored numbers."""
-    found = {}
-    with tempfile.TemporaryDirectory() as scratch:
-        for k, name in enumerate(CASES):
-            folder = write(Path(scratch) / str(k), name)
-            subprocess.run([sys.argv[1], "run", str(folder), "--quiet"], check=True, timeout=120)
-            found[name] = fitted(folder / "output/hydro_models")
-    STORED.write_text(json.dumps(found, indent=None, separators=(",", ":")) + "\n")
+def compute(program: str, name: str, folder: Path) -> dict[str, list[list[float]]]:
+    """What the public program fits."""
+    return fitted(run(program, write(folder, name)) / "hydro_models")
 
 
 if __name__ == "__main__":
-    main()
+    store(STORED, CASES, compute)

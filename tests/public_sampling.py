@@ -6,10 +6,6 @@ all scenarios (the outer list), stages and entities. Every study is fitted to th
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from history_cases import HISTORY, history_018
 from inflow_records import river
+from public_runs import run, store, write_history
 
 STORED = Path(__file__).parent / "io/public_sampling.json"
 N_OPENINGS = N_SCENARIOS = 4
@@ -66,22 +62,16 @@ def write(folder: Path, name: str) -> Path:
 
     def change(documents):
         config = documents["config.json"]
-        config["training"]["stopping_rules"] = [{"type": "iteration_limit", "limit": 1}]
-        config["training"]["selection"] = {"method": "sampled", "forward_passes": 2}
         config["simulation"] = {
             "enabled": True,
             "selection": {"method": "sampled", "num_scenarios": N_SCENARIOS},
         }
         if scenario_source is not None:
             config["training"]["scenario_source"] = scenario_source
-        for line in documents["system/lines.json"]["lines"]:
-            line["losses_percent"] = 0.0
         for stage in documents["stages.json"]["stages"]:
-            stage["state_variables"] = {"storage": True, "inflow_lags": True}
             stage["num_openings"], stage["sampling_method"] = N_OPENINGS, method
 
-    history_018(folder, np.round(river(40, seed=77), 2), "1986-01", change=change)
-    pq.write_table(pq.read_table(folder / HISTORY), folder / HISTORY, compression="none")
+    write_history(folder, np.round(river(40, seed=77), 2), "1986-01", 1, change)
     for kind, (file, key, ids, value, limits) in EXTERNAL.items():
         if scenario_source is not None and scenario_source[kind] == {"scheme": "external"}:
             _write_external(folder / f"scenarios/{file}.parquet", key, ids, value, limits)
@@ -118,23 +108,15 @@ def by_place(name: str, rows: Iterable[dict[str, object]]) -> list[list[list[obj
 def compute(program: str, name: str, folder: Path) -> dict[str, object]:
     """What the public program simulates."""
     write(folder, name)
-    subprocess.run([program, "run", str(folder), "--quiet"], check=True, timeout=120)
-    found = {}
+    output, found = run(program, folder), {}
     for table in TABLES:
         rows = []
-        for path in sorted((folder / "output/simulation" / table).rglob("*.parquet")):
+        for path in sorted((output / "simulation" / table).rglob("*.parquet")):
             scenario = int(path.parent.name.partition("=")[2])
             rows += [{**row, "scenario_id": scenario} for row in pq.ParquetFile(path).read().to_pylist()]
         found[table] = by_place(table, rows)
     return found
 
 
-def main() -> None:
-    """Write the stored values."""
-    with tempfile.TemporaryDirectory() as folder:
-        found = {name: compute(sys.argv[1], name, Path(folder) / str(k)) for k, name in enumerate(CASES)}
-    STORED.write_text(json.dumps(found, indent=None, separators=(",", ":")) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    store(STORED, CASES, compute)

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from older_example import hydro_entry
 from penalties import penalties
 
 HYDROS = (3, 7)
@@ -49,25 +50,11 @@ def stages(stage_range: range, openings_key: str) -> list[dict[str, Any]]:
 
 
 def hydro(number: int, downstream: int | None, max_storage: float, productivity: float) -> dict[str, Any]:
-    limits = {
-        "min_turbined_m3s": 0.0,
-        "max_turbined_m3s": 60.0,
-        "min_generation_mw": 0.0,
-        "max_generation_mw": 60.0 * productivity,
-    }
-    return {
-        "id": number,
-        "name": f"H{number}",
-        "bus_id": 0,
-        "downstream_id": downstream,
-        "reservoir": {"min_storage_hm3": 5.0, "max_storage_hm3": max_storage},
-        "outflow": {"min_outflow_m3s": 0.0, "max_outflow_m3s": None},
-        "generation": {
-            "model": "constant_productivity",
-            "productivity_mw_per_m3s": productivity,
-            **limits,
-        },
-    }
+    return hydro_entry(
+        *(number, f"H{number}", (5.0, max_storage), (0.0, 60.0), (0.0, 60.0 * productivity)),
+        downstream=downstream,
+        productivity=productivity,
+    )
 
 
 def thermal(number: int, max_mw: float, cost: float) -> dict[str, Any]:
@@ -82,11 +69,7 @@ def thermal(number: int, max_mw: float, cost: float) -> dict[str, Any]:
 
 PENALTIES = penalties(
     (9000.0, 6000.0, 450.0, 520.0, 540.0, 700.0, 4000.0, 900.0),
-    excess=1.0,
-    exchange=1.0,
-    curtailment=0.5,
-    spillage_cost=0.01,
-    diversion_cost=0.1,
+    (1.0, 1.0, 0.5),
     inflow_nonnegativity_cost=1000.0,
 )
 SEASONS = {

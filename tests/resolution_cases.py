@@ -6,6 +6,7 @@ import calendar
 import datetime as dt
 
 from case_folders import CaseFolder
+from older_example import hydro_entry
 from penalties import penalties
 
 SQRT_3_4 = 0.75**0.5
@@ -38,12 +39,8 @@ MONTHS_AND_QUARTERS = [
 ]
 PENALTIES = penalties(
     (10000.0, 6000.0, 500.0, 500.0, 500.0, 1000.0, 5000.0, 1000.0),
-    excess=0.01,
-    exchange=0.01,
-    curtailment=0.005,
-    spillage_cost=0.01,
+    (0.01, 0.01, 0.005),
     fpha_turbined_cost=0.02,
-    diversion_cost=0.1,
 )
 
 
@@ -105,25 +102,7 @@ def reservoir_case(
                 for i, (size, cost) in enumerate([(25.0, 40.0), (25.0, 90.0), (20.0, 300.0)])
             ]
         },
-        "system/hydros.json": {
-            "hydros": [
-                {
-                    "id": 0,
-                    "name": "H0",
-                    "bus_id": 0,
-                    "downstream_id": None,
-                    "reservoir": {"min_storage_hm3": 0.0, "max_storage_hm3": 150.0},
-                    "outflow": {"min_outflow_m3s": 0.0, "max_outflow_m3s": None},
-                    "generation": {
-                        "model": "fpha",
-                        "min_generation_mw": 0.0,
-                        "max_generation_mw": 10000.0,
-                        "min_turbined_m3s": 0.0,
-                        "max_turbined_m3s": 70.0,
-                    },
-                }
-            ]
-        },
+        "system/hydros.json": {"hydros": [hydro_entry(0, "H0", (0.0, 150.0), (0.0, 70.0), (0.0, 10000.0))]},
         "system/hydro_production_models.json": {
             "production_models": [
                 {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 
 import pyarrow.parquet as pq
@@ -14,6 +13,7 @@ import cobre
 from cobre.core.digest import digest
 from cobre.io.write.fit_plots import season_labels
 from cobre.stochastic.fitting.calendar import Level
+from commands import run_command
 from history_cases import HISTORY, LAGS, STATS, history_case
 from inflow_records import river
 
@@ -124,7 +124,7 @@ cobre.fit(folder, output=out, n_series=100, plots=True, on_picture=tell)
 def test_every_picture_is_reported_when_it_is_written(folder, tmp_path):
     """In a process of its own: Matplotlib keeps the files of its fonts open."""
     command = [sys.executable, "-c", PICTURES, str(folder), str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    done = run_command(command, check=True, timeout=120)
     assert done.stdout.splitlines() == ["1 3 1", "2 3 2", "3 3 3"]
 
 

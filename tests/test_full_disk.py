@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from cli.test_resume import EVERY, bits, configure
-from cli.test_run import case_in
+from cli.test_resume import bits, case_with_checkpoints
+from commands import run_command
 
 DEADLINE_S = 120
 OWN_MOUNTS = ["unshare", "--map-root-user", "--mount"]
@@ -37,9 +37,7 @@ def can_mount(tmp_path):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("undisturbed")
-    case = case_in(folder)
-    configure(case, 4, **EVERY)
+    case = case_with_checkpoints(tmp_path_factory.mktemp("undisturbed"), 4)
     command = [sys.executable, "-m", "cobre", "run", str(case), "--quiet"]
     assert subprocess.run(command, timeout=DEADLINE_S, check=False).returncode == 0
     return bits(case / "output")
@@ -54,10 +52,10 @@ def undisturbed(tmp_path_factory):
 def test_a_full_file_system_ends_the_run_with_its_checkpoints_whole(undisturbed, tmp_path, size, file):
     if not can_mount(tmp_path):
         pytest.skip("this machine does not let the test mount a file system")
-    configure(case_in(tmp_path), 4, **EVERY)
+    case_with_checkpoints(tmp_path, 4)
     (tmp_path / "out").mkdir()
     command = [*OWN_MOUNTS, "sh", "-c", SCRIPT, "sh", str(tmp_path), size, sys.executable]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    ended = run_command(command, timeout=DEADLINE_S)
     errors = (tmp_path / "errors").read_text()
     assert (tmp_path / "status").read_text().strip() == "2", errors
     assert f"cannot write {tmp_path}/out/{file}" in errors

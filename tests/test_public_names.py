@@ -3,13 +3,13 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
-import subprocess
 import sys
 
 import pytest
 
 import cobre
 import cobre.comm
+from commands import run_command
 
 HEAVY = ["numpy", "mpi4py", "highspy", "pyarrow", "rich", "cloudpickle"]
 
@@ -22,9 +22,7 @@ CONTRACT = """
 
 
 def _python(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
+    done = run_command([sys.executable, "-c", code], check=True)
     return done.stdout.strip()
 
 

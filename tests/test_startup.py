@@ -12,6 +12,7 @@ import pytest
 from cobre.io import loading
 from cobre.io.examples import write_example
 from cobre.io.validate import semantics
+from commands import run_command
 from small_case import set_limits
 
 NOT_NEEDED = {
@@ -65,15 +66,7 @@ def watched(tmp_path_factory):
     folder = tmp_path_factory.mktemp("startup")
     write_example(folder / "case")
     set_limits(folder / "case", 1)
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        cwd=folder,
-        env=dict(os.environ),
-    )
+    done = run_command([sys.executable, "-c", PROGRAM], timeout=120, cwd=folder, env=dict(os.environ))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["status"] == 0
@@ -114,7 +107,7 @@ def test_loading_assembles_a_case_once(tmp_path, monkeypatch):
 )
 def test_a_process_of_our_own_runs_exit_handlers_and_frees_nothing(more, said):
     program = [sys.executable, "-c", ENDING.replace("{more}", more)]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
+    done = run_command(program)
     assert (done.returncode, done.stdout.split(), done.stderr) == (7, said, "")
 
 
@@ -147,5 +140,5 @@ sys.exit(_process.run_alone(main))
 """
     environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
     program = [sys.executable, "-c", code]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=True, env=environment)
+    done = run_command(program, check=True, env=environment)
     assert done.stdout.split() == ["1", "None"]

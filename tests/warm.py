@@ -25,6 +25,7 @@ from pathlib import Path
 
 import cobre
 import leaks
+from commands import run_command
 
 # Whoever asks gets a grandchild of the server, which is an orphan at once: the nearest ancestor that takes in
 # orphans becomes its parent. It says who it is when that has happened.
@@ -229,16 +230,7 @@ def run_cobre(
     changed = {name for name in {*env, *os.environ} if env.get(name) != os.environ.get(name)}
     if any(name.startswith(COUNT_AT_START) for name in changed - {"PYTHONPATH"}):
         command = [sys.executable, "-m", "cobre", *arguments]
-        return subprocess.run(
-            command,
-            env=env,
-            cwd=cwd,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
+        return run_command(command, env=env, cwd=cwd, input=stdin, timeout=timeout)
     path = [part for part in env.get("PYTHONPATH", "").split(os.pathsep) if part]
     words = [str(Path(cobre.__file__).parent / "__main__.py"), *arguments]
     with ExitStack() as files:

@@ -66,6 +66,13 @@ comm::Descriptor make_socket(int family) {
     return socket;
 }
 
+Endpoint endpoint_by(int (*ask)(int, sockaddr*, socklen_t*), const comm::Descriptor& socket) {
+    Endpoint endpoint;
+    endpoint.length = sizeof endpoint.address;
+    static_cast<void>(ask(socket.get(), reinterpret_cast<sockaddr*>(&endpoint.address), &endpoint.length));
+    return endpoint;
+}
+
 }  // namespace
 
 std::string Endpoint::text() const {
@@ -158,21 +165,9 @@ int connect_error(const comm::Descriptor& socket) noexcept {
     return error;
 }
 
-Endpoint local_endpoint(const comm::Descriptor& socket) {
-    Endpoint endpoint;
-    endpoint.length = sizeof endpoint.address;
-    static_cast<void>(
-        ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&endpoint.address), &endpoint.length));
-    return endpoint;
-}
+Endpoint local_endpoint(const comm::Descriptor& socket) { return endpoint_by(::getsockname, socket); }
 
-Endpoint peer_endpoint(const comm::Descriptor& socket) {
-    Endpoint endpoint;
-    endpoint.length = sizeof endpoint.address;
-    static_cast<void>(
-        ::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&endpoint.address), &endpoint.length));
-    return endpoint;
-}
+Endpoint peer_endpoint(const comm::Descriptor& socket) { return endpoint_by(::getpeername, socket); }
 
 bool is_connected_to_itself(const comm::Descriptor& socket) noexcept {
     return local_endpoint(socket) == peer_endpoint(socket);

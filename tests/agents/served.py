@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import threading
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from cobre import study
+from cobre.mcp import standard_input
 from cobre.mcp.server import CobreServer
 from cobre.mcp.service import Service
 from cobre.mcp.settings import Settings
@@ -22,6 +25,8 @@ COMMAND = str(Path(sys.executable).with_name("cobre-mcp"))
 DEADLINE_S = 280
 PATIENT = 55
 """The longest that one call may wait for a run."""
+CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": CLIENT}
 
 
 def write_study(folder):
@@ -53,6 +58,18 @@ def talk(server, conversation, **options):
     finally:
         if isinstance(server, CobreServer):
             server.service.runs.close()
+
+
+def assert_given_up_once_closed(reader, answers, end):
+    """That a server reading ``reader`` and writing ``answers`` stays until its host closes this end of one of them."""
+    has_given_up = threading.Event()
+    words = (reader, answers, has_given_up.set)
+    thread = threading.Thread(target=standard_input._give_up_late, args=words)
+    thread.start()
+    assert not has_given_up.wait(0.3)  # the host is there
+    os.close(end)
+    assert has_given_up.wait(60)
+    thread.join()
 
 
 def call(server, tool, arguments, **options):

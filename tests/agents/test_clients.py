@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from agents.served import COMMAND, write_study
+from commands import run_command
 
 MODULES = os.environ.get("COBRE_TEST_MCP_CLIENTS")
 CLIENT = Path(__file__).with_name("client.mjs")
@@ -30,7 +30,7 @@ def own(tmp_path):
 
 
 def ran(words):
-    found = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_S)
+    found = run_command(words, timeout=DEADLINE_S)
     assert found.returncode == 0, found.stderr + found.stdout
     return json.loads(found.stdout)
 

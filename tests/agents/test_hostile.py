@@ -8,7 +8,6 @@ import os
 import random
 import shutil
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from mcp import MCPError
 
 from agents.served import PATIENT, call, content, error, quiet_stdio, server_of, talk
 from cobre.mcp.confinement import landlock_version
+from commands import run_command
 from small_case import write_small_case
 
 pytestmark = pytest.mark.timeout(300)
@@ -575,7 +575,7 @@ def test_the_kernel_refuses_files_outside_to_the_server_and_its_children(tmp_pat
     (outside / "secret").write_text(SECRET)
     (root / "link").symlink_to(outside / "secret")
     words = [sys.executable, "-c", CONFINED, str(root), str(outside), mode]
-    printed = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.split()
+    printed = run_command(words, check=True).stdout.split()
     refused = "PermissionError"
     written = "done" if mode == "write" else refused
     assert printed == ["done", refused, refused, refused, written, refused, refused]

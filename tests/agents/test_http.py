@@ -15,24 +15,15 @@ import time
 import anyio
 import pytest
 
-from agents.served import COMMAND, PATIENT, content, ended, talk
+from agents.served import COMMAND, INITIALIZE, PATIENT, content, ended, talk
 from cobre.errors import CobreError
 from cobre.mcp.http import check_address, is_loopback, read_token, transport_security
 from cobre.mcp.oauth import Issuer, issuer_settings, read_keys
+from commands import run_command
 from small_case import write_small_case
 
 TOKEN = "a-token-of-more-than-sixteen-characters"
 pytestmark = pytest.mark.timeout(300)
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    },
-}
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
@@ -183,7 +174,7 @@ def test_headers_that_come_twice_are_refused(serving):
 
 def test_a_taken_port_is_an_error_with_a_remedy(serving, tmp_path):
     words = [COMMAND, "--transport", "http", "--port", str(serving.port), "--allowed-dirs", str(tmp_path)]
-    found = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200)
+    found = run_command(words, stdin=subprocess.DEVNULL, timeout=200)
     assert found.returncode == 4
     assert f"port {serving.port}" in found.stderr
     assert "--port" in found.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.served import assert_given_up_once_closed
 from cobre.errors import CobreError
 from cobre.mcp import standard_input
 from cobre.mcp.limits import CallRate, CallsAtOnce, check_disk
@@ -128,14 +129,7 @@ def test_the_server_ends_when_its_host_closes_the_pipe_and_reads_nothing(monkeyp
     monkeypatch.setattr(standard_input, "END_GRACE_S", 0.1)
     unread, answers = full_pipe()
     reader, writer = os.pipe()
-    has_given_up = threading.Event()
-    words = (reader, answers, has_given_up.set)
-    thread = threading.Thread(target=standard_input._give_up_late, args=words)
-    thread.start()
-    assert not has_given_up.wait(0.3)  # the host is there
-    os.close(writer)
-    assert has_given_up.wait(60)
-    thread.join()
+    assert_given_up_once_closed(reader, answers, writer)
     for each in (reader, unread, answers):
         os.close(each)
 

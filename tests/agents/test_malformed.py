@@ -11,7 +11,7 @@ import mcp_types
 import pydantic
 import pytest
 
-from agents.served import COMMAND
+from agents.served import COMMAND, INITIALIZE, assert_given_up_once_closed
 from cobre.mcp import standard_input
 from cobre.mcp.malformed import answer_to
 from cobre.mcp.standard_input import LONGEST_LINE
@@ -57,13 +57,11 @@ def test_what_json_rpc_does_not_answer_is_not_answered(line):
 
 
 def test_the_server_goes_on_after_lines_that_are_no_messages(tmp_path):
-    info = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info}
     last = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
     too_long = '{"jsonrpc":"2.0","id":9,"method":"' + "x" * LONGEST_LINE + '"}'
     half = len(LINES) // 2
     lines = [line for line, _, _ in LINES]
-    sent = [*lines[:half], *NO_ANSWER, json.dumps(first), *lines[half:], too_long, json.dumps(last)]
+    sent = [*lines[:half], *NO_ANSWER, json.dumps(INITIALIZE), *lines[half:], too_long, json.dumps(last)]
     words = [COMMAND, "--allowed-dirs", str(tmp_path)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         writer = threading.Thread(
@@ -84,13 +82,6 @@ def test_a_host_that_closes_its_end_of_the_answers_is_given_up(monkeypatch):
     monkeypatch.setattr(standard_input, "END_GRACE_S", 0.05)
     reader, writer = os.pipe()
     unread, answers = os.pipe()
-    has_given_up = threading.Event()
-    words = (reader, answers, has_given_up.set)
-    thread = threading.Thread(target=standard_input._give_up_late, args=words)
-    thread.start()
-    assert not has_given_up.wait(0.3)  # the host is there
-    os.close(unread)
-    assert has_given_up.wait(60)
-    thread.join()
+    assert_given_up_once_closed(reader, answers, unread)
     for each in (reader, writer, answers):
         os.close(each)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pytest
 
 from agents.served import content, quiet_stdio, talk
+from commands import run_command
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -66,7 +66,7 @@ def test_a_late_import_gives_what_an_import_gives(tmp_path, program):
         "def power(flow):\n    return 10 * flow\n"
     )
     words = [sys.executable, "-c", program, str(tmp_path)]
-    ran = subprocess.run(words, capture_output=True, text=True, timeout=200)
+    ran = run_command(words, timeout=200)
     assert ran.returncode == 0, ran.stderr
 
 
@@ -82,7 +82,7 @@ print(json.dumps(sorted(sys.modules)))
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_modules_for_http_are_imported_for_http_only(transport):
     words = [sys.executable, "-c", IMPORTED, transport]
-    ran = subprocess.run(words, capture_output=True, text=True, timeout=200, check=True)
+    ran = run_command(words, timeout=200, check=True)
     imported = set(json.loads(ran.stdout))
     assert {"mcp.server.mcpserver.server", "mcp_types", "cobre.mcp.server"} <= imported
     over_http = {"starlette", "uvicorn", "httpx2", "mcp.client", "mcp.server.streamable_http_manager"}

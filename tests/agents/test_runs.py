@@ -12,7 +12,18 @@ import time
 import anyio
 import pytest
 
-from agents.served import COMMAND, PATIENT, checked, content, ended, error, quiet_stdio, server_of, talk
+from agents.served import (
+    COMMAND,
+    INITIALIZE,
+    PATIENT,
+    checked,
+    content,
+    ended,
+    error,
+    quiet_stdio,
+    server_of,
+    talk,
+)
 from cobre import study
 from cobre._machine import process_start
 from small_case import write_small_case
@@ -246,13 +257,8 @@ def started_server(folder):
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    info = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
     for message in (
-        {"id": 1, "method": "initialize", "params": info},
+        INITIALIZE,
         {"method": "notifications/initialized"},
         {
             "id": 2,

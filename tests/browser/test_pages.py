@@ -10,16 +10,11 @@ import cobre
 from browser import chromium
 from case_folders import full_case
 from cobre.report import write_report
+from short_runs import LEVEL_1, iterations
 
 pytestmark = pytest.mark.skipif(bool(chromium.reason_to_skip()), reason=chromium.reason_to_skip() or "-")
 
-SETTINGS = {
-    "training": {
-        "forward_passes": 2,
-        "stopping_rules": [{"type": "iteration_limit", "limit": 4}],
-        "cut_selection": {"enabled": True, "method": "level1", "check_frequency": 1},
-    }
-}
+SETTINGS = iterations(4, forward_passes=2, cut_selection=LEVEL_1)
 HOSTILE = ("<script>document.title = 'owned'</script>", '"><img src=x onerror="document.title=1">', "سد 🌊")
 OF_BUSES = ("W" * 10_000, "水电站" * 50, "a\x1b[31m\u202eb\n\x00c")
 OF_LINES = ("=cmd|' /C calc'!A0", "javascript:alert(1)", "-2+3")

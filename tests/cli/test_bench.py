@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from cobre.cli.bench import parse_size
 from cobre.comm import LocalCommunicator
 from cobre.comm.bench import ceiling, member
 from cobre.comm.bench.ceiling import limits_gb_per_s
+from commands import run_command
 
 MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
 QUICK = ["--seconds", "0.01", "--sizes", "8,64K"]
@@ -82,7 +82,7 @@ def test_odd_numbers_of_ranks_work(cobre):
 
 def test_files_in_the_working_directory_do_not_stand_in_for_modules(environ, tmp_path):
     (tmp_path / "secrets.py").write_text("raise ImportError('not meant to be imported')")
-    done = subprocess.run(
+    done = run_command(
         [
             sys.executable,
             "-P",
@@ -100,10 +100,6 @@ def test_files_in_the_working_directory_do_not_stand_in_for_modules(environ, tmp
         ],
         cwd=tmp_path,
         env=environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -239,7 +235,7 @@ def test_mpi4py_is_a_peer_where_it_is_installed():
     print(json.dumps([sorted({row.backend for row in report.rows}), len(report.rows), report.skipped]))
     """
     program = "\n".join(line.strip() for line in code.strip().splitlines())
-    done = subprocess.run([python, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    done = run_command([python, "-c", program], timeout=120, check=True)
     assert json.loads(done.stdout) == [["mpi", "mpi4py"], 14, {}]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from case_folders import full_case
 from cobre.io.examples import write_example
 from cobre.io.loading import validate
+from commands import run_command
 
 DOCUMENT_KEYS = "$schema command success exit_code cobre_version errors warnings data summary".split()
 
@@ -169,14 +169,7 @@ def test_what_may_not_be_read_is_exit_status_2(environ, what):
         write_example(good)
         write_example(bad)
         (bad / what).chmod(0)
-        done = subprocess.run(
-            [sys.executable, "-c", AS_NOBODY, str(good), str(bad)],
-            env=environ,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = run_command([sys.executable, "-c", AS_NOBODY, str(good), str(bad)], env=environ)
         assert done.returncode == 2, done.stdout + done.stderr
         assert "Permission denied" in done.stderr
         assert str(bad / what) in done.stderr

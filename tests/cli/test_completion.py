@@ -11,6 +11,7 @@ import pytest
 
 from cobre.cli import COMMANDS
 from cobre.cli.completion import command_line, main
+from commands import run_command
 
 # Completes as readline would: the function that the script registered, with the words typed so far.
 TAB = """
@@ -45,7 +46,7 @@ def tab(script, tmp_path_factory):
 
     def press(*words):
         command = ["bash", "--norc", "-c", TAB, "bash", str(path), "cobre", *words]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=True)
+        done = run_command(command, cwd=folder, check=True)
         assert not done.stderr
         return done.stdout.split()
 

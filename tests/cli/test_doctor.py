@@ -19,6 +19,7 @@ import mpi_ranks
 from cobre.comm import doctor
 from cobre.comm.backend import Finding
 from cobre.io.examples import write_example
+from commands import run_command
 from shm_ranks import Ranks, wait_for
 from system_calls import AT_SYSTEM_CALL
 
@@ -169,13 +170,8 @@ def test_a_backend_that_the_environment_asks_for_and_that_cannot_run_here_is_a_p
 
 
 def test_few_open_files_are_a_problem(environ):
-    done = subprocess.run(
-        ["bash", "-c", f"ulimit -n 100; {sys.executable} -m cobre doctor"],
-        env={**environ, "COLUMNS": "100"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    done = run_command(
+        ["bash", "-c", f"ulimit -n 100; {sys.executable} -m cobre doctor"], env={**environ, "COLUMNS": "100"}
     )
     assert done.returncode == 1
     assert "open files: 100" in done.stdout
@@ -213,9 +209,7 @@ def test_scarce_memory_is_a_problem(monkeypatch):
 def test_the_mpi_library_and_its_launcher_are_named(library):
     folder = Path(MPI_ENVIRONMENTS) / library / "bin"
     code = "from cobre.comm.doctor import examine; print(*[f.text for f in examine() if f.subject == 'mpi'], sep='\\n')"
-    done = subprocess.run(
-        [folder / "python", "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
+    done = run_command([folder / "python", "-c", code], check=True)
     assert {"openmpi": "Open MPI", "mpich": "MPICH"}[library] in done.stdout
     assert str(folder / "mpiexec") in done.stdout
     assert "does not match" not in done.stdout
@@ -249,9 +243,7 @@ def test_a_launcher_on_path_is_said_to_match_or_not(library, other, tmp_path):
         wrapper.chmod(0o755)
         path = f"{tmp_path / owner}{os.pathsep}{os.environ['PATH']}"
         command = [python, "-c", code]
-        said[owner] = subprocess.run(
-            command, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=60, check=True
-        ).stdout
+        said[owner] = run_command(command, env={**os.environ, "PATH": path}, check=True).stdout
     assert f"mpiexec on PATH matches: {tmp_path / library / 'mpiexec'}" in said[library]
     assert f"mpiexec on PATH does not match: {tmp_path / other / 'mpiexec'}" in said[other]
 

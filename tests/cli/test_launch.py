@@ -13,6 +13,7 @@ import time
 import pytest
 
 from cobre.io.examples import write_example
+from commands import run_command
 from launches import MEET, SOCKETS
 
 
@@ -240,9 +241,7 @@ def test_closing_the_pipe_of_the_output_ends_the_ranks(environ, program):
     shell = (
         f"{sys.executable} -m cobre launch -n 2 --backend sockets {path} | head -1; echo ${{PIPESTATUS[0]}}"
     )
-    done = subprocess.run(
-        ["bash", "-c", shell], env=environ, capture_output=True, text=True, timeout=60, check=True
-    )
+    done = run_command(["bash", "-c", shell], env=environ, check=True)
     assert re.fullmatch(r"\[[01]\] x{100}\n141\n", done.stdout)
     assert done.stderr == ""
 
@@ -341,14 +340,10 @@ def test_a_failure_is_reported_where_sigchld_is_ignored(environ, program):
 
 
 def test_too_few_open_files_are_not_blamed_on_the_program(environ):
-    done = subprocess.run(
+    done = run_command(
         [sys.executable, "-m", "cobre", "launch", "-n", "20", "echo"],
         env=environ,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
     )
     assert done.returncode == 4
     assert "cannot start 'echo': Too many open files\n  fix: start fewer ranks" in done.stderr

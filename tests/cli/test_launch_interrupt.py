@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cobre.io.examples import write_example
+from commands import run_command
 from small_case import set_limits
 
 # Found by every interpreter that starts with this folder on its path: SIGINT comes while the named module is imported.
@@ -36,13 +37,9 @@ def interrupted(environ, tmp_path):
     path = os.pathsep.join([str(tmp_path / "site"), environ["PYTHONPATH"]])
 
     def run(module, *arguments):
-        return subprocess.run(
+        return run_command(
             [sys.executable, "-m", "cobre", *map(str, arguments)],
             env={**environ, "PYTHONPATH": path, "INTERRUPT_AT": module},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
         )
 
     return run

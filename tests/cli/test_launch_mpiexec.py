@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 
 import pytest
 
+from commands import run_command
 from launches import MEET, start, wait_for_end
 from mpi_ranks import LIBRARIES, python_of, sweep
 
@@ -20,13 +20,10 @@ def mpi_python(request):
 
 
 def launch(python, *arguments, **variables):
-    return subprocess.run(
+    return run_command(
         [python, "-m", "cobre", "launch", "--backend", "mpi", *map(str, arguments)],
         env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
         timeout=50,
-        check=False,
     )
 
 

@@ -32,6 +32,12 @@ def configure(case, iterations, **policy):
 EVERY = {"checkpointing": {"enabled": True, "interval_iterations": 1}}
 
 
+def case_with_checkpoints(folder, iterations):
+    case = case_in(folder)
+    configure(case, iterations, **EVERY)
+    return case
+
+
 def bits(output):
     table = pq.read_table(output / "training/convergence.parquet", columns=SAME)
     return (output / "policy/policy.cobre").read_bytes(), table
@@ -44,9 +50,7 @@ def metadata(output):
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory):
     """A case, and an output folder in which a run was killed with everything it had started."""
-    folder = tmp_path_factory.mktemp("killed")
-    case = case_in(folder)
-    configure(case, 15, **EVERY)
+    case = case_with_checkpoints(tmp_path_factory.mktemp("killed"), 15)
     command = [sys.executable, "-m", "cobre", "run", str(case), "--quiet"]
     with subprocess.Popen(command, start_new_session=True) as process:
         deadline = time.monotonic() + DEADLINE_S

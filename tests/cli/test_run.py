@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +20,7 @@ import mpi_ranks
 import warm
 from cobre.io.examples import write_example
 from cobre.sddp.policy import Policy
+from commands import can_mount, run_command
 from small_case import set_limits
 
 DEADLINE_S = 60
@@ -38,13 +38,8 @@ def cobre(*arguments, prefix=(), env=None):
     if not prefix:
         words = [str(argument) for argument in arguments]
         return warm.run_cobre(words, env=env or dict(os.environ), cwd=None, stdin="", timeout=DEADLINE_S)
-    return subprocess.run(
-        [*prefix, sys.executable, "-m", "cobre", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-        env=env,
+    return run_command(
+        [*prefix, sys.executable, "-m", "cobre", *map(str, arguments)], timeout=DEADLINE_S, env=env
     )
 
 
@@ -321,14 +316,7 @@ def test_a_killed_run_never_shows_the_numbers_of_the_run_before(tmp_path):
     assert not (case / "output" / "_SUCCESS").exists()
 
 
-def _can_mount():
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        return False
-    command = ["unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=1m none /mnt"]
-    return subprocess.run(command, capture_output=True, check=False, timeout=10).returncode == 0
-
-
-@pytest.mark.skipif(not _can_mount(), reason="needs root and unshare for a small disk of its own")
+@pytest.mark.skipif(not can_mount("/mnt"), reason="needs root and unshare for a small disk of its own")
 def test_a_full_disk_is_an_io_error_and_leaves_no_success_marker(tmp_path):
     case = case_in(tmp_path)
     set_limits(case, 10, scenarios=0)

@@ -16,6 +16,7 @@ import cobre
 from cobre import study
 from cobre._machine import process_start
 from cobre.study.run_log import EVENTS
+from commands import run_command
 from small_case import write_small_case
 
 DEADLINE_S = 60
@@ -156,7 +157,5 @@ def test_without_textual_the_command_to_install_it_is_named(cobre, tmp_path):
 @pytest.mark.parametrize("command", ["run", "validate", "summary"])
 def test_other_commands_do_not_load_textual(command):
     code = f"import sys, cobre.cli.{command}; print(*sorted(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
+    done = run_command([sys.executable, "-c", code], check=True)
     assert not [name for name in done.stdout.split() if name.partition(".")[0] in ("textual", "jsonschema")]

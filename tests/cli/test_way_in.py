@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from cobre.cli.invocation import typed
+from commands import run_command
 from small_case import set_limits
 
 ROOT = Path(__file__).parents[2]
@@ -18,16 +18,13 @@ ROOT = Path(__file__).parents[2]
 
 def closing_words():
     """What `make run` prints last, as make would hand it to the shell."""
-    done = subprocess.run(
+    done = run_command(
         ["make", "--dry-run", "--no-print-directory", "--assume-old=.venv/.ready", "run"],
         cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
         check=True,
     )
     recipe = done.stdout[done.stdout.index("printf") :]
-    return subprocess.run(["sh", "-c", recipe], capture_output=True, text=True, timeout=60, check=True).stdout
+    return run_command(["sh", "-c", recipe], check=True).stdout
 
 
 def test_make_run_ends_with_three_commands_that_work_as_typed(tmp_path, cobre):
@@ -62,14 +59,8 @@ def program(tmp_path):
 @pytest.mark.parametrize("is_on_path", [False, True])
 def test_init_names_the_next_command_as_it_can_be_typed(program, tmp_path, is_on_path):
     path = f"{program.parent}:{os.environ['PATH']}" if is_on_path else "/nowhere"
-    done = subprocess.run(
-        [program, "init", "my case"],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
+    done = run_command(
+        [program, "init", "my case"], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True
     )
     name = "cobre" if is_on_path else str(program)
     assert done.stdout.endswith(f"  next: {name} run 'my case'\n")

@@ -13,6 +13,8 @@ import uuid
 
 import pytest
 
+from commands import run_command
+
 NEAR, FAR = "192.0.2.1", "192.0.2.2"
 NEAR_V6, FAR_V6 = "fd00:c0b::1", "fd00:c0b::2"
 
@@ -95,4 +97,4 @@ class Cable:
 
 
 def _do(*command, **options):
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=20, **options)
+    run_command(command, check=True, timeout=20, **options)

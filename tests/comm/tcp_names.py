@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from commands import run_command
 
 
 def inside(directory, hosts="", resolver="", *, alone=False):
@@ -29,9 +30,7 @@ def inside(directory, hosts="", resolver="", *, alone=False):
 def _refusal():
     trial = "mount --bind /etc/hosts /etc/resolv.conf && ip link set lo up"
     try:
-        done = subprocess.run(
-            ["unshare", "--mount", "--net", "sh", "-c", trial], capture_output=True, text=True, timeout=20
-        )
+        done = run_command(["unshare", "--mount", "--net", "sh", "-c", trial], timeout=20)
     except OSError as error:
         return str(error)
     return done.stderr.strip() if done.returncode else ""

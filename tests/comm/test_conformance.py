@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import os
-import subprocess
 import sys
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from cobre.comm import available_backends
 from cobre.comm.selection import BACKENDS, get_backend
 from comm.reference import digest_in, reference_digest
+from commands import run_command
 from matrices import IS_SOAK
 
 SIZES = {"local": [1], "mpi": [1, 2, 3, 4]}
@@ -34,13 +34,8 @@ DEADLINE_S = 110
 def _kit(backend: str, size: int, limits: str = "") -> str:
     """What the kit prints; it must pass."""
     command = [sys.executable, "-m", "cobre.comm.testing", "-n", str(size), "--backend", backend]
-    done = subprocess.run(
-        command,
-        env={**os.environ, **({"COBRE_COMM_LIMITS": limits} if limits else {})},
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
+    done = run_command(
+        command, env={**os.environ, **({"COBRE_COMM_LIMITS": limits} if limits else {})}, timeout=DEADLINE_S
     )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
     return done.stdout

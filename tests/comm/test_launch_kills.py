@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import uuid
 from dataclasses import replace
@@ -18,6 +17,7 @@ from cobre.comm.launch.connected import ConnectedRank, ConnectedRanks
 from cobre.comm.launch.kills import SignalWatch, signal_name
 from cobre.comm.report import Failure, Inbox, Message, Tag
 from cobre.comm.selection import get_backend
+from commands import run_command
 
 MOUNTS = (
     (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"),
@@ -57,13 +57,7 @@ def small_group():
 
 def run_in(group, *command):
     script = f'echo $$ > {group}/cgroup.procs; exec "$@"'
-    return subprocess.run(
-        ["sh", "-c", script, "sh", *map(str, command)],
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
+    return run_command(["sh", "-c", script, "sh", *map(str, command)], timeout=90)
 
 
 def test_run_says_that_a_worker_was_killed_for_lack_of_memory(small_group, tmp_path):

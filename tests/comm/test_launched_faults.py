@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
 
 from comm.fault_calls import CALLS
+from commands import run_command
 from shm_ranks import NOTICED_S, TIMEOUT_S
 
 SHORT_S = 2.0
@@ -75,12 +75,8 @@ def test_the_remaining_ranks_name_the_lost_one_and_the_launcher_ends(tmp_path, b
     timeout = SHORT_S if misfortune == "SIGSTOP" else TIMEOUT_S
     timeouts = {f"COBRE_{name}_TIMEOUT_SECS": str(timeout) for name in ("SHM", "TCP")}
     launch = ["launch", "-n", str(SIZE), "--backend", backend, "--grace", "1", "--timeout", "100"]
-    done = subprocess.run(
-        [sys.executable, "-m", "cobre", *launch, str(program)],
-        env={**os.environ, **timeouts},
-        capture_output=True,
-        text=True,
-        timeout=110,
+    done = run_command(
+        [sys.executable, "-m", "cobre", *launch, str(program)], env={**os.environ, **timeouts}, timeout=110
     )
     assert done.returncode == STATUS[misfortune], done.stderr
     in_time = LATE_S + (SHORT_S if misfortune == "SIGSTOP" else 0.0)

@@ -25,6 +25,7 @@ from cobre.comm import (
 )
 from cobre.comm.backends.local import BACKEND
 from cobre.comm.regions import HeapRegion
+from commands import run_command
 
 
 @pytest.fixture
@@ -161,7 +162,7 @@ threading.Thread(target=watch, daemon=True).start()
 if {is_closed}:
     comm.close()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = run_command([sys.executable, "-c", program])
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

@@ -52,22 +52,23 @@ def test_however_a_rank_ends_without_close_it_ends_the_job(ranks, leave):
     assert "cobre: rank 1 of 2 ended without close(): aborting the job" in output
 
 
-def test_the_status_that_leaves_a_with_block_is_that_of_the_job(ranks):
-    status, output = ranks(
+LEFT_BY = {
+    "its status": (
+        3,
+        "exited with status 3",
+        False,
         """
         with create_communicator() as comm:
             comm.barrier()
             if comm.rank == 1:
                 sys.exit(3)
             comm.barrier()
-        """
-    )
-    assert status == 3, output
-    assert "cobre: rank 1 of 2 exited with status 3: aborting the job" in output
-
-
-def test_a_rank_that_caught_its_exception_still_has_to_close(ranks):
-    status, output = ranks(
+        """,
+    ),
+    "an exception that is caught outside": (
+        1,
+        "raised ValueError",
+        True,
         """
         comm = create_communicator()
         comm.barrier()
@@ -79,10 +80,16 @@ def test_a_rank_that_caught_its_exception_still_has_to_close(ranks):
         except ValueError:
             pass
         """,
-        ends_open=True,
-    )
-    assert status == 1, output
-    assert "cobre: rank 1 of 2 raised ValueError: aborting the job" in output
+    ),
+}
+
+
+@pytest.mark.parametrize(("ranks", "how"), with_libraries(LEFT_BY), indirect=["ranks"])
+def test_how_a_with_block_is_left_decides_about_the_job(ranks, how):
+    expected, words, ends_open, code = LEFT_BY[how]
+    status, output = ranks(code, ends_open=ends_open)
+    assert status == expected, output
+    assert f"cobre: rank 1 of 2 {words}: aborting the job" in output
 
 
 SURVIVED = {

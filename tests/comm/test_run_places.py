@@ -11,6 +11,7 @@ import textwrap
 
 import pytest
 
+from commands import run_command
 from launches import is_alive, wait_for
 
 TELLS = tuple(int(word) for word in platform.release().split(".")[:2]) >= (6, 15)
@@ -53,14 +54,10 @@ def test_it_works_from_everywhere_without_a_guard(way, backend, sockets_path, tm
     arguments = {"script": [str(script)], "stdin": ["-"], "-c": ["-c", code], "repl": ["-i", "-q"]}
     # An interactive interpreter needs an empty line after each block, which other ways do not mind.
     text = code if way != "repl" else code.replace("\ndef", "\n\ndef").replace("\nanswers", "\n\nanswers")
-    done = subprocess.run(
+    done = run_command(
         [sys.executable, *arguments.get(way, [str(script)])],
         input=text,
         env={**os.environ, "PYTHONPATH": sockets_path},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
     )
     assert "answers [42.0, 42.0]" in done.stdout, done.stderr
 
@@ -70,14 +67,8 @@ def test_modules_beside_the_script_are_found(backend, sockets_path, tmp_path):
     (tmp_path / "script.py").write_text(
         f"import beside, cobre.comm\nprint(cobre.comm.run(beside.work, num_workers=2, backend={backend!r}))"
     )
-    done = subprocess.run(
-        [sys.executable, str(tmp_path / "script.py")],
-        env={**os.environ, "PYTHONPATH": sockets_path},
-        cwd="/",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    done = run_command(
+        [sys.executable, str(tmp_path / "script.py")], env={**os.environ, "PYTHONPATH": sockets_path}, cwd="/"
     )
     assert done.stdout == "[0, 1]\n", done.stderr
 
@@ -90,14 +81,7 @@ def test_files_in_the_working_directory_do_not_stand_in_for_modules(name, tmp_pa
     (tmp_path / "script.py").write_text(
         "from cobre.comm import run\nprint(run(lambda comm: comm.rank, num_workers=2))"
     )
-    done = subprocess.run(
-        [sys.executable, str(tmp_path / "script.py")],
-        cwd=tmp_path / "here",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_command([sys.executable, str(tmp_path / "script.py")], cwd=tmp_path / "here")
     assert done.stdout == "[0, 1]\n", done.stderr
 
 
@@ -107,13 +91,8 @@ def test_workers_find_the_package_where_the_program_found_it(tmp_path):
         f"import sys\nsys.path += {packages}\n"
         "from cobre.comm import run\nprint(run(lambda comm: comm.rank, num_workers=2))"
     )
-    done = subprocess.run(
-        [os.path.realpath(sys.executable), str(tmp_path / "script.py")],  # outside of the environment
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    outside = os.path.realpath(sys.executable)  # of the environment
+    done = run_command([outside, str(tmp_path / "script.py")])
     assert done.stdout == "[0, 1]\n", done.stderr
 
 
@@ -143,9 +122,7 @@ def test_a_stdout_that_cannot_show_what_workers_print_is_no_obstacle(start, show
         f"import os, sys\nfrom cobre.comm import run\n{start}\n"
         "run(lambda comm: os.write(1, 'café\\n'.encode()), num_workers=2)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = run_command([sys.executable, "-c", code])
     assert (done.returncode, done.stdout) == (0, shown), done.stderr
 
 
@@ -176,9 +153,7 @@ def test_exit_codes_are_known_where_sigchld_is_ignored(habit):
     except Exception as error:
         print(error.rank, error.exit_code, signal.getsignal(signal.SIGCHLD) == before)
     """)
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = run_command([sys.executable, "-c", code])
     assert done.stdout == "1 -9 True\n", done.stderr
 
 

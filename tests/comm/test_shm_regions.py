@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-
 import pytest
 
+from commands import can_mount
 from shm_ranks import NOTICED_S, PRELUDE, run
 from system_calls import HOLD_SYSTEM_CALL
 
-
-def _can_mount() -> bool:
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        return False
-    command = ["unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=1m none /dev/shm"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
 needs_mount = pytest.mark.skipif(
-    not _can_mount(), reason="needs root and unshare for a small /dev/shm of its own"
+    not can_mount("/dev/shm"), reason="needs root and unshare for a small /dev/shm of its own"
 )
 
 
@@ -36,6 +25,12 @@ say(codes=codes, left=os.listdir("/dev/shm"))
     code = f"BODY = {PRELUDE + body!r}\n{launcher}"
     [rank] = run(1, code, prefix=("unshare", "-m", "sh", "-c", script, "sh"))
     return rank
+
+
+def run_to_its_end(program):
+    """What must hold in each of three ranks."""
+    for rank in run(3, f"comm = ShmCommunicator.attach(config())\n{program}"):
+        assert rank.exit_code == 0, rank.output
 
 
 @needs_mount
@@ -118,10 +113,7 @@ comm.barrier()
 
 
 def test_writes_are_visible_to_all_and_views_stay_valid():
-    ranks = run(
-        3,
-        """
-comm = ShmCommunicator.attach(config())
+    run_to_its_end("""
 region = comm.create_shared_region(300, "i4")
 view = region.as_slice()
 assert view.sum() == 0 and len(region.as_mut_slice()) == (300 if rank == 0 else 0)
@@ -139,17 +131,11 @@ region.close()
 comm.close()
 del region, comm
 assert view.sum() == 600
-""",
-    )
-    for rank in ranks:
-        assert rank.exit_code == 0, rank.output
+""")
 
 
 def test_results_left_in_a_region_are_exact_round_after_round():
-    ranks = run(
-        3,
-        """
-comm = ShmCommunicator.attach(config())
+    run_to_its_end("""
 for count in (1, 5, 100, 20_000, 100_000):
     region = comm.create_shared_region(size * count)
     recv = region.as_mut_block(0, size * count)
@@ -173,17 +159,11 @@ for count in (1, 5, 100, 20_000, 100_000):
         private = np.empty(size * count)  # one rank's result elsewhere: then nobody's is shared
         comm.allgatherv(np.full(count, float(rank)), private if rank == 0 else recv.copy(), counts, displs)
     region.close()
-""",
-    )
-    for rank in ranks:
-        assert rank.exit_code == 0, rank.output
+""")
 
 
 def test_a_split_communicator_is_closed_without_its_parent():
-    ranks = run(
-        3,
-        """
-comm = ShmCommunicator.attach(config())
+    run_to_its_end("""
 local = comm.split_local()
 assert (local.rank, local.size, local.backend) == (rank, size, "shm")
 local.barrier()
@@ -193,10 +173,7 @@ region.fence()
 assert region.as_slice().sum() == 3
 local.close()
 comm.barrier()
-""",
-    )
-    for rank in ranks:
-        assert rank.exit_code == 0, rank.output
+""")
 
 
 def test_many_regions_leave_no_mapping_or_descriptor():

@@ -8,6 +8,12 @@ from shm_ranks import NOTICED_S, Ranks, run
 from system_calls import WHEN_WAITING, interrupted_barrier
 
 
+def alone(program):
+    """Rank 0 after its program; rank 1 has joined and calls nothing."""
+    join = f"{WHEN_WAITING}\ncomm = ShmCommunicator.attach(config())"
+    return run(2, f"{join}\nif rank == 1:\n    linger()\nelse:{program}")[0]
+
+
 @pytest.mark.waits
 def test_idle_ranks_use_next_to_no_cpu():
     ranks = run(
@@ -57,23 +63,15 @@ else:
 
 
 def test_ctrl_c_is_answered_while_waiting():
-    ranks = run(
-        2,
-        f"""
-{WHEN_WAITING}
-comm = ShmCommunicator.attach(config())
-if rank == 0:
+    waiting = alone("""
     when_waiting(os.kill, os.getpid(), signal.SIGINT)
     before = time.monotonic()
     try:
         comm.barrier()
     except KeyboardInterrupt:
         say(seconds=time.monotonic() - before)
-else:
-    linger()
-""",
-    )
-    assert ranks[0].said[0]["seconds"] < NOTICED_S, ranks[0].output
+""")
+    assert waiting.said[0]["seconds"] < NOTICED_S, waiting.output
 
 
 def test_a_handler_that_returns_does_not_end_the_call():
@@ -165,19 +163,11 @@ attempt(comm.barrier)
 
 
 def test_closing_from_another_thread_ends_a_wait():
-    ranks = run(
-        2,
-        f"""
-{WHEN_WAITING}
-comm = ShmCommunicator.attach(config())
-if rank == 0:
+    waiting = alone("""
     when_waiting(comm.close)
     attempt(comm.barrier)
-else:
-    linger()
-""",
-    )
-    [told] = ranks[0].said
-    assert told["error"] == "CollectiveFailed", ranks[0].output
-    assert "rank 0 closed its communicator in barrier()" in told["text"], ranks[0].output
+""")
+    [told] = waiting.said
+    assert told["error"] == "CollectiveFailed", waiting.output
+    assert "rank 0 closed its communicator in barrier()" in told["text"], waiting.output
     assert told["seconds"] < NOTICED_S

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from comm.tcp_breaks import CLOSING, READY, TRANSFERS, assert_closed, assert_ended_by, cut_once_ready
 from comm.tcp_cable import NEAR, NEAR_V6, Cable
 from comm.tcp_ranks import CALLS, TOOLS, Ranks
 
@@ -66,20 +67,10 @@ def test_ranks_connect_and_communicate_across_a_cable(ranks, host):
 
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_cut_cable_is_an_error_that_names_the_rank_behind_it(ranks, cable, call, cut, tmp_path):
-    go = tmp_path / "go"
-    program = f"""
-comm.barrier()
-say("ready")
-while not os.path.exists({str(go)!r}): time.sleep(0.01)
-failure_of({CALLS[call]})
-failure_of(comm.barrier)
-"""
+def test_a_cut_cable_is_an_error_that_names_the_rank_behind_it(ranks, cable, call, cut):
+    program = f"{READY}failure_of({CALLS[call]})\nfailure_of(comm.barrier)"
     with ranks(program, timeout_s=2) as group:
-        group.start()
-        group.wait_for_all("ready")
-        getattr(cable, cut)()
-        go.touch()
+        cut_once_ready(getattr(cable, cut), group)
         said = group.wait()
     for rank, words in enumerate(said):
         assert "no failure" not in words, said
@@ -90,34 +81,13 @@ failure_of(comm.barrier)
 
 @pytest.mark.parametrize("cut", CUTS)
 def test_a_cable_cut_in_the_middle_of_a_transfer_is_an_error_on_every_rank(ranks, cable, cut):
-    program = """
-huge = np.ones(2_000_000)
-for step in range(100_000):
-    try:
-        comm.allgatherv(huge, np.ones(size * huge.size), [huge.size] * size, [huge.size * r for r in range(size)])
-    except CollectiveFailed as error:
-        say("ended: " + error.message)
-        break
-    say("step")
-"""
-    with ranks(program, timeout_s=8) as group:
-        group.start()
-        group.wait_for(1, "step")
-        getattr(cable, cut)()
-        said = group.wait()
-    for rank, words in enumerate(said):
-        last = words.splitlines()[-1]
-        assert last.startswith("ended: "), said
-        assert ("rank 0" if rank == 1 else "rank 1") in last, said
+    with ranks(TRANSFERS, timeout_s=8) as group:
+        assert_ended_by(getattr(cable, cut), group)
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_cable_that_is_mended_within_the_timeout_costs_nothing_but_time(ranks, cable, cut, tmp_path):
-    go = tmp_path / "go"
-    program = f"""
-comm.barrier()
-say("ready")
-while not os.path.exists({str(go)!r}): time.sleep(0.01)
+def test_a_cable_that_is_mended_within_the_timeout_costs_nothing_but_time(ranks, cable, cut):
+    program = f"""{READY}
 total = np.empty_like(big)
 for _ in range(3):
     comm.allreduce(big * (rank + 1), total, "sum")
@@ -125,10 +95,7 @@ for _ in range(3):
 say("right")
 """
     with ranks(program) as group:
-        group.start()
-        group.wait_for_all("ready")
-        getattr(cable, cut)()
-        go.touch()
+        cut_once_ready(getattr(cable, cut), group)
         time.sleep(1.5)
         cable.mend()
         said = group.wait()
@@ -242,24 +209,10 @@ def test_a_cable_mended_during_the_meeting_keeps_no_rank_from_joining(ranks, cab
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_closing_behind_a_cut_cable_does_not_wait(ranks, cable, cut, tmp_path):
-    go = tmp_path / "go"
-    program = f"""
-comm.barrier()
-say("ready")
-while not os.path.exists({str(go)!r}): time.sleep(0.01)
-started = time.monotonic()
-comm.close()
-assert time.monotonic() - started < 30  # the timeout is 60 s
-say("closed")
-"""
-    with ranks(program) as group:
-        group.start()
-        group.wait_for_all("ready")
-        getattr(cable, cut)()
-        go.touch()
-        said = group.wait()
-    assert all("closed" in words and "Traceback" not in words for words in said), said
+def test_closing_behind_a_cut_cable_does_not_wait(ranks, cable, cut):
+    with ranks(READY + CLOSING) as group:
+        cut_once_ready(getattr(cable, cut), group)
+        assert_closed(group.wait())
 
 
 @pytest.mark.parametrize("percent", [1, 5])

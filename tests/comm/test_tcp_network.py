@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from comm.tcp_breaks import CLOSING, READY, TRANSFERS, assert_closed, assert_ended_by, cut_once_ready
 from comm.tcp_proxy import Proxy
 from comm.tcp_ranks import CALLS, LONG_S, TOOLS, Ranks, free_port
 
@@ -80,36 +81,17 @@ def test_a_broken_network_is_an_error_on_every_rank(tmp_path, call, how, size):
 
 @pytest.mark.parametrize("how", BREAKS)
 def test_closing_over_a_broken_network_does_not_wait_and_is_no_error(tmp_path, how):
-    program = """
-started = time.monotonic()
-comm.close()
-assert time.monotonic() - started < 30  # the timeout is 60 s
-say("closed")
-"""
-    said = _break_before(tmp_path, program, how, 3, timeout_s=LONG_S)
-    assert all("closed" in words and "Traceback" not in words for words in said), said
+    assert_closed(_break_before(tmp_path, CLOSING, how, 3, timeout_s=LONG_S))
 
 
 def _break_before(tmp_path, program, how, size, timeout_s):
     """What the ranks said; rank 1's connection breaks before ``program`` runs."""
-    port, go = free_port(), tmp_path / "go"
-    program = f"""
-comm.barrier()
-say("ready")
-while not os.path.exists({str(go)!r}): time.sleep(0.01)
-{program}
-"""
+    options = {"port": free_port(), "timeout_s": timeout_s, "directory": tmp_path}
     with (
-        Proxy(port) as proxy,
-        Ranks(
-            size, program, port=port, ports={1: proxy.port}, timeout_s=timeout_s, directory=tmp_path
-        ) as group,
+        Proxy(options["port"]) as proxy,
+        Ranks(size, READY + program, ports={1: proxy.port}, **options) as group,
     ):
-        group.start()
-        for rank in range(size):
-            group.wait_for(rank, "ready")
-        getattr(proxy, how)()
-        go.touch()
+        cut_once_ready(getattr(proxy, how), group)
         return group.wait()
 
 
@@ -117,32 +99,6 @@ while not os.path.exists({str(go)!r}): time.sleep(0.01)
 @pytest.mark.parametrize("how", BREAKS)
 def test_a_network_that_breaks_in_the_middle_of_a_transfer_is_an_error_on_every_rank(tmp_path, how):
     port = free_port()
-    program = """
-huge = np.ones(8_000_000)
-say("ready")
-for _ in range(10_000):
-    try:
-        comm.allgatherv(huge, np.ones(size * huge.size), [huge.size] * size, [huge.size * r for r in range(size)])
-    except CollectiveFailed as error:
-        print(error.message, flush=True)
-        break
-    say("step")
-"""
-    with (
-        Proxy(port) as proxy,
-        Ranks(
-            3,
-            program,
-            port=port,
-            ports={1: proxy.port},
-            timeout_s=TIMEOUT_S[how],
-            directory=tmp_path,
-        ) as group,
-    ):
-        group.start()
-        group.wait_for(1, "step")
-        getattr(proxy, how)()
-        said = group.wait()
-    for rank, words in enumerate(said):
-        last = words.splitlines()[-1]
-        assert ("rank 0" if rank == 1 else "rank 1") in last, said
+    options = {"port": port, "timeout_s": TIMEOUT_S[how], "directory": tmp_path}
+    with Proxy(port) as proxy, Ranks(3, TRANSFERS, ports={1: proxy.port}, **options) as group:
+        assert_ended_by(getattr(proxy, how), group)

@@ -10,6 +10,10 @@ import pytest
 from comm.tcp_ranks import Ranks
 
 
+def on_tcp_and_shm(test):
+    return pytest.mark.waits(pytest.mark.parametrize("backend", ["tcp", "shm"])(test))
+
+
 @pytest.fixture
 def ranks(tmp_path):
     def started(size, program, **settings):
@@ -50,8 +54,7 @@ failure_of(comm.barrier)
     assert [words.count("no failure") for words in said] == [1, 1], said
 
 
-@pytest.mark.waits
-@pytest.mark.parametrize("backend", ["tcp", "shm"])
+@on_tcp_and_shm
 def test_ctrl_c_ends_a_call_that_waits_for_its_turn_and_the_group_goes_on(tmp_path, backend):
     program = """
 if rank == 0:
@@ -79,8 +82,7 @@ failure_of(comm.barrier)
     assert [words.count("no failure") for words in said] == [2, 2], said
 
 
-@pytest.mark.waits
-@pytest.mark.parametrize("backend", ["tcp", "shm"])
+@on_tcp_and_shm
 def test_python_may_end_while_a_daemon_thread_is_in_a_call(tmp_path, backend):
     program = """
 thread = threading.Thread(target=failure_of, args=(comm.barrier,), daemon=True)
@@ -100,8 +102,7 @@ else:
     assert (said[1], statuses) == ("the end\n", [0, 0])
 
 
-@pytest.mark.waits
-@pytest.mark.parametrize("backend", ["tcp", "shm"])
+@on_tcp_and_shm
 def test_stats_need_not_wait_for_the_call_under_way(tmp_path, backend):
     program = """
 if rank == 0:

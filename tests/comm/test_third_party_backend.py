@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 import textwrap
@@ -11,19 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from commands import run_command
+
 
 def python_with(sockets_path):
     """Runs a fresh interpreter that sees the plugin and must leave nothing in its temporary directory."""
 
     def run(*arguments: object, path: str = sockets_path, **environ: str) -> str:
         with tempfile.TemporaryDirectory(prefix="cobre-") as scratch:
-            done = subprocess.run(
+            done = run_command(
                 [sys.executable, *map(str, arguments)],
                 env={**os.environ, "PYTHONPATH": path, "TMPDIR": scratch, **environ},
-                capture_output=True,
-                text=True,
                 timeout=90,
-                check=False,
             )
             assert done.returncode == 0, done.stdout + done.stderr
             assert list(Path(scratch).iterdir()) == []
@@ -181,9 +179,8 @@ except BackendNotAvailable as error:
     ],
 )
 def test_disagreement_is_an_error_on_every_rank(sockets_path, tmp_path, calls, said):
-    ranks = ranks_with(sockets_path, tmp_path)
     code = f"print(failure_of(lambda: comm.{calls[0]} if comm.rank != 1 else comm.{calls[1]}))"
-    texts = ranks(3, code)
+    texts = ranks_with(sockets_path, tmp_path)(3, code)
     assert len(set(texts)) == 1
     assert f"rank 0 called {calls[0].partition('(')[0]}" in texts[0]
     assert f"rank 1 called {calls[1].partition('(')[0]}" in texts[0]
@@ -194,14 +191,13 @@ def test_disagreement_is_an_error_on_every_rank(sockets_path, tmp_path, calls, s
 @pytest.mark.waits
 @pytest.mark.parametrize("victim", [0, 1, 2])
 def test_a_dead_rank_is_named_soon_by_every_other(sockets_path, tmp_path, victim):
-    ranks = ranks_with(sockets_path, tmp_path)
     code = f"""
     if comm.rank == {victim}:
         time.sleep(0.3)
         os._exit(0)
     print(failure_of(comm.barrier), failure_of(comm.allreduce, one, one, "sum"), sep="\\n")
     """
-    texts = ranks(3, code)
+    texts = ranks_with(sockets_path, tmp_path)(3, code)
     for rank in {0, 1, 2} - {victim}:
         first, second = texts[rank].splitlines()
         assert f"rank {victim} " in first
@@ -209,42 +205,33 @@ def test_a_dead_rank_is_named_soon_by_every_other(sockets_path, tmp_path, victim
         assert second == first
 
 
+RANK_0_COMPUTES = """
+if comm.rank == 0:
+    wait_for("told")
+print(failure_of(comm.barrier))
+if comm.rank == 1:
+    tell("told")
+"""
+RANK_0_LEAVES_AFTER_THE_FAILURE = """
+if comm.rank == 0:
+    print(failure_of(comm.barrier), flush=True)
+    tell("told")
+    os._exit(0)
+wait_for("told")
+time.sleep(0.3)  # it has left by now
+print(failure_of(comm.barrier))
+"""
+
+
 @pytest.mark.soak
 @pytest.mark.waits
-def test_a_dead_rank_is_noticed_while_rank_0_computes(sockets_path, tmp_path):
-    ranks = ranks_with(sockets_path, tmp_path)
-    code = """
-    if comm.rank == 2:
-        os._exit(0)
-    if comm.rank == 0:
-        wait_for("told")
-    print(failure_of(comm.barrier))
-    if comm.rank == 1:
-        tell("told")
-    """
-    texts = ranks(3, code)
+@pytest.mark.parametrize(
+    "code", [RANK_0_COMPUTES, RANK_0_LEAVES_AFTER_THE_FAILURE], ids=["computes", "leaves"]
+)
+def test_a_dead_rank_is_blamed_whatever_rank_0_does(sockets_path, tmp_path, code):
+    texts = ranks_with(sockets_path, tmp_path)(3, f"if comm.rank == 2: os._exit(0)\n{code}")
     assert texts[0] == texts[1]
     assert texts[1].endswith("rank 2 closed its communicator or died [soon]\n")
-
-
-@pytest.mark.soak
-@pytest.mark.waits
-def test_a_rank_that_leaves_after_a_failure_is_not_blamed(sockets_path, tmp_path):
-    ranks = ranks_with(sockets_path, tmp_path)
-    code = """
-    if comm.rank == 2:
-        os._exit(0)
-    if comm.rank == 0:
-        print(failure_of(comm.barrier), flush=True)
-        tell("told")
-        os._exit(0)
-    wait_for("told")
-    time.sleep(0.3)  # it has left by now
-    print(failure_of(comm.barrier))
-    """
-    texts = ranks(3, code)
-    assert "rank 2" in texts[0]
-    assert texts[1] == texts[0]
 
 
 @pytest.mark.few(1)
@@ -253,21 +240,19 @@ def test_a_rank_that_leaves_after_a_failure_is_not_blamed(sockets_path, tmp_path
 def test_a_missing_rank_is_named_at_the_deadline_and_gets_the_error_when_it_comes(
     sockets_path, tmp_path, late
 ):
-    ranks = ranks_with(sockets_path, tmp_path)
     code = f"""
     if comm.rank == {late}:
         wait_for("told")
     print(failure_of(comm.barrier).rpartition(" [")[0])
     tell("told")
     """
-    texts = ranks(3, code, COBRE_SOCKETS_TIMEOUT_SECS="3")
+    texts = ranks_with(sockets_path, tmp_path)(3, code, COBRE_SOCKETS_TIMEOUT_SECS="3")
     assert set(texts) == {f"barrier timed out after 3 s: rank {late} did not call it\n"}
 
 
 @pytest.mark.soak
 @pytest.mark.waits
 def test_a_stopped_rank_0_is_named(sockets_path, tmp_path):
-    ranks = ranks_with(sockets_path, tmp_path)
     code = """
     pids = np.empty(comm.size, np.int64)
     comm.allgatherv(np.array([os.getpid()]), pids, ones, places)
@@ -279,14 +264,13 @@ def test_a_stopped_rank_0_is_named(sockets_path, tmp_path):
         wait_for(f"told {3 - comm.rank}")  # the other one finds out, too
         os.kill(pids[0], signal.SIGCONT)
     """
-    texts = ranks(3, code, COBRE_SOCKETS_TIMEOUT_SECS="3")
+    texts = ranks_with(sockets_path, tmp_path)(3, code, COBRE_SOCKETS_TIMEOUT_SECS="3")
     assert texts[1:] == ["barrier: rank 0 gave no answer in 3 s\n"] * 2
 
 
 @pytest.mark.soak
 @pytest.mark.waits
 def test_an_interrupt_in_a_collective_breaks_the_communicator_for_all(sockets_path, tmp_path):
-    ranks = ranks_with(sockets_path, tmp_path)
     code = """
     if comm.rank == 1:
         wait_for("interrupted")
@@ -303,7 +287,7 @@ def test_an_interrupt_in_a_collective_breaks_the_communicator_for_all(sockets_pa
         pass
     print(failure_of(comm.barrier))
     """
-    texts = ranks(3, code)
+    texts = ranks_with(sockets_path, tmp_path)(3, code)
     assert texts[0].startswith("interrupted\n")
     assert all("barrier was interrupted on rank 0 by KeyboardInterrupt" in text for text in texts)
 
@@ -311,7 +295,6 @@ def test_an_interrupt_in_a_collective_breaks_the_communicator_for_all(sockets_pa
 @pytest.mark.soak
 @pytest.mark.waits
 def test_a_forked_child_keeps_no_dead_rank_alive(sockets_path, tmp_path):
-    ranks = ranks_with(sockets_path, tmp_path)
     code = """
     if comm.rank == 2 and os.fork():
         os._exit(0)
@@ -320,13 +303,13 @@ def test_a_forked_child_keeps_no_dead_rank_alive(sockets_path, tmp_path):
         os._exit(0)
     print(failure_of(comm.barrier))
     """
-    assert all(text.endswith("[soon]\n") and "rank 2" in text for text in ranks(3, code)[:2])
+    texts = ranks_with(sockets_path, tmp_path)(3, code)
+    assert all(text.endswith("[soon]\n") and "rank 2" in text for text in texts[:2])
 
 
 @pytest.mark.soak
 @pytest.mark.waits
 def test_closing_wakes_the_thread_that_waits(sockets_path, tmp_path):
-    ranks = ranks_with(sockets_path, tmp_path)
     code = """
     import threading
     if comm.rank == 1:
@@ -338,13 +321,12 @@ def test_closing_wakes_the_thread_that_waits(sockets_path, tmp_path):
     else:
         time.sleep(0.6)
     """
-    assert ranks(2, code)[1] == "barrier: the communicator is closed\n"
+    assert ranks_with(sockets_path, tmp_path)(2, code)[1] == "barrier: the communicator is closed\n"
 
 
 @pytest.mark.soak
 @pytest.mark.waits
 def test_groups_may_use_the_same_path_again(sockets_path, tmp_path):
-    ranks = ranks_with(sockets_path, tmp_path)
     code = """
     for turn in range(20):
         comm.close()
@@ -352,7 +334,7 @@ def test_groups_may_use_the_same_path_again(sockets_path, tmp_path):
         comm.barrier()
     print(os.path.exists(os.environ["COBRE_SOCKETS_PATH"]))
     """
-    assert ranks(3, code) == ["False\n"] * 3
+    assert ranks_with(sockets_path, tmp_path)(3, code) == ["False\n"] * 3
 
 
 def test_ranks_that_do_not_come_are_named_and_nothing_is_left(python):
@@ -397,13 +379,10 @@ def test_the_kit_names_the_promises_that_a_broken_backend_breaks(sockets_path, t
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: crooked\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[cobre.comm.backends]\ncrooked = crooked:BACKEND\n")
     checks = "gather_takes_zero_counts,barrier_holds_everyone_back,broadcast_takes_any_buffer"
-    done = subprocess.run(
+    done = run_command(
         [sys.executable, "-m", "cobre.comm.testing", "-n", "2", "--backend", "crooked", "--only", checks],
         env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{sockets_path}"},
-        capture_output=True,
-        text=True,
         timeout=90,
-        check=False,
     )
     assert done.returncode == 1
     outcomes = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line.count(" ") > 10)

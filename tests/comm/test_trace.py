@@ -18,6 +18,7 @@ import pytest
 from cobre.comm.timeline import RankTrace, summary
 from cobre.comm.timeline import events_of as events_of_traces
 from cobre.comm.trace import merge, read_rank, remove_old
+from commands import run_command
 from mpi_ranks import LIBRARIES, python_of
 
 PROGRAM = """
@@ -55,13 +56,10 @@ def launch(sockets_path, tmp_path):
         program.write_text(PROGRAM)
         python, name = (python_of(backend), "mpi") if backend in LIBRARIES else (sys.executable, backend)
         command = ["-m", "cobre", "launch", "-n", str(size), "--backend", name, "--timeout", "60"]
-        done = subprocess.run(
+        done = run_command(
             [python, *command, str(program), *arguments],
             env={**os.environ, "PYTHONPATH": sockets_path, "COBRE_COMM_TRACE": str(path)},
-            capture_output=True,
-            text=True,
             timeout=90,
-            check=False,
         )
         assert not check or done.returncode == 0, done.stderr
         return path, done.stderr
@@ -338,11 +336,9 @@ def test_a_full_disk_ends_the_trace_and_not_the_program(tmp_path):
 def test_merging_by_hand(tmp_path):
     run_traced(tmp_path / "t", "from cobre.comm import LocalCommunicator\nLocalCommunicator().barrier()")
     command = [sys.executable, "-m", "cobre.comm.trace"]
-    done = subprocess.run(
-        [*command, str(tmp_path / "t")], capture_output=True, text=True, timeout=60, check=True
-    )
+    done = run_command([*command, str(tmp_path / "t")], check=True)
     assert done.stdout == f"{tmp_path / 't'}: 1 rank, 1 collectives\n"
-    done = subprocess.run([*command, "nothing"], capture_output=True, text=True, timeout=60, check=False)
+    done = run_command([*command, "nothing"])
     assert done.returncode == 4
     assert "fix: " in done.stderr
 
@@ -357,12 +353,9 @@ def test_other_files_are_refused_and_kept(tmp_path):
 
 
 def run_traced(path, code, *arguments, wanted=None):
-    return subprocess.run(
+    return run_command(
         [sys.executable, "-c", textwrap.dedent(code), *arguments],
         env={**os.environ, "COBRE_COMM_TRACE": str(path) if wanted is None else wanted},
-        capture_output=True,
-        text=True,
-        timeout=60,
         check=True,
     )
 
@@ -377,7 +370,7 @@ def test_a_trace_that_cannot_be_merged_does_not_change_the_result(tmp_path):
     (tmp_path / "program.py").write_text(code)
     command = [sys.executable, "-m", "cobre", "launch", "-n", "2", str(tmp_path / "program.py")]
     environ = {**os.environ, "COBRE_COMM_TRACE": str(tmp_path / "t")}
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    done = run_command(command, env=environ)
     assert done.returncode == 3
     assert said in done.stderr
     assert "failed" in done.stderr.splitlines()[-1]
@@ -385,13 +378,7 @@ def test_a_trace_that_cannot_be_merged_does_not_change_the_result(tmp_path):
         tmp_path / "t", "from cobre.comm import run\nprint(run(lambda c: c.barrier(), num_workers=2))"
     )
     assert (done.stdout, done.stderr) == ("[None, None]\n", said)
-    done = subprocess.run(
-        [sys.executable, "-m", "cobre.comm.trace", str(tmp_path / "t")],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_command([sys.executable, "-m", "cobre.comm.trace", str(tmp_path / "t")])
     assert done.returncode == 4
     assert "fix: " in done.stderr
 

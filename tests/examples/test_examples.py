@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from commands import run_command
 
 MPI_ENVIRONMENTS = os.environ.get("COBRE_TEST_MPI")
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -35,9 +36,7 @@ def expected_lines(size: int) -> list[str]:
 
 def output_of(arguments, python=sys.executable, **environ: str) -> list[str]:
     command = [python, *map(str, arguments)]
-    done = subprocess.run(
-        command, env={**os.environ, **environ}, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = run_command(command, env={**os.environ, **environ})
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()
 

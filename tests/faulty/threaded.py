@@ -12,14 +12,7 @@ import time
 
 import numpy as np
 
-from cobre.comm.arguments import (
-    as_flat_array,
-    check_allgatherv,
-    check_allreduce,
-    check_broadcast,
-    dtype_signature,
-    fold_in_rank_order,
-)
+from cobre.comm import arguments
 from cobre.comm.regions import HeapRegion, checked_request, require_memory
 from cobre.errors import CollectiveFailed, InvalidCommunicator
 
@@ -93,29 +86,33 @@ class ThreadedCommunicator:
 
     def allgatherv(self, send, recv, counts, displs):
         self._require_usable()
-        counts, displs = check_allgatherv(send, recv, counts, displs, self._rank, self._size)
+        counts, displs = arguments.check_allgatherv(send, recv, counts, displs, self._rank, self._size)
         with self._turn:
-            agreed = (dtype_signature(send), *counts)
+            agreed = (arguments.dtype_signature(send), *counts)
             parts = self._exchange("allgatherv", agreed, memory_of(send).tobytes())
             self._place(parts, recv, counts, displs)
             self._count("allgatherv", sum(len(part) for part in parts))
 
     def allreduce(self, send, recv, op):
         self._require_usable()
-        op = check_allreduce(send, recv, op, self._rank, self._size)
+        op = arguments.check_allreduce(send, recv, op, self._rank, self._size)
         with self._turn:
-            array = as_flat_array(send)
-            parts = self._exchange("allreduce", (dtype_signature(send), array.size, op), array.tobytes())
-            self._fold([np.frombuffer(part, array.dtype) for part in parts], as_flat_array(recv), op)
+            array = arguments.as_flat_array(send)
+            parts = self._exchange(
+                "allreduce", (arguments.dtype_signature(send), array.size, op), array.tobytes()
+            )
+            self._fold(
+                [np.frombuffer(part, array.dtype) for part in parts], arguments.as_flat_array(recv), op
+            )
             self._count("allreduce", array.nbytes)
 
     def broadcast(self, buf, root):
         self._require_usable()
-        root = check_broadcast(buf, root, self._rank, self._size)
+        root = arguments.check_broadcast(buf, root, self._rank, self._size)
         with self._turn:
             memory = memory_of(buf)
             offer = memory.tobytes() if self._rank == root else b""
-            parts = self._exchange("broadcast", (dtype_signature(buf), memory.size, root), offer)
+            parts = self._exchange("broadcast", (arguments.dtype_signature(buf), memory.size, root), offer)
             if self._rank != root:
                 self._take(parts[root], buf)
             self._count("broadcast", memory.size)
@@ -176,12 +173,12 @@ class ThreadedCommunicator:
         return [offer[1] for _, offer in offers]
 
     def _place(self, parts, recv, counts, displs):
-        memory, width = memory_of(recv), as_flat_array(recv).itemsize
+        memory, width = memory_of(recv), arguments.as_flat_array(recv).itemsize
         for part, start in zip(parts, displs, strict=True):
             memory[start * width : start * width + len(part)] = np.frombuffer(part, np.uint8)
 
     def _fold(self, parts, recv, op):
-        fold_in_rank_order(parts, recv, op)
+        arguments.fold_in_rank_order(parts, recv, op)
 
     def _take(self, payload, buf):
         memory_of(buf)[:] = np.frombuffer(payload, np.uint8)
@@ -253,7 +250,7 @@ class HeapCommunicator(ThreadedCommunicator):
 
 def memory_of(buffer):
     """The bytes of a buffer, flat and without a copy."""
-    return as_flat_array(buffer).view(np.uint8)
+    return arguments.as_flat_array(buffer).view(np.uint8)
 
 
 def run_threaded(fn, size, cls=ThreadedCommunicator, deadline_s=30.0, timeout_s=5.0):

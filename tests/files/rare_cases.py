@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from case_breakers import several
 from files.generator import write_case
 from files.horizon_files import fitting_hours
 
@@ -68,14 +69,6 @@ def filtered(name: str, keep: Callable[[dict], bool]) -> Change:
     return apply
 
 
-def together(*changes: Change) -> Change:
-    def apply(folder: Path) -> None:
-        for change in changes:
-            change(folder)
-
-    return apply
-
-
 def correlated(entities: list[tuple[str, int]], matrix: list[list[float]]) -> Change:
     group = {"name": "g", "entities": [{"type": t, "id": i} for t, i in entities], "matrix": matrix}
     content = {"method": "spectral", "profiles": {"default": {"correlation_groups": [group]}}}
@@ -127,7 +120,7 @@ def constraint(expression: str, sense: str, bound: float, **slack: Any) -> Chang
     entry = {"id": 0, "name": "g0", "expression": expression, "sense": sense, "slack": slack}
     content = json.dumps({"constraints": [entry]})
     rows = [{"constraint_id": 0, "stage_id": stage_id, "bound": bound} for stage_id in range(3)]
-    return together(
+    return several(
         lambda folder: (folder / "constraints/generic_constraints.json").write_text(content) and None,
         added("constraints/generic_constraint_bounds.parquet", rows),
     )
@@ -177,12 +170,12 @@ RARE = {
     ),
     "a hydro's own price of missing inflow": RareCase(
         "blocks",
-        together(
+        several(
             each("system/hydros.json", "hydros", lambda h: h.update(penalties=own_prices)), method("penalty")
         ),
     ),
     "a stage's own price of missing inflow": RareCase(
-        "saa", together(hydro_costs(inflow_nonnegativity_cost=3.0), method("penalty")), seed=2
+        "saa", several(hydro_costs(inflow_nonnegativity_cost=3.0), method("penalty")), seed=2
     ),
     "a hydro's prices of both sides": RareCase(
         "withdrawal", each("system/hydros.json", "hydros", lambda h: h.update(penalties=two_sides)), seed=2
@@ -199,7 +192,7 @@ RARE = {
     "months of several stages": RareCase("par1 blocks", edited("stages.json", parts_of_months), seed=3),
     "noise shared within a month": RareCase(
         "saa par1 load_std",
-        together(edited("stages.json", parts_of_months), edited("stages.json", equal_openings)),
+        several(edited("stages.json", parts_of_months), edited("stages.json", equal_openings)),
         seed=2,
     ),
     "no hydros": RareCase("load_std saa ncs_stats", without_hydros),

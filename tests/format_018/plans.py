@@ -112,16 +112,7 @@ class Plan:
             {"type": "iteration_limit", "limit": 120},
             {"type": "bound_stalling", "iterations": 25, "tolerance": 1e-12},
         ]
-        case.documents["scenarios/load_factors.json"] = {
-            "load_factors": [
-                {
-                    "bus_id": 0,
-                    "stage_id": t,
-                    "block_factors": [{"block_id": k, "factor": each} for k, each in enumerate(factors)],
-                }
-                for t, factors in enumerate(self.factors)
-            ]
-        }
+        case.set_load_factors(self.factors)
         initial = case.documents["initial_conditions.json"]
         initial["past_defluences"], initial["past_anticipated_commitments"] = [], []
         for number, river in enumerate(self.rivers):

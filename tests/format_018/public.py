@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+
+from commands import run_command
 
 PROGRAM = os.environ.get("COBRE_TEST_PUBLIC")
 DEADLINE_S = 300
@@ -19,7 +20,7 @@ def public_bound(case: Path, output: Path) -> float:
     """The lower bound that the public program ends with."""
     assert PROGRAM is not None
     command = [PROGRAM, "run", str(case), "--quiet", "--output", str(output)]
-    done = subprocess.run(command, timeout=DEADLINE_S, check=False, capture_output=True, text=True)
+    done = run_command(command, timeout=DEADLINE_S)
     assert done.returncode == 0, f"exit {done.returncode}: {done.stderr[-2000:]}"
     bounds = pq.read_table(output / "training/convergence.parquet")["lower_bound"].to_pylist()
     return float(bounds[-1])

@@ -157,19 +157,10 @@ def _load_noise(draw: Random, case: Case018) -> None:
 
 
 def _load_factors(draw: Random, case: Case018) -> None:
-    case.documents["scenarios/load_factors.json"] = {
-        "load_factors": [
-            {
-                "bus_id": bus,
-                "stage_id": stage["id"],
-                "block_factors": [
-                    {"block_id": block["id"], "factor": rounded(draw, 0.7, 1.3)} for block in stage["blocks"]
-                ],
-            }
-            for bus in range(len(case.loads))
-            for stage in case.documents["stages.json"]["stages"]
-        ]
-    }
+    stages = case.documents["stages.json"]["stages"]
+    case.set_load_factors(
+        *([[rounded(draw, 0.7, 1.3) for _ in each["blocks"]] for each in stages] for _ in case.loads)
+    )
 
 
 def _lags(draw: Random, case: Case018) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from format_018.small import DATE, Case018, limits
+from format_018.small import Case018, limits
 
 BOUNDS = "constraints/hydro_bounds.parquet"
 GEOMETRY = "system/hydro_geometry.parquet"
@@ -338,21 +338,11 @@ def _pump(draw: Random, case: Case018) -> None:
         return
     source, target = draw.sample(plants, 2)
     least = draw.choice((0.0, 0.5))
-    case.documents["system/pumping_stations.json"] = {
-        "pumping_stations": [
-            {
-                "id": 0,
-                "name": "P",
-                "operational_start_date": DATE,
-                "bus_id": draw.randrange(len(case.loads)),
-                "source_hydro_id": source,
-                "destination_hydro_id": target,
-                "consumption_mw_per_m3s": round(draw.uniform(0.1, 0.8), 2),
-                "flow": {"min_m3s": least, "max_m3s": round(draw.uniform(5.0, 30.0), 1)},
-                **({"exit_stage_id": 1} if draw.random() < 0.3 else {}),
-            }
-        ]
-    }
+    case.add_pump(
+        *(source, target, draw.randrange(len(case.loads)), round(draw.uniform(0.1, 0.8), 2)),
+        (least, round(draw.uniform(5.0, 30.0), 1)),
+        **({"exit_stage_id": 1} if draw.random() < 0.3 else {}),
+    )
     if draw.random() < 0.5:
         stage = draw.randrange(len(case.hours))
         case.tables["constraints/pumping_bounds.parquet"] = [

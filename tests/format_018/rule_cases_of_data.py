@@ -7,6 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from case_breakers import several
 from format_018.rule_cases import add_row, hydro, planes, stages, with_lags
 from format_018.small import Case018
 
@@ -84,14 +85,6 @@ def history(*, years: int = 31, hydros: tuple[int, ...] = (0, 1), months: Any = 
                         }
                     )
         case.tables[HISTORY] = rows
-
-    return change
-
-
-def both(*changes: Break) -> Break:
-    def change(case: Case018) -> None:
-        for each in changes:
-            each(case)
 
     return change
 
@@ -232,7 +225,7 @@ ERRORS: dict[str, Break] = {
     "5b.15": correlation(matrix=[[0.9, 0.2], [0.2, 1.0]]),
     "5b.16": correlation(matrix=[[1.0, 1.2], [1.2, 1.0]]),
     "5b.17": unknown_block,
-    "5b.19": both(history(), without_seasons),
+    "5b.19": several(history(), without_seasons),
     "5b.21": history(hydros=(0,)),
     "5b.27": lambda case: stages(case)[1].update(season_id=77),
     "5b.28": history(months=(1, 4, 7, 10)),
@@ -246,7 +239,7 @@ WARNINGS: dict[str, Break] = {
     "dimensional.2": tables_without(LOADS, bus_id=1, stage_id=2),
     "5a.31": observed_too_short,
     "5a.33": observed_partly,
-    "5b.20": both(history(years=8), without_lags),
+    "5b.20": several(history(years=8), without_lags),
     "5b.12": openings_that_are_alike,
     "5b.25": openings_that_are_alike,
     "5b.30": lambda case: None,

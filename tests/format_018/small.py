@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import datetime as dt
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,7 @@ START = dt.date(2025, 1, 1)
 NO_LIMIT = 1e6
 PENALTIES = penalties(
     (9000.0, 6000.0, 450.0, 520.0, 540.0, 700.0, 4000.0, 900.0),
-    excess=0.01,
-    exchange=1e-9,
-    curtailment=0.001,
+    (0.01, 1e-9, 0.001),
     spillage_cost=1e-9,
     turbined_cost=0.0,
     diversion_cost=1e-9,
@@ -159,6 +157,39 @@ class Case018:
         )
         self.inflows[number] = inflow or [0.0] * len(self.hours)
         return plant
+
+    def set_load_factors(self, *buses: Iterable[Iterable[float]]) -> None:
+        """For each bus, from bus 0 on, the factors of the blocks of each stage."""
+        self.documents["scenarios/load_factors.json"] = {
+            "load_factors": [
+                {
+                    "bus_id": bus,
+                    "stage_id": stage,
+                    "block_factors": [{"block_id": k, "factor": factor} for k, factor in enumerate(factors)],
+                }
+                for bus, stages in enumerate(buses)
+                for stage, factors in enumerate(stages)
+            ]
+        }
+
+    def add_pump(
+        self, source: int, target: int, bus: int, consumption: float, flow: tuple[float, float], **more: Any
+    ) -> None:
+        """A pumping station with these limits of its flow."""
+        pumps = self.documents.setdefault("system/pumping_stations.json", {"pumping_stations": []})
+        pumps["pumping_stations"].append(
+            {
+                "id": len(pumps["pumping_stations"]),
+                "name": "P",
+                "operational_start_date": DATE,
+                "bus_id": bus,
+                "source_hydro_id": source,
+                "destination_hydro_id": target,
+                "consumption_mw_per_m3s": consumption,
+                "flow": dict(zip(("min_m3s", "max_m3s"), flow, strict=True)),
+                **more,
+            }
+        )
 
     def add_source(self, most: float, **more: Any) -> None:
         """A non-controllable source at bus 0 without statistics."""

@@ -36,18 +36,7 @@ def evaporating(case: Case018, area: float, slope: float) -> Case018:
 def peaks(**hydro) -> Case018:
     """Two months of three blocks with a peak at the beginning."""
     case = Case018([[250.0, 250.0, 230.0]] * 2, [80.0])
-    case.documents["scenarios/load_factors.json"] = {
-        "load_factors": [
-            {
-                "bus_id": 0,
-                "stage_id": stage,
-                "block_factors": [
-                    {"block_id": block, "factor": factor} for block, factor in enumerate((1.5, 1.0, 0.2))
-                ],
-            }
-            for stage in (0, 1)
-        ]
-    }
+    case.set_load_factors([(1.5, 1.0, 0.2)] * 2)
     case.add_thermal(50.0, 100.0)
     case.add_hydro(100.0, 200.0, flow=50.0, inflow=[40.0, 10.0], **hydro)
     return case
@@ -56,16 +45,7 @@ def peaks(**hydro) -> Case018:
 def test_a_reservoir_cannot_use_at_the_peak_what_comes_later(tmp_path):
     # 10 m3/s come in all hours, nothing can be stored: 10 MW in each block. Parallel blocks use all of it at the peak.
     case = Case018([[80.0, 160.0]] * 2, [0.0], days=[10, 10])
-    case.documents["scenarios/load_factors.json"] = {
-        "load_factors": [
-            {
-                "bus_id": 0,
-                "stage_id": stage,
-                "block_factors": [{"block_id": 0, "factor": 1.0}, {"block_id": 1, "factor": 1e-9}],
-            }
-            for stage in (0, 1)
-        ]
-    }
+    case.set_load_factors([(1.0, 1e-9)] * 2)
     case.loads = (50.0,)
     case.add_thermal(20.0, 100.0)
     case.add_hydro(0.0, 0.0, inflow=[10.0, 10.0])
@@ -108,18 +88,7 @@ def test_water_is_worth_what_it_replaces_in_each_block(tmp_path):
     case = Case018([[80.0, 80.0, 80.0]] * 2, [50.0], days=[10, 10])
     case.add_thermal(20.0, 30.0)
     case.add_thermal(70.0, 100.0)
-    case.documents["scenarios/load_factors.json"] = {
-        "load_factors": [
-            {
-                "bus_id": 0,
-                "stage_id": stage,
-                "block_factors": [
-                    {"block_id": block, "factor": factor} for block, factor in enumerate((2.0, 0.4, 2.0))
-                ],
-            }
-            for stage in (0, 1)
-        ]
-    }
+    case.set_load_factors([(2.0, 0.4, 2.0)] * 2)
     case.add_hydro(0.0, 4.0, inflow=[20.0, 20.0])
     study = cobre.load_case(chronological(case).write(tmp_path / "case"))
     result = cobre.simulate(study, cobre.train(study).policy, scenarios=1)

@@ -39,18 +39,7 @@ def study(n_rounds: int, first: int, lead: int, hours: float, is_chronological: 
         window = {"start_date": str(START), "end_date": str(START + dt.timedelta(days=DAYS * lead))}
         initial["past_anticipated_commitments"] = [{"thermal_id": 2, **window, "value_mw": 5.0}]
     shares = [0.8, 1.2][: len(blocks)]
-    case.documents["scenarios/load_factors.json"] = {
-        "load_factors": [
-            {
-                "bus_id": 0,
-                "stage_id": place,
-                "block_factors": [
-                    {"block_id": k, "factor": LOADS[t] * each} for k, each in enumerate(shares)
-                ],
-            }
-            for place, t in enumerate(stages)
-        ]
-    }
+    case.set_load_factors([LOADS[t] * each for each in shares] for t in stages)
     document = case.documents["stages.json"]
     document["policy_graph"]["annual_discount_rate"] = RATE
     for stage in document["stages"]:

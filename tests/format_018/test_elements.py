@@ -202,20 +202,7 @@ def test_a_pump_takes_water_and_power(tmp_path):
     case.add_thermal(10.0, 500.0)
     case.add_hydro(0.0, 0.0, inflow=[20.0, 20.0])
     case.add_hydro(0.0, 0.0, productivity=3.0, inflow=[0.0, 0.0])
-    case.documents["system/pumping_stations.json"] = {
-        "pumping_stations": [
-            {
-                "id": 0,
-                "name": "P",
-                "operational_start_date": "2000-01-01",
-                "bus_id": 0,
-                "source_hydro_id": 0,
-                "destination_hydro_id": 1,
-                "consumption_mw_per_m3s": 0.5,
-                "flow": {"min_m3s": 2.0, "max_m3s": 60.0},
-            }
-        ]
-    }
+    case.add_pump(0, 1, 0, 0.5, (2.0, 60.0))
     case.tables["constraints/pumping_bounds.parquet"] = [
         {"pumping_station_id": 0, "stage_id": 1, "block_id": 0, "max_m3s": 4.0}
     ]

@@ -22,6 +22,12 @@ def findings(case, folder) -> tuple[set[str], set[str]]:
     return {each.rule for each in report.errors}, {each.rule for each in report.warnings}
 
 
+def findings_after(change, folder) -> tuple[set[str], set[str]]:
+    case = sound_case()
+    change(case)
+    return findings(case, folder)
+
+
 def test_a_sound_case_breaks_no_rule(tmp_path):
     errors, warnings = findings(sound_case(), tmp_path)
     assert not errors
@@ -32,9 +38,7 @@ def test_a_sound_case_breaks_no_rule(tmp_path):
 
 
 def test_lags_without_a_season_to_start_from(tmp_path):
-    case = sound_case()
-    rule_cases_of_data.a_first_day_without_season(case)
-    errors, warnings = findings(case, tmp_path)
+    errors, warnings = findings_after(rule_cases_of_data.a_first_day_without_season, tmp_path)
     assert "5a.34" in warnings
     assert "5b.35.1" in errors
 
@@ -47,17 +51,13 @@ def test_a_file_that_is_no_json(tmp_path):
 
 @pytest.mark.parametrize(("name", "change"), ERRORS, ids=called)
 def test_a_broken_rule_is_an_error_with_its_number(name, change, tmp_path):
-    case = sound_case()
-    change(case)
-    errors, _ = findings(case, tmp_path)
+    errors, _ = findings_after(change, tmp_path)
     assert name.split()[0] in errors
 
 
 @pytest.mark.parametrize(("name", "change"), WARNINGS, ids=called)
 def test_a_doubtful_choice_is_a_warning_with_its_number(name, change, tmp_path):
-    case = sound_case()
-    change(case)
-    errors, warnings = findings(case, tmp_path)
+    errors, warnings = findings_after(change, tmp_path)
     assert name.split()[0] in warnings
     assert not errors
 

@@ -138,13 +138,18 @@ def test_water_released_before_the_study_arrives_in_it(tmp_path):
     assert cobre.train(study).final_lower_bound == pytest.approx(4790.40, abs=1e-4)
 
 
-def test_a_plant_that_left_passes_on_what_was_on_its_way_to_it(tmp_path):
+def cascade_whose_middle_leaves():
+    """U releases 25 m3/s in the first stage, of which half reach the site of J in the second, and D there at once."""
     case = cascade([30, 30], load_mwh=200.0, times=(360.0, 0.0))
     plants = case.documents["system/hydros.json"]["hydros"]
     del plants[1]["travel_time_hours"]
     plants[1]["exit_stage_id"] = 1
     case.inflows[0] = [25.0, 0.0]
-    study = cobre.load_case(release_before(case, 0, (15, 0.0)).write(tmp_path / "case"))
+    return release_before(case, 0, (15, 0.0))
+
+
+def test_a_plant_that_left_passes_on_what_was_on_its_way_to_it(tmp_path):
+    study = cobre.load_case(cascade_whose_middle_leaves().write(tmp_path / "case"))
     result = cobre.train(study)
     assert result.final_lower_bound == pytest.approx(2380.0, abs=1e-4)
     found = rows(cobre.simulate(study, result.policy, scenarios=1), "hydros")
@@ -153,13 +158,7 @@ def test_a_plant_that_left_passes_on_what_was_on_its_way_to_it(tmp_path):
 
 
 def test_water_under_way_to_a_plant_that_left_passes_its_site(tmp_path):
-    """U releases 25 m3/s in the first stage, of which half reach the site of J in the second, and D there at once."""
-    case = cascade([30, 30], load_mwh=200.0, times=(360.0, 0.0))
-    plants = case.documents["system/hydros.json"]["hydros"]
-    del plants[1]["travel_time_hours"]
-    plants[1]["exit_stage_id"] = 1
-    case.inflows[0] = [25.0, 0.0]
-    release_before(case, 0, (15, 0.0))
+    case = cascade_whose_middle_leaves()
     for site in (1, 2):
         case.constrain(f"hydro_inflow({site})", [{"stage_id": 1, "bound_lower": 1000.0}], 7.0)
     expected = 2380.0 + 2 * 7.0 * 720.0 * (1000.0 - 12.5)

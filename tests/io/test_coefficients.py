@@ -9,18 +9,13 @@ from case_folders import example_case
 from cobre.io import load_with_report
 from cobre.io.loading import validate
 from cobre.stochastic.fitting.closure import close
-from history_cases import LAGS, STATS, history_case
+from history_cases import LAGS, STATS, history_case, monthly
 
 
 def with_coefficients(path, coefficient, ratio=None):
     """The example study with the coefficient in all months; without a column of ratios unless one is given."""
     case = example_case(path)
-    case.tables[LAGS] = {
-        "hydro_id": [h for h in (0, 1) for _ in range(12)],
-        "stage_id": list(range(12)) * 2,
-        "lag": [1] * 24,
-        "coefficient": [coefficient] * 24,
-    }
+    case.tables[LAGS] = monthly(lag=1, coefficient=coefficient)
     if ratio is not None:
         case.tables[LAGS]["residual_std_ratio"] = [ratio] * 24
     return case

@@ -9,7 +9,7 @@ import pytest
 
 import cobre
 from cobre.io.loading import validate
-from history_cases import HISTORY, LAGS, STATS, dated, errors, history_case, loaded, windowed
+from history_cases import HISTORY, LAGS, STATS, dated, errors, history_case, loaded, monthly, windowed
 from inflow_records import river
 
 
@@ -170,24 +170,14 @@ def test_a_hydro_with_statistics_and_no_history_is_white_noise(tmp_path):
     case = history_case(tmp_path / "case")
     case.tables[HISTORY] = dated(river(60)[:1], hydro_ids=(0,))
     std = river(60).reshape(2, -1, 12).std(axis=1)
-    case.tables[STATS] = {
-        "hydro_id": [h for h in (0, 1) for _ in range(12)],
-        "stage_id": list(range(12)) * 2,
-        "mean_m3s": [100.0] * 24,
-        "std_m3s": std.ravel().tolist(),
-    }
+    case.tables[STATS] = monthly(mean_m3s=100.0, std_m3s=std.ravel().tolist())
     study, _ = loaded(case)
     assert set(study.scenarios.lags.hydro.tolist()) == {0}
 
 
 def test_lags_where_the_case_gives_no_deviation_are_an_error(tmp_path):
     case = history_case(tmp_path / "case")
-    case.tables[STATS] = {
-        "hydro_id": [h for h in (0, 1) for _ in range(12)],
-        "stage_id": list(range(12)) * 2,
-        "mean_m3s": [100.0] * 24,
-        "std_m3s": [0.0] * 24,
-    }
+    case.tables[STATS] = monthly(mean_m3s=100.0, std_m3s=0.0)
     found = errors(case)
     assert {(error.file, error.field) for error in found} == {(STATS, "std_m3s")}
 
@@ -239,12 +229,7 @@ def test_deviations_of_another_shape_than_the_history_s_are_a_warning(tmp_path):
     case = history_case(tmp_path / "case")
     std = river(60).reshape(2, -1, 12).std(axis=1)
     std[0, 6] *= 5.0
-    case.tables[STATS] = {
-        "hydro_id": [h for h in (0, 1) for _ in range(12)],
-        "stage_id": list(range(12)) * 2,
-        "mean_m3s": [100.0] * 24,
-        "std_m3s": std.ravel().tolist(),
-    }
+    case.tables[STATS] = monthly(mean_m3s=100.0, std_m3s=std.ravel().tolist())
     _, (warning,) = loaded(case)
     assert "towards stage 6, 7" in warning
 

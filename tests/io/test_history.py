@@ -8,7 +8,7 @@ import pytest
 import cobre
 from cobre.core.digest import digest
 from cobre.stochastic import InflowModel
-from history_cases import CORRELATION, HISTORY, LAGS, STATS, history_case, loaded, windowed
+from history_cases import CORRELATION, HISTORY, LAGS, STATS, history_case, loaded, monthly, windowed
 from inflow_records import river
 
 
@@ -104,12 +104,7 @@ def test_files_written_from_a_fit_make_the_same_study(tmp_path, selection):
 def test_statistics_of_the_case_are_kept_with_fitted_coefficients(tmp_path):
     case = history_case(tmp_path / "case")
     values = river(60).reshape(2, -1, 12)
-    case.tables[STATS] = {
-        "hydro_id": [h for h in (0, 1) for _ in range(12)],
-        "stage_id": list(range(12)) * 2,
-        "mean_m3s": [500.0] * 24,
-        "std_m3s": (1.5 * values.std(axis=1)).ravel().tolist(),
-    }
+    case.tables[STATS] = monthly(mean_m3s=500.0, std_m3s=(1.5 * values.std(axis=1)).ravel().tolist())
     study, warnings = loaded(case)
     assert not warnings
     assert set(study.scenarios.inflow.mean_m3s.tolist()) == {500.0}
@@ -119,13 +114,7 @@ def test_statistics_of_the_case_are_kept_with_fitted_coefficients(tmp_path):
 
 def test_coefficients_of_the_case_are_kept_with_fitted_statistics(tmp_path):
     case = history_case(tmp_path / "case")
-    case.tables[LAGS] = {
-        "hydro_id": [h for h in (0, 1) for _ in range(12)],
-        "stage_id": list(range(12)) * 2,
-        "lag": [1] * 24,
-        "coefficient": [0.5] * 24,
-        "residual_std_ratio": [0.9] * 24,
-    }
+    case.tables[LAGS] = monthly(lag=1, coefficient=0.5, residual_std_ratio=0.9)
     study, warnings = loaded(case)
     assert not warnings
     assert set(study.scenarios.lags.coefficient.tolist()) == {0.5}

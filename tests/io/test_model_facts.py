@@ -19,9 +19,7 @@ ONE = {"training": {"forward_passes": 1, "stopping_rules": [{"type": "iteration_
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("full")
-    full_case(folder).write()
-    return load(folder)
+    return load(full_case(tmp_path_factory.mktemp("full")).write())
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import re
 import pyarrow as pa
 import pytest
 
+from case_breakers import put, several
 from cobre.io.loading import load_with_report, validate
 
 STAGES, HYDROS, CONFIG, INITIAL = (
@@ -19,27 +20,9 @@ THERMALS = "system/thermals.json"
 HISTORY = "scenarios/inflow_history.parquet"
 
 
-def put(file, *path):
-    def change(case):
-        place = case.documents[file]
-        for step in path[:-2]:
-            place = place[step]
-        place[path[-2]] = path[-1]
-
-    return change
-
-
 def table(file, **columns):
     def change(case):
         case.tables.setdefault(file, {}).update(columns)
-
-    return change
-
-
-def both(*changes):
-    def change(case):
-        for each in changes:
-            each(case)
 
     return change
 
@@ -81,7 +64,7 @@ WARNED = [
      ["tailrace"]),
     (put(INITIAL, "filling_storage", [{"hydro_id": 0, "value_hm3": 3.0}]), INITIAL, "filling_storage.value_hm3", 3.0),
     (put(INITIAL, "past_inflows", 0, "season_ids", [11]), INITIAL, "past_inflows.season_ids", [11]),
-    (both(without_lags, put(INITIAL, "recent_observations", OBSERVATION)), INITIAL,
+    (several(without_lags, put(INITIAL, "recent_observations", OBSERVATION)), INITIAL,
      "recent_observations.value_m3s", 250.0),
     (table("constraints/hydro_bounds.parquet", filling_inflow_m3s=[2.5] + [None] * 11),
      "constraints/hydro_bounds.parquet", "filling_inflow_m3s", 2.5),
@@ -165,14 +148,21 @@ def test_chronological_blocks_cannot_matter_where_there_is_one(case):
     assert report.warnings == ()
 
 
-def test_a_given_tree_replaces_every_sampling_method(case):
-    rows = [(s, o, e) for s in range(12) for o in range(8) for e in range(7)]
+NOISES = [(s, o, e) for s in range(12) for o in range(8) for e in range(7)]
+
+
+def give_tree(case, rows):
+    """Noises 0 of these stages, openings and entities."""
     case.tables["scenarios/noise_openings.parquet"] = {
         "stage_id": [row[0] for row in rows],
         "opening_index": [row[1] for row in rows],
         "entity_index": [row[2] for row in rows],
         "value": [0.0] * len(rows),
     }
+
+
+def test_a_given_tree_replaces_every_sampling_method(case):
+    give_tree(case, NOISES)
     for stage, method in enumerate(("selective", "qmc_sobol", "qmc_halton", "historical_residuals")):
         case.documents[STAGES]["stages"][stage]["sampling_method"] = method
     assert validate(case.write()).valid
@@ -183,14 +173,7 @@ def test_a_given_tree_replaces_every_sampling_method(case):
     [((0, 8, 0), "opening_index"), ((0, 0, 7), "entity_index"), (None, "opening_index")],
 )
 def test_a_given_tree_must_have_every_noise(case, row, field):
-    rows = [(s, o, e) for s in range(12) for o in range(8) for e in range(7)]
-    rows = rows[:-1] if row is None else [*rows, row]
-    case.tables["scenarios/noise_openings.parquet"] = {
-        "stage_id": [row[0] for row in rows],
-        "opening_index": [row[1] for row in rows],
-        "entity_index": [row[2] for row in rows],
-        "value": [0.0] * len(rows),
-    }
+    give_tree(case, NOISES[:-1] if row is None else [*NOISES, row])
     (error,) = validate(case.write()).errors
     assert error.field == field
 

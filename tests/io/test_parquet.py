@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 from cobre.io.examples import write_example
+from commands import run_command
 
 COUNT_THREADS = """
 import os, sys
@@ -20,11 +20,5 @@ print(names)
 
 def test_loading_a_case_starts_no_thread(tmp_path):
     write_example(tmp_path / "case")
-    done = subprocess.run(
-        [sys.executable, "-c", COUNT_THREADS, str(tmp_path / "case")],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    done = run_command([sys.executable, "-c", COUNT_THREADS, str(tmp_path / "case")], check=True)
     assert done.stdout == "[]\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import numpy as np
@@ -13,6 +12,7 @@ from cobre.core.arrow import arrow_table
 from cobre.core.outputs import Column, TableSchema
 from cobre.errors import IOError
 from cobre.io.write.scenario_files import write_scenarios
+from commands import run_command
 
 SCHEMA = TableSchema(
     "everything",
@@ -101,13 +101,7 @@ print("same")
 def test_another_reader_reads_the_same(tmp_path):
     write_scenarios(tmp_path / "table", SCHEMA, columns_of(2, 100), range(2))
     paths = [str(path) for path in (tmp_path / "table").rglob("*.parquet")]
-    done = subprocess.run(
-        [sys.executable, "-c", READ_BY_POLARS, *paths],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = run_command([sys.executable, "-c", READ_BY_POLARS, *paths])
     assert (len(paths), done.stdout) == (2, "same\n"), done.stderr
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from case_folders import CaseFolder
+from older_example import hydro_entry
 from penalties import penalties
 
 MODELS, GEOMETRY = "system/hydro_production_models.json", "system/hydro_geometry.parquet"
@@ -25,24 +26,13 @@ def d07(path: Path) -> CaseFolder:
         }
         for stage in (0, 1)
     ]
-    hydro: dict[str, Any] = {
-        "id": 0,
-        "name": "LAKE",
-        "bus_id": 0,
-        "downstream_id": None,
-        "reservoir": {"min_storage_hm3": 0.0, "max_storage_hm3": 200.0},
-        "outflow": {"min_outflow_m3s": 0.0, "max_outflow_m3s": 50.0},
-        "generation": {
-            "model": "fpha",
-            "min_turbined_m3s": 0.0,
-            "max_turbined_m3s": 50.0,
-            "min_generation_mw": 0.0,
-            "max_generation_mw": 50.0,
-        },
-        "tailrace": {"type": "polynomial", "coefficients": [0.0]},
-        "hydraulic_losses": {"type": "factor", "value": 0.03},
-        "efficiency": {"type": "constant", "value": 0.92},
-    }
+    hydro = hydro_entry(
+        *(0, "LAKE", (0.0, 200.0), (0.0, 50.0), (0.0, 50.0)),
+        outflow=(0.0, 50.0),
+        tailrace={"type": "polynomial", "coefficients": [0.0]},
+        hydraulic_losses={"type": "factor", "value": 0.03},
+        efficiency={"type": "constant", "value": 0.92},
+    )
     fitted = {
         "start_stage_id": 0,
         "end_stage_id": None,
@@ -59,10 +49,7 @@ def d07(path: Path) -> CaseFolder:
         },
         "penalties.json": penalties(
             1e4,
-            excess=0.01,
-            exchange=0.01,
-            curtailment=0.005,
-            spillage_cost=0.01,
+            (0.01, 0.01, 0.005),
             fpha_turbined_cost=0.0,
             diversion_cost=0.01,
         ),

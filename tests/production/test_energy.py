@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cobre.production.energy import PlaneProductivity, energy_of
-from sddp.cases import BusSpec, HydroSpec, StageSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import BusSpec, HydroSpec, StageSpec
 
 PLANES = [(0.0, 0.5, 1.0, 0.0), (30.0, 0.0, 0.5, 0.0)]
 

@@ -12,35 +12,25 @@ import pyarrow.parquet as pq
 import pytest
 
 import cobre
+import short_runs
 from case_folders import example_case, full_case
 from cobre.errors import CobreError
 from cobre.report import html_report, write_report
 from report.pages import Page, plant_page, six_digits, value_of
+from short_runs import LEVEL_1, iterations
 
 N = 7
-SETTINGS = {
-    "training": {
-        "forward_passes": 2,
-        "stopping_rules": [{"type": "iteration_limit", "limit": 3}],
-        "cut_selection": {"enabled": True, "method": "level1", "check_frequency": 1},
-    }
-}
+SETTINGS = iterations(3, forward_passes=2, cut_selection=LEVEL_1)
 
 
 def run_in(folder, settings=SETTINGS, scenarios=N, **options):
-    output = folder / "output"
-    policy = cobre.train(folder, config_overrides=settings, output=output, **options).policy
-    if scenarios:
-        cobre.simulate(folder, policy, config_overrides=settings, output=output, scenarios=scenarios)
-    return output
+    return short_runs.run_in(folder, settings, scenarios, **options)
 
 
 @pytest.fixture(scope="module")
 def output(tmp_path_factory):
     """Every kind of entity, three blocks, twelve stages."""
-    folder = tmp_path_factory.mktemp("full")
-    full_case(folder).write()
-    return run_in(folder)
+    return run_in(full_case(tmp_path_factory.mktemp("full")).write())
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +54,15 @@ def hours_of(output):
 
     with (output / "training" / "dictionaries" / "stages.csv").open(newline="") as file:
         return {(int(r["stage_id"]), int(r["block_id"])): float(r["hours"]) for r in csv.DictReader(file)}
+
+
+def mean_over_hours(output, table, key, column):
+    """``[stage]``: of the first entity, by scenario, weighted by the hours of blocks."""
+    rows, hours = rows_of(output, table), hours_of(output)
+    total = {stage: sum(h for (s, _), h in hours.items() if s == stage) for stage in range(12)}
+    places = zip(rows["stage_id"].tolist(), rows["block_id"].tolist(), strict=True)
+    weights = np.array([hours[s, b] / total[s] for s, b in places])
+    return [by_scenario(rows, rows[key] == 0, column, s, weights) for s in range(12)]
 
 
 def by_scenario(rows, where, column, stage, weights=None):
@@ -109,11 +108,7 @@ def test_storage_of_a_plant_is_that_of_the_hydros_table(text, output, labels, pl
 
 
 def test_flows_through_turbines_are_averaged_by_hours(text, output, labels):
-    rows, hours = rows_of(output, "hydros"), hours_of(output)
-    total = {stage: sum(h for (s, _), h in hours.items() if s == stage) for stage in range(12)}
-    places = zip(rows["stage_id"].tolist(), rows["block_id"].tolist(), strict=True)
-    weights = np.array([hours[s, b] / total[s] for s, b in places])
-    expected = [by_scenario(rows, rows["hydro_id"] == 0, "turbined_m3s", s, weights) for s in range(12)]
+    expected = mean_over_hours(output, "hydros", "hydro_id", "turbined_m3s")
     assert_fan(plant_page(text, "hydro-0"), "Turbined flow", labels, expected)
 
 
@@ -129,11 +124,7 @@ def test_generation_by_stage_is_that_of_the_tables(page, output, labels):
 
 
 def test_prices_are_averaged_by_hours_of_blocks(page, output, labels):
-    rows, hours = rows_of(output, "buses"), hours_of(output)
-    total = {stage: sum(h for (s, _), h in hours.items() if s == stage) for stage in range(12)}
-    places = zip(rows["stage_id"].tolist(), rows["block_id"].tolist(), strict=True)
-    weights = np.array([hours[s, b] / total[s] for s, b in places])
-    expected = [by_scenario(rows, rows["bus_id"] == 0, "spot_price", s, weights) for s in range(12)]
+    expected = mean_over_hours(output, "buses", "bus_id", "spot_price")
     caption = next(each for each in page.tables if re.fullmatch(r"Marginal cost at \w+", each))
     assert_fan(page, caption, labels, expected)
 

@@ -16,6 +16,7 @@ import cobre
 from cobre import study
 from cobre.study.event_types import EVENT_FIELDS
 from cobre.study.run_log import EVENTS, RUN, RunLog, event_line
+from commands import run_command
 from sddp.studies import study as small_study
 from sddp.trained import settings
 from small_case import write_small_case
@@ -58,12 +59,8 @@ def command(*arguments):
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_every_line_of_a_run_fits_the_published_schema(tmp_path, ranks):
     case = write_small_case(tmp_path / "case", iterations=3, scenarios=4)
-    ended = subprocess.run(
-        command("run", case, "-n", ranks, "--output-format", "json-lines"),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=True,
+    ended = run_command(
+        command("run", case, "-n", ranks, "--output-format", "json-lines"), timeout=DEADLINE_S, check=True
     )
     printed = ended.stdout.splitlines()
     events = [json.loads(line) for line in printed]
@@ -273,9 +270,7 @@ def test_a_disk_that_takes_no_more_ends_the_log_with_whole_lines(tmp_path, monke
 
 
 def test_the_schema_of_events_is_exported(tmp_path):
-    done = subprocess.run(
-        command("schema", "export", tmp_path), capture_output=True, text=True, timeout=DEADLINE_S, check=True
-    )
+    done = run_command(command("schema", "export", tmp_path), timeout=DEADLINE_S, check=True)
     assert done.stderr == ""
     assert json.loads((tmp_path / "event.schema.json").read_text()) == study.event_schema()
 
@@ -287,12 +282,8 @@ def test_the_schema_of_events_is_exported(tmp_path):
 )
 def test_every_command_answers_in_one_line(tmp_path, words, status):
     case = write_small_case(tmp_path / "case")
-    done = subprocess.run(
-        command(words[0], case, *words[1:], "--output-format", "json-lines"),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
+    done = run_command(
+        command(words[0], case, *words[1:], "--output-format", "json-lines"), timeout=DEADLINE_S
     )
     events = [json.loads(line) for line in done.stdout.splitlines()]
     check(events)

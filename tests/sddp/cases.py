@@ -47,47 +47,33 @@ from cobre.core.tables import (
     Tables,
     ThermalTables,
 )
-from sddp.specs import (
-    INFINITE,
-    UNIT_HOURS,
-    BusSpec,
-    ByStage,
-    ConstraintSpec,
-    ContractSpec,
-    HydroSpec,
-    LineSpec,
-    PumpSpec,
-    SourceSpec,
-    StageSpec,
-    ThermalSpec,
-)
+from sddp import specs
 
-__all__ = [
-    "UNIT_HOURS",
-    "BusSpec",
-    "ConstraintSpec",
-    "ContractSpec",
-    "HydroSpec",
-    "LineSpec",
-    "PumpSpec",
-    "SourceSpec",
-    "StageSpec",
-    "ThermalSpec",
-    "make_case",
-]
+HYDRO_COLUMNS = {
+    "min_storage_hm3": "min_storage",
+    "max_storage_hm3": "max_storage",
+    "min_turbined_m3s": "min_turbined",
+    "max_turbined_m3s": "max_turbined",
+    "min_outflow_m3s": "min_outflow",
+    "max_outflow_m3s": "max_outflow",
+    "min_generation_mw": "min_generation",
+    "max_generation_mw": "max_generation",
+    "max_diversion_m3s": "max_diversion",
+    "withdrawal_m3s": "withdrawal",
+}
 
 
 def make_case(
-    stages: int | Sequence[StageSpec] = 1,
+    stages: int | Sequence[specs.StageSpec] = 1,
     *,
-    buses: Sequence[BusSpec] = (BusSpec(),),
-    thermals: Sequence[ThermalSpec] = (),
-    lines: Sequence[LineSpec] = (),
-    hydros: Sequence[HydroSpec] = (),
-    sources: Sequence[SourceSpec] = (),
-    pumps: Sequence[PumpSpec] = (),
-    contracts: Sequence[ContractSpec] = (),
-    constraints: Sequence[ConstraintSpec] = (),
+    buses: Sequence[specs.BusSpec] = (specs.BusSpec(),),
+    thermals: Sequence[specs.ThermalSpec] = (),
+    lines: Sequence[specs.LineSpec] = (),
+    hydros: Sequence[specs.HydroSpec] = (),
+    sources: Sequence[specs.SourceSpec] = (),
+    pumps: Sequence[specs.PumpSpec] = (),
+    contracts: Sequence[specs.ContractSpec] = (),
+    constraints: Sequence[specs.ConstraintSpec] = (),
     hours: float | Sequence[float] = 1.0,
     openings: int = 1,
     discount: float = 1.0,
@@ -100,25 +86,14 @@ def make_case(
 
     With an integer ``stages``, that many months have ``hours``, ``openings`` and ``discount`` each.
     """
-    specs = (
-        [StageSpec(hours, openings, discount) for _ in range(stages)] if isinstance(stages, int) else stages
-    )
-    horizon = _horizon(specs)
+    if isinstance(stages, int):
+        stages = [specs.StageSpec(hours, openings, discount)] * stages
+    horizon = _horizon(stages)
     return Case(
         name="test",
         system=_system(buses, lines, thermals, hydros, sources, pumps, contracts, constraints),
         horizon=horizon,
-        tables=Tables(
-            hydro=_hydro_tables(hydros, horizon.n_stages),
-            hydro_costs=_hydro_costs(hydros, horizon.n_stages),
-            thermal=_thermal_tables(thermals, horizon.n_stages),
-            line=_line_tables(lines, horizon),
-            bus=_bus_tables(buses, horizon),
-            non_controllable=_source_tables(sources, horizon),
-            pumping=_pumping_tables(pumps, horizon.n_stages),
-            contract=_contract_tables(contracts, horizon.n_stages),
-            constraint=_constraint_tables(constraints, horizon),
-        ),
+        tables=_tables(buses, lines, thermals, hydros, sources, pumps, contracts, constraints, horizon),
         scenarios=_scenarios(hydros, horizon, correlation, given_openings),
         initial=InitialState(
             storage_hm3=np.array([h.initial for h in hydros], dtype=np.float64),
@@ -128,14 +103,27 @@ def make_case(
     )
 
 
-def _table(values: Sequence[ByStage], width: int) -> np.ndarray:
+def hydros_beside_fuel(
+    *hydros: specs.HydroSpec, load=100.0, cost=10.0, hours=specs.UNIT_HOURS, **more
+) -> Case:
+    """One bus; a thermal makes whatever the hydros do not give."""
+    return make_case(
+        buses=[specs.BusSpec(load=load)],
+        thermals=[specs.ThermalSpec(max_mw=1e4, cost=cost)],
+        hydros=hydros,
+        hours=hours,
+        **more,
+    )
+
+
+def _table(values: Sequence[specs.ByStage], width: int) -> np.ndarray:
     rows = [np.broadcast_to(np.asarray(value, dtype=np.float64), (width,)) for value in values]
     return np.array(rows, dtype=np.float64).reshape(len(rows), width)
 
 
-def _horizon(specs: Sequence[StageSpec]) -> Horizon:
+def _horizon(given: Sequence[specs.StageSpec]) -> Horizon:
     stages = []
-    for index, spec in enumerate(specs):
+    for index, spec in enumerate(given):
         hours = [spec.hours] if isinstance(spec.hours, int | float) else spec.hours
         year, month = 2030 + index // 12, index % 12
         following = dt.date(year + (month == 11), (month + 1) % 12 + 1, 1)
@@ -190,10 +178,47 @@ def _system(buses, lines, thermals, hydros, sources, pumps, contracts, constrain
     )
 
 
-def _hydro_tables(hydros: Sequence[HydroSpec], n_stages: int) -> HydroTables:
-    def table(name: str) -> np.ndarray:
-        return _table([getattr(h, name) for h in hydros], n_stages)
+def _tables(buses, lines, thermals, hydros, sources, pumps, contracts, constraints, horizon) -> Tables:
+    def by_stage(given: Sequence[object], **attributes: str) -> dict[str, np.ndarray]:
+        return _columns(given, horizon.n_stages, attributes)
 
+    def by_block(given: Sequence[object], **attributes: str) -> dict[str, np.ndarray]:
+        return _columns(given, horizon.n_stage_blocks, attributes)
+
+    return Tables(
+        hydro=_hydro_tables(hydros, horizon.n_stages),
+        hydro_costs=_hydro_costs(hydros, horizon.n_stages),
+        thermal=ThermalTables(
+            **by_stage(thermals, min_generation_mw="min_mw", max_generation_mw="max_mw", cost_per_mwh="cost")
+        ),
+        line=LineTables(
+            **by_block(lines, direct_mw="direct_mw", reverse_mw="reverse_mw"),
+            **by_stage(lines, exchange_cost_per_mwh="cost"),
+        ),
+        bus=BusTables(
+            **by_stage(buses, excess_cost_per_mwh="excess_cost", load_mean_mw="load", load_std_mw="load_std"),
+            **by_block(buses, load_factor="load_factor"),
+        ),
+        non_controllable=NonControllableTables(
+            **by_stage(
+                sources, installed_mw="installed", curtailment_cost_per_mwh="cost", mean="mean", std="std"
+            ),
+            **by_block(sources, factor="factor"),
+            has_statistics=np.array([x.has_statistics for x in sources], dtype=np.bool_),
+        ),
+        pumping=PumpingTables(**by_stage(pumps, min_flow_m3s="min_flow", max_flow_m3s="max_flow")),
+        contract=ContractTables(
+            **by_stage(contracts, min_mw="min_mw", max_mw="max_mw", price_per_mwh="price")
+        ),
+        constraint=_constraint_tables(constraints, horizon),
+    )
+
+
+def _columns(given: Sequence[object], width: int, attributes: dict[str, str]) -> dict[str, np.ndarray]:
+    return {name: _table([getattr(x, each) for x in given], width) for name, each in attributes.items()}
+
+
+def _hydro_tables(hydros: Sequence[specs.HydroSpec], n_stages: int) -> HydroTables:
     planes_of = [
         [h.planes[t] if isinstance(h.planes, tuple) and h.planes else h.planes for t in range(n_stages)]
         for h in hydros
@@ -203,17 +228,10 @@ def _hydro_tables(hydros: Sequence[HydroSpec], n_stages: int) -> HydroTables:
     has_planes = np.array(counts, dtype=bool).reshape(len(hydros), n_stages)
     evaporation = [h.evaporation or (0.0, 0.0) for h in hydros]
     return HydroTables(
-        min_storage_hm3=table("min_storage"),
-        max_storage_hm3=table("max_storage"),
-        min_turbined_m3s=table("min_turbined"),
-        max_turbined_m3s=table("max_turbined"),
-        min_outflow_m3s=table("min_outflow"),
-        max_outflow_m3s=table("max_outflow"),
-        min_generation_mw=table("min_generation"),
-        max_generation_mw=table("max_generation"),
-        max_diversion_m3s=table("max_diversion"),
-        withdrawal_m3s=table("withdrawal"),
-        productivity_mw_per_m3s=np.where(has_planes, np.nan, table("productivity")),
+        **_columns(hydros, n_stages, HYDRO_COLUMNS),
+        productivity_mw_per_m3s=np.where(
+            has_planes, np.nan, _table([h.productivity for h in hydros], n_stages)
+        ),
         evaporation_base_m3s=_table([base for base, _ in evaporation], n_stages),
         evaporation_slope=_table([slope for _, slope in evaporation], n_stages),
         plane_offsets=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
@@ -221,65 +239,14 @@ def _hydro_tables(hydros: Sequence[HydroSpec], n_stages: int) -> HydroTables:
     )
 
 
-def _hydro_costs(hydros: Sequence[HydroSpec], n_stages: int) -> HydroCosts:
+def _hydro_costs(hydros: Sequence[specs.HydroSpec], n_stages: int) -> HydroCosts:
     names = HydroCosts.__dataclass_fields__
     unknown = {name for h in hydros for name in h.costs} - set(names)
     assert not unknown, f"no such cost: {unknown}"
     return HydroCosts(**{name: _table([h.costs.get(name, 0.0) for h in hydros], n_stages) for name in names})
 
 
-def _thermal_tables(thermals: Sequence[ThermalSpec], n_stages: int) -> ThermalTables:
-    return ThermalTables(
-        min_generation_mw=_table([x.min_mw for x in thermals], n_stages),
-        max_generation_mw=_table([x.max_mw for x in thermals], n_stages),
-        cost_per_mwh=_table([x.cost for x in thermals], n_stages),
-    )
-
-
-def _line_tables(lines: Sequence[LineSpec], horizon: Horizon) -> LineTables:
-    return LineTables(
-        direct_mw=_table([x.direct_mw for x in lines], horizon.n_stage_blocks),
-        reverse_mw=_table([x.reverse_mw for x in lines], horizon.n_stage_blocks),
-        exchange_cost_per_mwh=_table([x.cost for x in lines], horizon.n_stages),
-    )
-
-
-def _bus_tables(buses: Sequence[BusSpec], horizon: Horizon) -> BusTables:
-    return BusTables(
-        excess_cost_per_mwh=_table([x.excess_cost for x in buses], horizon.n_stages),
-        load_mean_mw=_table([x.load for x in buses], horizon.n_stages),
-        load_std_mw=_table([x.load_std for x in buses], horizon.n_stages),
-        load_factor=_table([x.load_factor for x in buses], horizon.n_stage_blocks),
-    )
-
-
-def _source_tables(sources: Sequence[SourceSpec], horizon: Horizon) -> NonControllableTables:
-    return NonControllableTables(
-        installed_mw=_table([x.installed for x in sources], horizon.n_stages),
-        curtailment_cost_per_mwh=_table([x.cost for x in sources], horizon.n_stages),
-        mean=_table([x.mean for x in sources], horizon.n_stages),
-        std=_table([x.std for x in sources], horizon.n_stages),
-        factor=_table([x.factor for x in sources], horizon.n_stage_blocks),
-        has_statistics=np.array([x.has_statistics for x in sources], dtype=np.bool_),
-    )
-
-
-def _pumping_tables(pumps: Sequence[PumpSpec], n_stages: int) -> PumpingTables:
-    return PumpingTables(
-        min_flow_m3s=_table([x.min_flow for x in pumps], n_stages),
-        max_flow_m3s=_table([x.max_flow for x in pumps], n_stages),
-    )
-
-
-def _contract_tables(contracts: Sequence[ContractSpec], n_stages: int) -> ContractTables:
-    return ContractTables(
-        min_mw=_table([x.min_mw for x in contracts], n_stages),
-        max_mw=_table([x.max_mw for x in contracts], n_stages),
-        price_per_mwh=_table([x.price for x in contracts], n_stages),
-    )
-
-
-def _constraint_tables(constraints: Sequence[ConstraintSpec], horizon: Horizon) -> ConstraintTables:
+def _constraint_tables(constraints: Sequence[specs.ConstraintSpec], horizon: Horizon) -> ConstraintTables:
     rows = []
     for index, x in enumerate(constraints):
         everywhere = [
@@ -294,8 +261,10 @@ def _constraint_tables(constraints: Sequence[ConstraintSpec], horizon: Horizon) 
         constraint=np.array([row[0] for row in rows], dtype=np.int64),
         stage=np.array([row[1] for row in rows], dtype=np.int64),
         block=np.array([row[2] for row in rows], dtype=np.int64),
-        lower=np.array([-INFINITE if _sense(row) == "<=" else row[3] for row in rows], dtype=np.float64),
-        upper=np.array([INFINITE if _sense(row) == ">=" else row[3] for row in rows], dtype=np.float64),
+        lower=np.array(
+            [-specs.INFINITE if _sense(row) == "<=" else row[3] for row in rows], dtype=np.float64
+        ),
+        upper=np.array([specs.INFINITE if _sense(row) == ">=" else row[3] for row in rows], dtype=np.float64),
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from cobre.core.case import Case
 from cobre.sddp.subproblem import StageProblem
+from sddp.subproblem.dense import patched
 
 
 @dataclass
@@ -90,36 +91,16 @@ class Tree:
         template, layout = problem.template, problem.parameters
         parameters = np.concatenate([state, self.values[node][opening]])
         inflow = self._inflow(problem, parameters)
-        lower = {
-            name: getattr(template, name).copy()
-            for name in ("row_lower", "row_upper", "column_lower", "column_upper")
-        }
-        patched: dict[tuple[int, int], float] = {}
-        patches = template.patches
-        for target, index, source, offset, factor in zip(
-            patches.target, patches.index, patches.source, patches.offset, patches.factor, strict=True
-        ):
-            key = (int(target), int(index))
-            patched[key] = patched.get(key, 0.0) + offset + factor * parameters[source]
-        for (target, index), value in patched.items():
-            names = [
-                ("row_lower", "row_upper"),
-                ("row_lower",),
-                ("row_upper",),
-                ("column_lower",),
-                ("column_upper",),
-            ][target]
-            for name in names:
-                lower[name][index] = value
+        bounds = patched(template, parameters)
         columns = [
-            self._column(a, b) for a, b in zip(lower["column_lower"], lower["column_upper"], strict=True)
+            self._column(a, b) for a, b in zip(bounds["column_lower"], bounds["column_upper"], strict=True)
         ]
         theta = template.future_cost_column
         fixing = {int(row): j for j, row in enumerate(template.observed_rows[: layout.state_dimension])}
         for row in range(len(template.row_lower)):
             span = range(template.row_starts[row], template.row_starts[row + 1])
             terms = {columns[template.column_indices[k]]: float(template.values[k]) for k in span}
-            a, b = lower["row_lower"][row], lower["row_upper"][row]
+            a, b = bounds["row_lower"][row], bounds["row_upper"][row]
             if parent is not None and row in fixing:
                 terms[parent[fixing[row]]] = -1.0
                 a = b = 0.0

@@ -10,7 +10,7 @@ from cobre.core.config import CutSelection, ScenarioSource
 from cobre.core.graph import Node, PolicyGraph
 from cobre.core.horizon import RiskMeasure
 from cobre.core.scenarios import GivenScenarios
-from sddp.cases import StageSpec
+from sddp.specs import StageSpec
 from sddp.studies import study
 from sddp.trained import settings, with_training
 

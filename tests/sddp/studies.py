@@ -13,7 +13,8 @@ from cobre.core.entities import LeadTime
 from cobre.core.horizon import RiskMeasure
 from cobre.core.scenarios import InflowRecords
 from cobre.sddp.training import train
-from sddp.cases import BusSpec, HydroSpec, LineSpec, SourceSpec, StageSpec, ThermalSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import BusSpec, HydroSpec, LineSpec, SourceSpec, StageSpec, ThermalSpec
 from sddp.trained import digest, settings
 
 

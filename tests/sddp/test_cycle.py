@@ -13,7 +13,8 @@ from cobre.core.horizon import RiskMeasure
 from cobre.sddp.checkpointing import CheckpointPlan, newest_checkpoint
 from cobre.sddp.itinerary import branch_draw, sampled_steps
 from cobre.sddp.training import train
-from sddp.cases import UNIT_HOURS, BusSpec, HydroSpec, StageSpec, ThermalSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import UNIT_HOURS, BusSpec, HydroSpec, StageSpec, ThermalSpec
 from sddp.trained import bounds, digest, optimum, settings, trained, with_training
 
 

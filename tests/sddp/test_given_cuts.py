@@ -17,7 +17,7 @@ from cobre.sddp.given_cuts import match_boundary, match_policy
 from cobre.sddp.policy import Policy
 from cobre.sddp.stage_cuts import StageCuts
 from cobre.sddp.workspace import state_names_of
-from sddp.cases import StageSpec
+from sddp.specs import StageSpec
 from sddp.studies import study
 from sddp.trained import bounds, digest, optimum, settings, trained
 

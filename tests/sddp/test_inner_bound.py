@@ -14,8 +14,9 @@ from cobre.sddp.checkpointing import CheckpointPlan, newest_checkpoint
 from cobre.sddp.slopes import Slopes, incoming_slopes
 from cobre.sddp.training import train
 from cobre.sddp.workspace import open_workspace
-from sddp.cases import UNIT_HOURS, BusSpec, HydroSpec, StageSpec, ThermalSpec, make_case
+from sddp.cases import make_case
 from sddp.graph_studies import climates, pinned, with_graph
+from sddp.specs import UNIT_HOURS, BusSpec, HydroSpec, StageSpec, ThermalSpec
 from sddp.studies import stages, study
 from sddp.trained import bounds, digest, optimum, settings, trained, with_training
 

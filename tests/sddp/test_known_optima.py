@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cobre.core.horizon import RiskMeasure
-from sddp.cases import (
+from sddp.cases import make_case
+from sddp.specs import (
     UNIT_HOURS,
     BusSpec,
     ConstraintSpec,
@@ -14,7 +15,6 @@ from sddp.cases import (
     PumpSpec,
     StageSpec,
     ThermalSpec,
-    make_case,
 )
 from sddp.trained import bounds, optimum, settings, trained
 

@@ -19,44 +19,35 @@ from cobre.sddp.forecast import SampledForecast, open_forecast
 from cobre.sddp.nature import Nature
 from cobre.stochastic import external_scenario, historical_window
 from cobre.stochastic.methods import POINT_METHODS
-from sddp.cases import StageSpec
+from sddp.specs import StageSpec
 from sddp.studies import historical, history, sampled, study
-from sddp.trained import bounds, optimum, settings, trained
+from sddp.trained import assert_optimal, bounds, optimum, settings, trained
+
+
+def penalised(iterations, **stage):
+    """Four stages like this one, in which water that is missing from the inflow costs 40."""
+    return study(
+        [StageSpec((200.0, 100.0), 3, **stage)] * 4,
+        hydro={"costs": {"negative_inflow": 40.0}},
+        non_negativity="penalty",
+        load_std=3.0,
+        training=settings(iterations, 3),
+    )
 
 
 @pytest.mark.parametrize("method", POINT_METHODS)
 def test_the_bound_of_every_method_is_the_optimum_of_its_tree(method):
-    stages = [StageSpec((200.0, 100.0), 3, sampling=method)] * 4
-    case = study(
-        stages,
-        hydro={"costs": {"negative_inflow": 40.0}},
-        non_negativity="penalty",
-        load_std=3.0,
-        training=settings(60, 3),
-    )
-    expected = optimum(case)
-    found = bounds(trained(case))
-    assert max(found) <= expected * (1 + 1e-8)
-    assert found[-1] == pytest.approx(expected, rel=1e-6)
+    case = penalised(60, sampling=method)
+    assert_optimal(bounds(trained(case)), optimum(case))
 
 
 @pytest.mark.parametrize("risk", [RiskMeasure(), RiskMeasure(weight=0.6, tail=0.3)])
 def test_selected_openings_count_by_their_probabilities(risk):
-    stages = [StageSpec((200.0, 100.0), 3, sampling="selective", risk=risk)] * 4
-    case = study(
-        stages,
-        hydro={"costs": {"negative_inflow": 40.0}},
-        non_negativity="penalty",
-        load_std=3.0,
-        training=settings(80, 3),
-    )
+    case = penalised(80, sampling="selective", risk=risk)
     with LocalCommunicator() as comm:
         *_, probabilities = open_forecast(comm, Nature.of(case))
     assert [len(set(probabilities[t].tolist())) for t in range(4)] == [3] * 4, "no two are equally likely"
-    expected = optimum(case)
-    found = bounds(trained(case))
-    assert max(found) <= expected * (1 + 1e-8)
-    assert found[-1] == pytest.approx(expected, rel=1e-6)
+    assert_optimal(bounds(trained(case)), optimum(case))
 
 
 def test_trajectories_meet_selected_openings_as_often_as_they_are_likely():
@@ -75,10 +66,7 @@ def test_trajectories_meet_selected_openings_as_often_as_they_are_likely():
 def test_openings_that_repeat_the_history_are_bounded_by_their_optimum():
     case = historical(3)
     case = replace(case, config=replace(case.config, training=settings(60, 3)))
-    expected = optimum(case)
-    found = bounds(trained(case))
-    assert max(found) <= expected * (1 + 1e-8)
-    assert found[-1] == pytest.approx(expected, rel=1e-6)
+    assert_optimal(bounds(trained(case)), optimum(case))
 
 
 def test_no_stage_has_more_openings_than_the_history_has_windows():
@@ -202,7 +190,4 @@ def test_reservoirs_observed_on_different_days_reach_the_optimum_of_their_tree()
         initial=replace(case.initial, observations=(week,)),
     )
     assert Nature.of(case).transition.weight.shape == (4, 2, 2)
-    expected = optimum(case)
-    found = bounds(trained(case))
-    assert max(found) <= expected * (1 + 1e-8)
-    assert found[-1] == pytest.approx(expected, rel=1e-6)
+    assert_optimal(bounds(trained(case)), optimum(case))

@@ -13,7 +13,8 @@ from cobre.core.config import BoundStalling, CutSelection, IterationLimit, TimeL
 from cobre.core.training_tables import CONVERGENCE
 from cobre.errors import SolverError, ValidationError
 from cobre.sddp.training import train
-from sddp.cases import BusSpec, HydroSpec, StageSpec, ThermalSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import BusSpec, HydroSpec, StageSpec, ThermalSpec
 from sddp.studies import study
 from sddp.trained import bounds, digest, optimum, settings, trained, with_training
 

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from cobre.comm import LocalCommunicator
 from cobre.core.case import Case
@@ -50,6 +51,12 @@ def optimum(case: Case, boundary: Boundary | None = None) -> float:
 
 def bounds(result: TrainingResult) -> list[float]:
     return result.convergence_history["lower_bound"].to_pylist()
+
+
+def assert_optimal(found: list[float], expected: float, rel: float = 1e-6) -> None:
+    """That these bounds reach the optimum from below."""
+    assert max(found) <= expected * (1 + 1e-8)
+    assert found[-1] == pytest.approx(expected, rel=rel)
 
 
 def digest(result: TrainingResult) -> str:

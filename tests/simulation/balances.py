@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -169,12 +170,17 @@ def assert_money(case: Case, result: SimulationResult, relative: float) -> None:
         assert np.isclose(row["discounted_immediate_cost"], totals[row["scenario_id"]], rtol=1e-9, atol=1e-9)
 
 
+def rows_of_hydros(case: Case, result: SimulationResult) -> Iterator[tuple[dict[str, Any], tuple[int, int]]]:
+    """Each row, and the place of its plant and stage in the tables of the case."""
+    position = {plant.id: index for index, plant in enumerate(case.system.hydros)}
+    for row in rows(result, "hydros"):
+        yield row, (position[row["hydro_id"]], case.horizon.index_of[row["stage_id"]])
+
+
 def assert_production(case: Case, result: SimulationResult, relative: float) -> None:
     """In each block: power is productivity times turbined flow, or below every plane; 0 of a plant that is filled."""
     tables = case.tables.hydro
-    position = {plant.id: index for index, plant in enumerate(case.system.hydros)}
-    for row in rows(result, "hydros"):
-        place = position[row["hydro_id"]], case.horizon.index_of[row["stage_id"]]
+    for row, place in rows_of_hydros(case, result):
         planes = tables.planes_of(*place)
         power, scale = row["generation_mw"], max(1.0, abs(row["generation_mw"]))
         if row["operative_state_code"] != OPERATING:
@@ -192,9 +198,7 @@ def assert_production(case: Case, result: SimulationResult, relative: float) -> 
 def assert_evaporation(case: Case, result: SimulationResult, relative: float) -> None:
     """In each stage: evaporation follows its line over the mean storage, apart from what is counted as violation."""
     tables = case.tables.hydro
-    position = {plant.id: index for index, plant in enumerate(case.system.hydros)}
-    for row in rows(result, "hydros"):
-        place = position[row["hydro_id"]], case.horizon.index_of[row["stage_id"]]
+    for row, place in rows_of_hydros(case, result):
         if not case.system.hydros[place[0]].has_evaporation:
             assert row["evaporation_m3s"] is None, row
             continue

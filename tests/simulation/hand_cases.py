@@ -10,10 +10,13 @@ from typing import Any
 import noise_recipe
 from cobre.core.case import Case
 from cobre.study import SimulationResult
-from sddp.cases import UNIT_HOURS, BusSpec, HydroSpec, StageSpec, ThermalSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import UNIT_HOURS, BusSpec, HydroSpec, StageSpec, ThermalSpec
 from sddp.trained import settings
 
 TREE_SEED = 42
+RESERVOIR = {"max_storage": 10.0, "costs": {"spillage": 0.3}}
+RIVER = {"inflow": [0.0, 10.0], "inflow_std": [0.0, 10.0]}
 
 
 def thermal_dispatch() -> Case:
@@ -51,15 +54,7 @@ def one_hydro() -> Case:
         [StageSpec(UNIT_HOURS, 1, discount=0.9), StageSpec(UNIT_HOURS, 3)],
         buses=[BusSpec(load=6.0, deficit=[(None, 1000.0)], excess_cost=2.0)],
         thermals=[ThermalSpec(max_mw=2.0, cost=10.0)],
-        hydros=[
-            HydroSpec(
-                initial=7.0,
-                max_storage=10.0,
-                inflow=[0.0, 10.0],
-                inflow_std=[0.0, 10.0],
-                costs={"spillage": 0.3},
-            )
-        ],
+        hydros=[HydroSpec(initial=7.0, **RESERVOIR, **RIVER)],
         given_openings=[[[0.0]], [[-1.0], [0.0], [1.0]]],
         training=settings(12),
     )
@@ -71,21 +66,13 @@ def cascade() -> Case:
     They begin with 4 and 2 hm3. The upper one turbines at most 2, then 5 m3/s, and receives 0 or 20 hm3 in the
     second stage. Spillage costs 0.3.
     """
-    common = {"max_storage": 10.0, "costs": {"spillage": 0.3}}
     return make_case(
         [StageSpec(UNIT_HOURS, 1), StageSpec(UNIT_HOURS, 2)],
         buses=[BusSpec(load=12.0, excess_cost=2.0)],
         thermals=[ThermalSpec(max_mw=20.0, cost=[30.0, 50.0])],
         hydros=[
-            HydroSpec(
-                downstream=1,
-                initial=4.0,
-                max_turbined=[2.0, 5.0],
-                inflow=[0.0, 10.0],
-                inflow_std=[0.0, 10.0],
-                **common,
-            ),
-            HydroSpec(initial=2.0, productivity=2.0, max_turbined=10.0, **common),
+            HydroSpec(downstream=1, initial=4.0, max_turbined=[2.0, 5.0], **RESERVOIR, **RIVER),
+            HydroSpec(initial=2.0, productivity=2.0, max_turbined=10.0, **RESERVOIR),
         ],
         given_openings=[[[0.0, 0.0]], [[-1.0, 0.0], [1.0, 0.0]]],
         training=settings(12),

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import cobre
-from sddp.cases import UNIT_HOURS as U
+from sddp.specs import UNIT_HOURS as U
 from simulation.hand_cases import cascade, one_hydro, opening_of, rows_by, short_and_long, thermal_dispatch
 
 N = 40

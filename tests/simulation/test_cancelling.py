@@ -8,7 +8,7 @@ import inspect
 import pytest
 
 import cobre
-from cobre.io.examples import write_example
+from short_runs import iterations, trained_example
 
 DEADLINE_S = 90
 ENDLESS = 1_000_000
@@ -25,11 +25,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("study") / "case"
-    write_example(folder)
-    limit = {"stopping_rules": [{"type": "iteration_limit", "limit": 1}]}
-    cobre.train(folder, config_overrides={"training": limit}, output=folder / "output")
-    return folder
+    return trained_example(tmp_path_factory.mktemp("study") / "case", iterations(1))
 
 
 async def cancelled_after_two_events(verb, *args, **options):

@@ -11,6 +11,7 @@ import pytest
 import cobre
 from case_folders import full_case
 from cobre.core.arrow import ARROW_TYPES
+from short_runs import LEVEL_1, iterations, run_in
 from simulation.public_columns import (
     CODES,
     HYDRO_MODELS,
@@ -23,22 +24,12 @@ from simulation.public_columns import (
 )
 
 N = 3
-SETTINGS = {
-    "training": {
-        "forward_passes": 2,
-        "stopping_rules": [{"type": "iteration_limit", "limit": 2}],
-        "cut_selection": {"enabled": True, "method": "level1", "check_frequency": 1},
-    }
-}
+SETTINGS = iterations(2, forward_passes=2, cut_selection=LEVEL_1)
 
 
 def run(folder, layout):
-    full_case(folder).write()
     settings = {**SETTINGS, "exports": {"layout": layout, "stochastic": layout == "by_scenario"}}
-    output = folder / "output"
-    policy = cobre.train(folder, config_overrides=settings, output=output).policy
-    cobre.simulate(folder, policy, config_overrides=settings, output=output, scenarios=N)
-    return output
+    return run_in(full_case(folder).write(), settings, N)
 
 
 @pytest.fixture(scope="module")

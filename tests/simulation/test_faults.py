@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import cobre
-from cobre.io.examples import write_example
+from commands import can_mount, run_command
 from matrices import every_value_once
+from short_runs import iterations, trained_example
 from simulation.bits import hashes
 
 DEADLINE_S = 90
@@ -22,7 +22,7 @@ ENDLESS = 50_000
 """Scenarios that nobody waits for."""
 FEW = 5
 LAYOUTS = ("by_scenario", "by_table")
-SHORT = {"training": {"forward_passes": 2, "stopping_rules": [{"type": "iteration_limit", "limit": 2}]}}
+SHORT = iterations(2, forward_passes=2)
 
 
 def settings(layout):
@@ -31,11 +31,7 @@ def settings(layout):
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """A case with a trained policy in its output folder."""
-    folder = tmp_path_factory.mktemp("study") / "case"
-    write_example(folder)
-    cobre.train(folder, config_overrides=SHORT, output=folder / "output")
-    return folder
+    return trained_example(tmp_path_factory.mktemp("study") / "case", SHORT)
 
 
 @pytest.fixture(scope="module")
@@ -148,35 +144,22 @@ def test_a_second_signal_ends_it_at_once(study, expected, tmp_path, layout):
     code = code.replace(
         "print(event", "import os, signal\n    os.kill(os.getpid(), signal.SIGINT)\n    print(event"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE_S, check=False
-    )
+    done = run_command([sys.executable, "-c", code], timeout=DEADLINE_S)
     assert "KeyboardInterrupt" in done.stderr or done.stdout.splitlines()[-1] == "ended 2 False"
     assert_unfinished(tmp_path)
     assert_clean_start(study, tmp_path, layout, expected)
 
 
-def can_mount():
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        return False
-    command = ["unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=1m none /mnt"]
-    return subprocess.run(command, capture_output=True, check=False, timeout=10).returncode == 0
-
-
 @pytest.mark.few(1)
-@pytest.mark.skipif(not can_mount(), reason="needs root and unshare for a small disk of its own")
+@pytest.mark.skipif(not can_mount("/mnt"), reason="needs root and unshare for a small disk of its own")
 @pytest.mark.parametrize(("layout", "n_workers"), every_value_once(LAYOUTS, (1, 3)))
 def test_a_full_disk(study, tmp_path, layout, n_workers):
     disk = tmp_path / "disk"
     disk.mkdir()
     code = program(CASE=str(study), WORKERS=n_workers, SETTINGS=settings(layout), OUTPUT=str(disk))
     script = f'mount -t tmpfs -o size=2m none {disk} && "$@"; status=$?; find {disk}; exit $status'
-    done = subprocess.run(
-        ["unshare", "-m", "sh", "-c", script, "sh", sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
+    done = run_command(
+        ["unshare", "-m", "sh", "-c", script, "sh", sys.executable, "-c", code], timeout=DEADLINE_S
     )
     assert done.returncode == 1, done.stderr
     last = done.stderr.strip().splitlines()
@@ -194,12 +177,9 @@ def test_a_file_that_may_not_grow(study, expected, tmp_path, layout):
     """What a quota does: a write fails in the middle."""
     limit = 6_000 if layout == "by_scenario" else 100_000
     code = program(CASE=str(study), WORKERS=1, SETTINGS=settings(layout), OUTPUT=str(tmp_path))
-    done = subprocess.run(
+    done = run_command(
         [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
         timeout=DEADLINE_S,
-        check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
     assert done.returncode == 1, done.stderr

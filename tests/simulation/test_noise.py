@@ -12,7 +12,7 @@ import noise_recipe as recipe
 from cobre.core.config import ScenarioSource
 from cobre.core.scenarios import GivenScenarios
 from cobre.stochastic import external_scenario
-from sddp.cases import StageSpec
+from sddp.specs import StageSpec
 from sddp.studies import historical, sampled, study
 from sddp.trained import settings, trained
 from simulation.hand_cases import opening_of, rows_by

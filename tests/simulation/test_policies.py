@@ -11,24 +11,21 @@ import numpy as np
 import pytest
 
 import cobre
-from cobre.io.examples import write_example
 from cobre.sddp.policy import Policy
 from cobre.sddp.policy_file import FILE_NAME
 from cobre.sddp.stage_cuts import StageCuts
-from sddp.cases import BusSpec, HydroSpec, ThermalSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import BusSpec, HydroSpec, ThermalSpec
 from sddp.trained import settings
+from short_runs import iterations, trained_example
 from simulation.hand_cases import one_hydro
 
-SHORT = {"training": {"forward_passes": 2, "stopping_rules": [{"type": "iteration_limit", "limit": 3}]}}
+SHORT = iterations(3, forward_passes=2)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A case with a trained policy in its output folder."""
-    path = tmp_path_factory.mktemp("cases") / "example"
-    write_example(path)
-    cobre.train(path, config_overrides=SHORT, output=path / "output")
-    return path
+    return trained_example(tmp_path_factory.mktemp("cases") / "example", SHORT)
 
 
 def version_1(policy: Policy) -> bytes:

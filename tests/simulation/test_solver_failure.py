@@ -9,7 +9,8 @@ import pytest
 
 import cobre
 from cobre.core.config import ScenarioSource
-from sddp.cases import BusSpec, HydroSpec, ThermalSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import BusSpec, HydroSpec, ThermalSpec
 from sddp.trained import settings, trained
 
 N = 40

@@ -53,6 +53,14 @@ def solve(solver: LpSolver, rows, **options):
     return outcome, output
 
 
+def stage_with_cuts(seed, n_cuts):
+    rng = np.random.default_rng(seed)
+    template = stage(rng)
+    solver = LpSolver(template)
+    solver.append_cuts(*cuts(rng, template, n_cuts))
+    return rng, template, solver
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_objectives_equal_those_of_highspy(seed):
     rng = np.random.default_rng(seed)
@@ -111,10 +119,7 @@ def test_duals_have_the_documented_signs():
 
 
 def test_full_results_agree_with_the_observed_ones():
-    rng = np.random.default_rng(3)
-    template = stage(rng)
-    solver = LpSolver(template)
-    solver.append_cuts(*cuts(rng, template, 9))
+    rng, template, solver = stage_with_cuts(3, 9)
     _, output = solve(solver, parameters(rng, template, 6), chain_length=3)
     np.testing.assert_array_equal(output.primal[:, template.observed_columns], output.observed_primal)
     np.testing.assert_array_equal(output.dual[:, template.observed_rows], output.observed_dual)
@@ -185,10 +190,7 @@ def test_an_empty_batch_does_nothing():
 
 
 def test_a_start_from_the_optimal_basis_takes_no_iteration():
-    rng = np.random.default_rng(8)
-    template = stage(rng)
-    solver = LpSolver(template)
-    solver.append_cuts(*cuts(rng, template, 12))
+    rng, template, solver = stage_with_cuts(8, 12)
     rows = parameters(rng, template, 7)
     cold = solver.allocate(7, bases=True, iterations=True)
     solver.solve_batch(rows, cold)
@@ -199,10 +201,7 @@ def test_a_start_from_the_optimal_basis_takes_no_iteration():
 
 
 def test_an_older_basis_is_extended_by_cuts_that_came_later():
-    rng = np.random.default_rng(9)
-    template = stage(rng)
-    solver = LpSolver(template)
-    solver.append_cuts(*cuts(rng, template, 4))
+    rng, template, solver = stage_with_cuts(9, 4)
     rows = parameters(rng, template, 3)
     _, old = solve(solver, rows)
     solver.append_cuts(*cuts(rng, template, 5))

@@ -16,6 +16,7 @@ import pytest
 
 import cobre
 from cobre.solver import LpSolver, LpTemplate, Patches, Status, Target, ThreadPool
+from commands import run_command
 from solver.programs import cuts, parameters, stage
 
 
@@ -256,9 +257,7 @@ def test_arrays_that_do_not_fit_are_refused():
 
 
 def _python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
+    return run_command([sys.executable, "-c", code])
 
 
 def test_only_solving_imports_highspy_and_maps_highs_once():

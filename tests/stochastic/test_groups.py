@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from cobre.stochastic import noise_groups, noise_sources
-from noise_recipe import months, stage
+from noise_recipe import consecutive_stages, months, stage
 
 
 def test_stages_of_one_season_and_year_form_a_group():
@@ -37,7 +37,7 @@ def test_groups_count_the_year_in_which_the_season_begins():
 
 
 def test_without_a_calendar_groups_count_the_year_of_the_start():
-    stages = [stage(0, "2024-12-30", "2025-01-06", 0), stage(1, "2025-01-06", "2025-01-13", 0)]
+    stages = consecutive_stages("2024-12-30 2025-01-06 2025-01-13", [0, 0])
     assert noise_groups(stages).tolist() == [0, 1]
 
 

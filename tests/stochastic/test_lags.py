@@ -9,7 +9,7 @@ from cobre.core.horizon import Season, SeasonDefinitions
 from cobre.core.scenarios import InflowObservation
 from cobre.errors import ValidationError
 from cobre.stochastic import LagTransition, PastRecord
-from noise_recipe import months, stage
+from noise_recipe import consecutive_stages, months, stage
 
 MONTHLY = SeasonDefinitions("monthly", tuple(Season(i, f"M{i}", i + 1) for i in range(12)))
 WEEKLY = SeasonDefinitions("weekly", tuple(Season(i, f"W{i}", 1) for i in range(52)))
@@ -51,19 +51,14 @@ def test_past_inflows_that_are_not_given_are_zero_and_superfluous_ones_ignored()
 
 
 def test_without_lags_there_is_nothing_to_move_whatever_the_calendar():
-    odd = [stage(0, "2024-01-01", "2024-05-01", 7), stage(1, "2024-05-01", "2024-05-03", 3)]
+    odd = consecutive_stages("2024-01-01 2024-05-01 2024-05-03", [7, 3])
     transition = LagTransition.build(odd, 0, MONTHLY)
     assert transition.is_plain_shift
     assert transition.advance(0, np.zeros((4, 0, 2)), np.ones((4, 2))).shape == (4, 0, 2)
 
 
 def test_weeks_of_a_month_gather_its_mean_before_the_lags_shift():
-    weeks = [
-        stage(0, "2024-01-01", "2024-01-11", 0),
-        stage(1, "2024-01-11", "2024-01-26", 0),
-        stage(2, "2024-01-26", "2024-02-01", 0),
-        stage(3, "2024-02-01", "2024-03-01", 1),
-    ]
+    weeks = consecutive_stages("2024-01-01 2024-01-11 2024-01-26 2024-02-01 2024-03-01", [0, 0, 0, 1])
     transition = LagTransition.build(weeks, 2, MONTHLY)
     assert not transition.is_plain_shift
     assert transition.names == ("inflow_lag1", "inflow_lag2", "inflow_so_far")
@@ -79,12 +74,7 @@ def test_weeks_of_a_month_gather_its_mean_before_the_lags_shift():
 
 
 def test_days_that_reach_into_the_next_month_count_there():
-    weeks = [
-        stage(0, "2024-01-01", "2024-01-29", 0),
-        stage(1, "2024-01-29", "2024-02-05", 0),
-        stage(2, "2024-02-05", "2024-03-01", 1),
-        stage(3, "2024-03-01", "2024-04-01", 2),
-    ]
+    weeks = consecutive_stages("2024-01-01 2024-01-29 2024-02-05 2024-03-01 2024-04-01", [0, 0, 1, 2])
     transition = LagTransition.build(weeks, 1, MONTHLY)
     seen = _run(
         transition,
@@ -97,11 +87,7 @@ def test_days_that_reach_into_the_next_month_count_there():
 
 
 def test_a_week_at_the_turn_of_the_year_belongs_to_the_month_of_its_season():
-    weeks = [
-        stage(0, "2024-12-01", "2024-12-28", 11),
-        stage(1, "2024-12-28", "2025-01-04", 0),
-        stage(2, "2025-01-04", "2025-02-01", 0),
-    ]
+    weeks = consecutive_stages("2024-12-01 2024-12-28 2025-01-04 2025-02-01", [11, 0, 0])
     transition = LagTransition.build(weeks, 1, MONTHLY)
     seen = _run(
         transition, np.array([[10.0], [20.0], [30.0]]), transition.initial(PastRecord(np.array([[1.0]])))
@@ -120,7 +106,7 @@ def observed(*rows):
 
 
 def test_days_observed_before_the_study_count_in_the_first_mean():
-    stages = [stage(0, "2024-01-11", "2024-02-01", 0), stage(1, "2024-02-01", "2024-03-01", 1)]
+    stages = consecutive_stages("2024-01-11 2024-02-01 2024-03-01", [0, 1])
     days = observed((0, "2024-01-01", "2024-01-11", 31.0), (1, "2024-01-01", "2024-01-11", 62.0))
     past = PastRecord(np.array([[1.0, 2.0]]), days)
     transition = LagTransition.build(stages, 1, MONTHLY, past=past)
@@ -141,13 +127,9 @@ def test_a_third_of_april_observed_before_the_study_weighs_a_third():
 
 
 def test_an_observed_week_and_the_weeks_of_the_study_make_the_mean_of_april():
-    weeks = [
-        stage(0, "2026-04-04", "2026-04-11", 3),
-        stage(1, "2026-04-11", "2026-04-18", 3),
-        stage(2, "2026-04-18", "2026-04-25", 3),
-        stage(3, "2026-04-25", "2026-05-02", 3),
-        stage(4, "2026-05-02", "2026-06-01", 4),
-    ]
+    weeks = consecutive_stages(
+        "2026-04-04 2026-04-11 2026-04-18 2026-04-25 2026-05-02 2026-06-01", [3, 3, 3, 3, 4]
+    )
     past = PastRecord(np.array([[90.0]]), observed((0, "2026-03-28", "2026-04-04", 220.0)))
     transition = LagTransition.build(weeks, 1, MONTHLY, past=past)
     seen = _run(transition, np.array([[400.0], [420.0], [440.0], [460.0], [0.0]]), transition.initial(past))
@@ -156,9 +138,8 @@ def test_an_observed_week_and_the_weeks_of_the_study_make_the_mean_of_april():
 
 
 def test_weeks_weigh_by_their_days_in_the_month_and_the_last_one_spills():
-    starts = ["2026-03-28", "2026-04-04", "2026-04-11", "2026-04-18", "2026-04-25", "2026-05-02"]
-    weeks = [stage(i, starts[i], starts[i + 1], 3) for i in range(5)]
-    weeks.append(stage(5, "2026-05-02", "2026-06-01", 4))
+    days = "2026-03-28 2026-04-04 2026-04-11 2026-04-18 2026-04-25 2026-05-02 2026-06-01"
+    weeks = consecutive_stages(days, [3] * 5 + [4])
     transition = LagTransition.build(weeks, 1, MONTHLY)
     assert transition.weight[:4, 1] == pytest.approx([3 / 30, 7 / 30, 7 / 30, 7 / 30])
     assert transition.weight[4] == pytest.approx([6 / 30, 1 / 31])
@@ -167,18 +148,14 @@ def test_weeks_weigh_by_their_days_in_the_month_and_the_last_one_spills():
 
 
 def test_a_week_across_the_end_of_january_weighs_4_of_31_and_3_of_28_days():
-    weeks = [
-        stage(0, "2026-01-01", "2026-01-28", 0),
-        stage(1, "2026-01-28", "2026-02-04", 0),
-        stage(2, "2026-02-04", "2026-03-01", 1),
-    ]
+    weeks = consecutive_stages("2026-01-01 2026-01-28 2026-02-04 2026-03-01", [0, 0, 1])
     assert LagTransition.build(weeks, 1, MONTHLY).weight[1] == pytest.approx([4 / 31, 3 / 28])
 
 
 def test_a_day_that_two_stages_have_counts_for_the_later_one():
     """Weeks of April up to 9 May, the last one without a day of April, and then all of May."""
-    starts = ["2026-04-04", "2026-04-11", "2026-04-18", "2026-04-25", "2026-05-02", "2026-05-09"]
-    weeks = [stage(i, starts[i], starts[i + 1], 3) for i in range(5)]
+    days = "2026-04-04 2026-04-11 2026-04-18 2026-04-25 2026-05-02 2026-05-09"
+    weeks = consecutive_stages(days, [3] * 5)
     weeks.append(stage(5, "2026-05-01", "2026-06-01", 4))
     transition = LagTransition.build(weeks, 1, MONTHLY)
     inflows = np.array([[10.0], [20.0], [30.0], [40.0], [999.0], [7.0]])
@@ -190,11 +167,7 @@ def test_a_day_that_two_stages_have_counts_for_the_later_one():
 
 def test_hydros_may_be_observed_on_different_days_before_the_study():
     """The mean of January is that of the days that are known: all 31, the last 21, or 26 of them."""
-    stages = [
-        stage(0, "2024-01-11", "2024-01-21", 0),
-        stage(1, "2024-01-21", "2024-02-01", 0),
-        stage(2, "2024-02-01", "2024-03-01", 1),
-    ]
+    stages = consecutive_stages("2024-01-11 2024-01-21 2024-02-01 2024-03-01", [0, 0, 1])
     days = observed((0, "2024-01-01", "2024-01-11", 31.0), (2, "2024-01-01", "2024-01-06", 50.0))
     past = PastRecord(np.array([[1.0, 2.0, 3.0]]), days)
     transition = LagTransition.build(stages, 1, MONTHLY, past=past)
@@ -218,8 +191,7 @@ def test_weeks_of_a_weekly_cycle_shift(first):
 
 
 def test_quarters_of_a_custom_cycle_shift_and_their_months_gather():
-    starts = ["2024-01-01", "2024-04-01", "2024-07-01", "2024-10-01", "2025-01-01"]
-    quarters = [stage(i, starts[i], starts[i + 1], i) for i in range(4)]
+    quarters = consecutive_stages("2024-01-01 2024-04-01 2024-07-01 2024-10-01 2025-01-01", range(4))
     assert LagTransition.build(quarters, 1, QUARTERLY).is_plain_shift
     by_month = [stage(s.id, str(s.start_date), str(s.end_date), s.id // 3) for s in months(12)]
     transition = LagTransition.build(by_month, 1, QUARTERLY)
@@ -241,8 +213,8 @@ def test_a_custom_season_over_the_turn_of_the_year_is_one_period():
 
 
 def test_the_map_says_what_advance_does():
-    weeks = [stage(i, f"2024-01-{1 + 7 * i:02}", f"2024-01-{8 + 7 * i:02}", 0) for i in range(4)]
-    weeks += [stage(4, "2024-01-29", "2024-02-10", 0), stage(5, "2024-02-10", "2024-03-01", 1)]
+    days = "2024-01-01 2024-01-08 2024-01-15 2024-01-22 2024-01-29 2024-02-10 2024-03-01"
+    weeks = consecutive_stages(days, [0] * 5 + [1])
     transition = LagTransition.build(weeks, 3, MONTHLY)
     generator = np.random.default_rng(0)
     for t in range(6):
@@ -255,8 +227,8 @@ def test_the_map_says_what_advance_does():
 
 
 def test_the_weights_of_a_period_add_up_to_one():
-    weeks = [stage(i, f"2024-01-{1 + 7 * i:02}", f"2024-01-{8 + 7 * i:02}", 0) for i in range(4)]
-    weeks += [stage(4, "2024-01-29", "2024-02-05", 0), stage(5, "2024-02-05", "2024-03-01", 1)]
+    days = "2024-01-01 2024-01-08 2024-01-15 2024-01-22 2024-01-29 2024-02-05 2024-03-01"
+    weeks = consecutive_stages(days, [0] * 5 + [1])
     transition = LagTransition.build(weeks, 1, MONTHLY)
     constant = _run(transition, np.full((6, 1), 17.0), transition.initial(PastRecord(np.array([[17.0]]))))
     assert constant[:, 0, 0] == pytest.approx([17.0] * 6)
@@ -381,14 +353,10 @@ def test_quarters_that_read_no_lag_ask_for_nothing():
 
 
 def test_weeks_then_months_then_quarters_hand_over_twice():
-    starts = ["2025-01-01", "2025-01-08", "2025-01-15", "2025-01-22", "2025-01-29", "2025-02-05"]
-    weeks = [stage(i, starts[i], starts[i + 1], 0) for i in range(5)]
-    stages = [
-        *weeks,
-        stage(5, "2025-02-05", "2025-03-01", 1),
-        stage(6, "2025-03-01", "2025-04-01", 2),
-        stage(7, "2025-04-01", "2025-07-01", 13),
-    ]
+    days = (
+        "2025-01-01 2025-01-08 2025-01-15 2025-01-22 2025-01-29 2025-02-05 2025-03-01 2025-04-01 2025-07-01"
+    )
+    stages = consecutive_stages(days, [0] * 5 + [1, 2, 13])
     transition = LagTransition.build(stages, 1, MONTHS_AND_QUARTERS)
     inflows = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0], [8.0]])
     seen = _run(transition, inflows, transition.initial(PastRecord(np.array([[50.0]]))))
@@ -400,11 +368,8 @@ def test_weeks_then_months_then_quarters_hand_over_twice():
 
 
 def test_the_months_of_a_quarter_that_a_quarterly_stage_completes_count_in_it():
-    stages = [
-        *months(4, year=2025),
-        stage(4, "2025-05-01", "2025-07-01", 13),
-        stage(5, "2025-07-01", "2025-10-01", 14),
-    ]
+    days = "2025-01-01 2025-02-01 2025-03-01 2025-04-01 2025-05-01 2025-07-01 2025-10-01"
+    stages = consecutive_stages(days, [0, 1, 2, 3, 13, 14])
     transition = LagTransition.build(stages, 1, MONTHS_AND_QUARTERS)
     inflows = np.array([[10.0], [20.0], [30.0], [40.0], [70.0], [8.0]])
     seen = _run(transition, inflows, transition.initial(PastRecord(np.array([[5.0]]))))
@@ -413,20 +378,15 @@ def test_the_months_of_a_quarter_that_a_quarterly_stage_completes_count_in_it():
 
 
 def test_months_after_quarters_are_refused():
-    stages = [stage(0, "2025-01-01", "2025-04-01", 12), stage(1, "2025-04-01", "2025-05-01", 3)]
+    stages = consecutive_stages("2025-01-01 2025-04-01 2025-05-01", [12, 3])
     with pytest.raises(ValidationError, match="stage 1 .* has a shorter season than the stage before it"):
         LagTransition.build(stages, 1, MONTHS_AND_QUARTERS)
 
 
 def test_a_constant_inflow_stays_constant_through_every_hand_over():
-    stages = [
-        stage(0, "2025-01-11", "2025-01-20", 0),
-        stage(1, "2025-01-20", "2025-02-03", 0),
-        stage(2, "2025-02-03", "2025-03-01", 1),
-        *[stage(s.id + 1, str(s.start_date), str(s.end_date), s.season_id) for s in months(6, year=2025)[2:]],
-        stage(7, "2025-07-01", "2025-10-01", 14),
-        stage(8, "2025-10-01", "2026-01-01", 15),
-    ]
+    weeks, rest = "2025-01-11 2025-01-20 2025-02-03", "2025-03-01 2025-04-01 2025-05-01 2025-06-01"
+    quarters = "2025-07-01 2025-10-01 2026-01-01"
+    stages = consecutive_stages(f"{weeks} {rest} {quarters}", [0, 0, 1, 2, 3, 4, 5, 14, 15])
     past = PastRecord(np.full((6, 1), 17.0), observed((0, "2025-01-01", "2025-01-11", 17.0)))
     transition = LagTransition.build(stages, 2, MONTHS_AND_QUARTERS, past=past)
     seen = _run(transition, np.full((9, 1), 17.0), transition.initial(past))

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
 import sys
 
 import numpy as np
@@ -11,38 +10,31 @@ import pytest
 
 import noise_recipe as recipe
 from cobre._native import noise
-from cobre.stochastic import (
-    class_seed,
-    external_scenario,
-    forward_seed,
-    grouped_forward_seed,
-    historical_window,
-    opening_seed,
-    stage_seed,
-)
+from cobre.stochastic import seeds
+from commands import run_command
 
 
 def test_the_golden_seeds_of_the_format_come_out():
-    assert forward_seed(42, 0, 0, 0) == 4418977803187233897
-    assert stage_seed(42, 0) == 983776962555776753
-    assert opening_seed(42, 0, 0) == 4798411809987085555
-    assert grouped_forward_seed(42, 3, 7, 5) == 2246414554898261654
+    assert seeds.forward_seed(42, 0, 0, 0) == 4418977803187233897
+    assert seeds.stage_seed(42, 0) == 983776962555776753
+    assert seeds.opening_seed(42, 0, 0) == 4798411809987085555
+    assert seeds.grouped_forward_seed(42, 3, 7, 5) == 2246414554898261654
 
 
 def test_every_class_has_a_seed_of_its_own_and_inflows_keep_the_given_one():
-    assert class_seed(42, "load") == 14604737007079072421
-    assert class_seed(42, "ncs") == 8293717529204897878
-    assert class_seed(42, "inflow") == 42
+    assert seeds.class_seed(42, "load") == 14604737007079072421
+    assert seeds.class_seed(42, "ncs") == 8293717529204897878
+    assert seeds.class_seed(42, "inflow") == 42
     with pytest.raises(ValueError, match="at most 8 letters"):
         noise.class_seed(42, "reservoirs")
 
 
 def test_windows_and_external_scenarios_are_chosen_by_hashes_of_their_own():
-    assert [historical_window(1, scenario, 21) for scenario in range(5)] == [19, 9, 4, 13, 14]
-    assert historical_window(1, 0, 2**64) == 1483228000136712415
-    assert external_scenario(1, 0, 2**64) == 17061424883130031275
+    assert [seeds.historical_window(1, scenario, 21) for scenario in range(5)] == [19, 9, 4, 13, 14]
+    assert seeds.historical_window(1, 0, 2**64) == 1483228000136712415
+    assert seeds.external_scenario(1, 0, 2**64) == 17061424883130031275
     assert (
-        forward_seed(0x6E7469736E617274, 1, 0, 0) == 16220735358541495440
+        seeds.forward_seed(0x6E7469736E617274, 1, 0, 0) == 16220735358541495440
     )  # successor of a node of a policy graph
 
 
@@ -51,14 +43,11 @@ def test_the_hash_is_the_one_python_uses_for_bytes():
         pytest.skip("this Python hashes bytes in another way")
     messages = [random.Random(n).randbytes(n) for n in range(1, 40)]
     program = "import sys, json; print(json.dumps([hash(bytes.fromhex(m)) for m in json.load(sys.stdin)]))"
-    done = subprocess.run(
+    done = run_command(
         [sys.executable, "-c", program],
         input=json.dumps([m.hex() for m in messages]),
         env={**os.environ, "PYTHONHASHSEED": "0"},
-        capture_output=True,
-        text=True,
         check=True,
-        timeout=60,
     )
     assert [noise.siphash13(m) for m in messages] == [h % 2**64 for h in json.loads(done.stdout)]
 
@@ -76,25 +65,25 @@ def test_seeds_hash_little_endian_indices_in_order():
         (2**64 - 1, 2**32 - 1, 7, 2**32 - 1),
         (2**63, 256, 65536, 1),
     ]:
-        assert opening_seed(base, a, b) == recipe.hash_of((base, 8), (a, 4), (b, 4))
-        assert stage_seed(base, a) == recipe.hash_of((base, 8), (a, 4))
-        assert forward_seed(base, a, b, c) == recipe.hash_of((base, 8), (a, 4), (b, 4), (c, 4))
-        assert grouped_forward_seed(base, a, b, c) == recipe.hash_of(
+        assert seeds.opening_seed(base, a, b) == recipe.hash_of((base, 8), (a, 4), (b, 4))
+        assert seeds.stage_seed(base, a) == recipe.hash_of((base, 8), (a, 4))
+        assert seeds.forward_seed(base, a, b, c) == recipe.hash_of((base, 8), (a, 4), (b, 4), (c, 4))
+        assert seeds.grouped_forward_seed(base, a, b, c) == recipe.hash_of(
             (1, 1), (base, 8), (a, 4), (b, 4), (c, 4)
         )
 
 
 def test_choices_from_files_hash_the_name_of_the_scheme():
     expected = recipe.hash_of((int.from_bytes(b"external", "big"), 8), (3, 4), (5, 4), (0, 4))
-    assert external_scenario(3, 5, 17) == expected % 17
+    assert seeds.external_scenario(3, 5, 17) == expected % 17
     expected = recipe.hash_of((int.from_bytes(b"historic", "big"), 8), (3, 4), (5, 4), (0, 4))
-    assert historical_window(3, 5, 17) == expected % 17
+    assert seeds.historical_window(3, 5, 17) == expected % 17
 
 
 @pytest.mark.parametrize("arguments", [(-1, 0, 0), (2**64, 0, 0), (0, 2**32, 0), (0, 0, -1), (0.5, 0, 0)])
 def test_an_index_that_does_not_fit_is_a_type_error(arguments):
     with pytest.raises(TypeError):
-        opening_seed(*arguments)
+        seeds.opening_seed(*arguments)
 
 
 def test_the_generator_is_numpy_s_pcg64_from_the_same_state():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pytest
 
+from commands import run_command
 from tutorials import notebooks
 from tutorials.notebooks import NAMES, PAGES, cells_of, notebook_of, path_of, text_of
 
@@ -50,7 +50,7 @@ def test_blocks_of_python_become_cells_and_others_stay_text():
 def test_a_notebook_runs_and_shows_its_pictures(name, tmp_path):
     # In a process of its own: whatever Jupyter's client leaves open ends with it.
     words = [sys.executable, notebooks.__file__, "--run", tmp_path, name]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=500)
+    done = run_command(words, timeout=500)
     assert done.returncode == 0, done.stderr
     notebook = json.loads((tmp_path / f"{name}.ipynb").read_text(encoding="utf-8"))
     outputs = [each for cell in notebook["cells"] for each in cell.get("outputs", [])]

@@ -77,22 +77,19 @@ def solve_stage(
     return problem, solve_template(problem.template, parameters_of(case, problem, **given), cuts)
 
 
-def solve_template(template: LpTemplate, parameters: np.ndarray, cuts=()) -> Solution:
-    """Patches the template by the book and solves it."""
-    cost, lower, upper = (
-        template.column_cost.copy(),
-        template.column_lower.copy(),
-        template.column_upper.copy(),
-    )
-    row_lower, row_upper = template.row_lower.copy(), template.row_upper.copy()
-    arrays = {
-        Target.ROW_EQUAL: (row_lower, row_upper),
-        Target.ROW_LOWER: (row_lower,),
-        Target.ROW_UPPER: (row_upper,),
-        Target.COLUMN_LOWER: (lower,),
-        Target.COLUMN_UPPER: (upper,),
-        Target.COLUMN_COST: (cost,),
-    }
+PATCHED = {
+    Target.ROW_EQUAL: ("row_lower", "row_upper"),
+    Target.ROW_LOWER: ("row_lower",),
+    Target.ROW_UPPER: ("row_upper",),
+    Target.COLUMN_LOWER: ("column_lower",),
+    Target.COLUMN_UPPER: ("column_upper",),
+    Target.COLUMN_COST: ("column_cost",),
+}
+
+
+def patched(template: LpTemplate, parameters: np.ndarray) -> dict[str, np.ndarray]:
+    """Bounds and costs by the book: those of the template with the sums of its patches in their places."""
+    arrays = {name: getattr(template, name).copy() for names in PATCHED.values() for name in names}
     values: dict[tuple[int, int], float] = {}
     patches = template.patches
     for target, index, source, offset, factor in zip(
@@ -101,10 +98,16 @@ def solve_template(template: LpTemplate, parameters: np.ndarray, cuts=()) -> Sol
         key = (int(target), int(index))
         values[key] = values.get(key, 0.0) + offset + factor * parameters[source]
     for (target, index), value in values.items():
-        for array in arrays[Target(target)]:
-            array[index] = value
+        for name in PATCHED[Target(target)]:
+            arrays[name][index] = value
+    return arrays
 
-    n_rows, n_columns = row_lower.size, cost.size
+
+def solve_template(template: LpTemplate, parameters: np.ndarray, cuts=()) -> Solution:
+    """Patches the template by the book and solves it."""
+    arrays = patched(template, parameters)
+    cost, lower, upper = (arrays[f"column_{name}"] for name in ("cost", "lower", "upper"))
+    n_rows, n_columns = arrays["row_lower"].size, cost.size
     matrix = np.zeros((n_rows + len(cuts), n_columns))
     for row in range(n_rows):
         part = slice(template.row_starts[row], template.row_starts[row + 1])
@@ -112,8 +115,8 @@ def solve_template(template: LpTemplate, parameters: np.ndarray, cuts=()) -> Sol
     for row, (_, gradient) in enumerate(cuts, start=n_rows):
         matrix[row, template.future_cost_column] = 1.0
         matrix[row, template.cut_columns] -= gradient
-    row_lower = np.append(row_lower, [intercept for intercept, _ in cuts])
-    row_upper = np.append(row_upper, [np.inf] * len(cuts))
+    row_lower = np.append(arrays["row_lower"], [intercept for intercept, _ in cuts])
+    row_upper = np.append(arrays["row_upper"], [np.inf] * len(cuts))
     return solve_dense(cost, lower, upper, matrix, row_lower, row_upper)
 
 

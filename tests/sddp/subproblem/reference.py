@@ -124,17 +124,20 @@ def reference_cost(case: Case, t: int, psi, storage, lags, noise, load, availabl
             balance[line.source_bus, k][reverse] += eta
             balance[line.target_bus, k][direct] += eta
             balance[line.target_bus, k][reverse] -= 1.0
-    for i, plant in enumerate(system.thermals):
-        for k in blocks:
-            name = lp.variable(
-                "th",
-                i,
-                k,
-                lower=tables.thermal.min_generation_mw[i, t],
-                upper=tables.thermal.max_generation_mw[i, t],
-                cost=tables.thermal.cost_per_mwh[i, t] * hours[k],
-            )
-            balance[plant.bus, k][name] += 1.0
+
+    def add_power(kind, plants, lower, upper, price, signs):
+        for i, (plant, sign) in enumerate(zip(plants, signs, strict=True)):
+            for k in blocks:
+                name = lp.variable(
+                    kind, i, k, lower=lower[i, t], upper=upper[i, t], cost=price[i, t] * hours[k]
+                )
+                balance[plant.bus, k][name] += sign
+
+    heat, trade = tables.thermal, tables.contract
+    ones = [1.0] * len(system.thermals)
+    add_power("th", system.thermals, heat.min_generation_mw, heat.max_generation_mw, heat.cost_per_mwh, ones)
+    signs = [1.0 if each.is_import else -1.0 for each in system.contracts]
+    add_power("chi", system.contracts, trade.min_mw, trade.max_mw, trade.price_per_mwh, signs)
     for i, source in enumerate(system.non_controllables):
         for k in blocks:
             name = lp.variable(
@@ -145,17 +148,6 @@ def reference_cost(case: Case, t: int, psi, storage, lags, noise, load, availabl
                 cost=-tables.non_controllable.curtailment_cost_per_mwh[i, t] * hours[k],
             )
             balance[source.bus, k][name] += 1.0
-    for i, contract in enumerate(system.contracts):
-        for k in blocks:
-            name = lp.variable(
-                "chi",
-                i,
-                k,
-                lower=tables.contract.min_mw[i, t],
-                upper=tables.contract.max_mw[i, t],
-                cost=tables.contract.price_per_mwh[i, t] * hours[k],
-            )
-            balance[contract.bus, k][name] += 1.0 if contract.is_import else -1.0
     for i, pump in enumerate(system.pumping_stations):
         for k in blocks:
             name = lp.variable(

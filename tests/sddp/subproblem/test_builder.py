@@ -8,7 +8,8 @@ import pytest
 from cobre.core.entities import Thermal
 from cobre.sddp.subproblem.builder import ABSENT, LpBuilder
 from cobre.solver import Target
-from sddp.cases import BusSpec, ConstraintSpec, HydroSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import BusSpec, ConstraintSpec, HydroSpec
 from sddp.subproblem.dense import stage_problem
 
 

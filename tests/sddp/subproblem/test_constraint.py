@@ -7,7 +7,8 @@ import pytest
 
 from cobre.errors import ValidationError
 from cobre.sddp.subproblem.constraint import MEANINGS
-from sddp.cases import (
+from sddp.cases import make_case
+from sddp.specs import (
     UNIT_HOURS,
     BusSpec,
     ConstraintSpec,
@@ -17,7 +18,6 @@ from sddp.cases import (
     PumpSpec,
     SourceSpec,
     ThermalSpec,
-    make_case,
 )
 from sddp.subproblem.dense import solve_stage
 

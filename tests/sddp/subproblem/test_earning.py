@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cobre.sddp.subproblem import build_stage_problems
-from sddp.cases import UNIT_HOURS, BusSpec, ContractSpec, HydroSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import UNIT_HOURS, BusSpec, ContractSpec, HydroSpec
 from sddp.subproblem.dense import no_lags, parameters_of, solve_template
 
 LEVELS = [(0.0, 0.0, 1.1, 0.0), (5.0, 0.0, 1.0, 0.0), (35.0, 0.0, 0.5, 0.0)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sddp.cases import UNIT_HOURS, BusSpec, HydroSpec, PumpSpec, ThermalSpec, make_case
+from sddp.cases import hydros_beside_fuel, make_case
+from sddp.specs import UNIT_HOURS, BusSpec, HydroSpec, PumpSpec, ThermalSpec
 from sddp.subproblem.dense import solve_stage
 
 H = UNIT_HOURS
@@ -14,13 +15,8 @@ H = UNIT_HOURS
 def one_plant(load=100.0, thermal_cost=10.0, stages=1, hours=H, **hydro):
     """Whatever the plant does not give is made by a thermal at ``thermal_cost``; see :func:`thermal_mw`."""
     rest = {key: hydro.pop(key) for key in ("non_negativity",) if key in hydro}
-    return make_case(
-        stages,
-        buses=[BusSpec(load=load)],
-        thermals=[ThermalSpec(max_mw=1e4, cost=thermal_cost)],
-        hydros=[HydroSpec(**hydro)],
-        hours=hours,
-        **rest,
+    return hydros_beside_fuel(
+        HydroSpec(**hydro), load=load, cost=thermal_cost, stages=stages, hours=hours, **rest
     )
 
 
@@ -75,14 +71,8 @@ def test_excess_water_is_spilled_at_its_price():
 
 
 def test_released_water_reaches_the_plant_below():
-    case = make_case(
-        buses=[BusSpec(load=100.0)],
-        thermals=[ThermalSpec(max_mw=1e4, cost=10.0)],
-        hydros=[
-            HydroSpec(initial=12.0, max_turbined=8.0, downstream=1),
-            HydroSpec(initial=3.0, productivity=0.5),
-        ],
-        hours=H,
+    case = hydros_beside_fuel(
+        HydroSpec(initial=12.0, max_turbined=8.0, downstream=1), HydroSpec(initial=3.0, productivity=0.5)
     )
     problem, found = solve_stage(case)
     # 8 turbined and 4 spilled above; 15 turbined below at half the productivity.
@@ -93,31 +83,21 @@ def test_released_water_reaches_the_plant_below():
 
 
 def test_two_plants_may_flow_into_one():
-    case = make_case(
-        buses=[BusSpec(load=100.0)],
-        thermals=[ThermalSpec(max_mw=1e4, cost=10.0)],
-        hydros=[
-            HydroSpec(initial=5.0, productivity=0.0),
-            HydroSpec(initial=7.0, productivity=0.0, downstream=2),
-            HydroSpec(downstream=None),
-            HydroSpec(initial=9.0, productivity=0.0, downstream=2),
-        ],
-        hours=H,
+    case = hydros_beside_fuel(
+        HydroSpec(initial=5.0, productivity=0.0),
+        HydroSpec(initial=7.0, productivity=0.0, downstream=2),
+        HydroSpec(downstream=None),
+        HydroSpec(initial=9.0, productivity=0.0, downstream=2),
     )
     assert solve_stage(case)[1].objective == pytest.approx((100 - 16) * 10 * H)
 
 
 def diverting(**hydro):
     """A plant without turbines above; its canal leads to a better plant than its river."""
-    return make_case(
-        buses=[BusSpec(load=100.0)],
-        thermals=[ThermalSpec(max_mw=1e4, cost=10.0)],
-        hydros=[
-            HydroSpec(initial=20.0, max_turbined=0.0, downstream=1, diversion=2, **hydro),
-            HydroSpec(productivity=0.25),
-            HydroSpec(productivity=1.0),
-        ],
-        hours=H,
+    return hydros_beside_fuel(
+        HydroSpec(initial=20.0, max_turbined=0.0, downstream=1, diversion=2, **hydro),
+        HydroSpec(productivity=0.25),
+        HydroSpec(productivity=1.0),
     )
 
 

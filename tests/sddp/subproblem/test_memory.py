@@ -10,7 +10,8 @@ import pytest
 
 from cobre.sddp.subproblem import build_stage_problems
 from cobre.stochastic import InflowModel, LagTransition
-from sddp.cases import BusSpec, HydroSpec, ThermalSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import BusSpec, HydroSpec, ThermalSpec
 from sddp.subproblem.dense import parameters_of, solve_template
 
 

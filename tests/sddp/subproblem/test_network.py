@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sddp.cases import BusSpec, ContractSpec, LineSpec, SourceSpec, ThermalSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import BusSpec, ContractSpec, LineSpec, SourceSpec, ThermalSpec
 from sddp.subproblem.dense import solve_stage
 
 

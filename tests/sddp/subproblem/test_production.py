@@ -6,20 +6,15 @@ import numpy as np
 import pytest
 
 from cobre.errors import ValidationError
-from sddp.cases import UNIT_HOURS, BusSpec, HydroSpec, ThermalSpec, make_case
+from sddp.cases import hydros_beside_fuel
+from sddp.specs import UNIT_HOURS, HydroSpec
 from sddp.subproblem.dense import solve_stage
 
 H = UNIT_HOURS
 
 
 def plant(stages=1, hours=H, load=100.0, **hydro):
-    return make_case(
-        stages,
-        buses=[BusSpec(load=load)],
-        thermals=[ThermalSpec(max_mw=1e4, cost=10.0)],
-        hydros=[HydroSpec(**hydro)],
-        hours=hours,
-    )
+    return hydros_beside_fuel(HydroSpec(**hydro), load=load, stages=stages, hours=hours)
 
 
 def test_power_stays_below_every_plane():
@@ -76,12 +71,8 @@ def test_planes_hold_in_every_block():
 
 
 def test_a_plant_with_planes_feeds_the_plant_below():
-    case = make_case(
-        buses=[BusSpec(load=100.0)],
-        thermals=[ThermalSpec(max_mw=1e4, cost=10.0)],
-        hydros=[HydroSpec(initial=20.0, planes=[(1.0, 0.0, 1.0, 0.0)], downstream=1), HydroSpec()],
-        hours=H,
-    )
+    above = HydroSpec(initial=20.0, planes=[(1.0, 0.0, 1.0, 0.0)], downstream=1)
+    case = hydros_beside_fuel(above, HydroSpec())
     assert solve_stage(case)[1].objective == pytest.approx((100 - 21 - 20) * 10 * H)
 
 
@@ -107,15 +98,8 @@ def test_too_little_outflow_is_paid_and_spilled_water_counts():
 
 def test_diverted_water_counts_as_outflow():
     def case(limit):
-        return make_case(
-            buses=[BusSpec(load=100.0)],
-            thermals=[ThermalSpec(max_mw=1e4, cost=10.0)],
-            hydros=[
-                HydroSpec(initial=30.0, max_turbined=0.0, diversion=1, max_diversion=25.0, **limit),
-                HydroSpec(productivity=0.0),
-            ],
-            hours=H,
-        )
+        above = HydroSpec(initial=30.0, max_turbined=0.0, diversion=1, max_diversion=25.0, **limit)
+        return hydros_beside_fuel(above, HydroSpec(productivity=0.0))
 
     least = {"min_outflow": 20.0, "costs": {"outflow_below": 7.0, "diversion": 0.5, "spillage": 9.0}}
     assert solve_stage(case(least))[1].objective == pytest.approx((1000 + 20 * 0.5) * H)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sddp.cases import (
+from sddp.cases import make_case
+from sddp.specs import (
     BusSpec,
     ContractSpec,
     HydroSpec,
@@ -14,7 +15,6 @@ from sddp.cases import (
     SourceSpec,
     StageSpec,
     ThermalSpec,
-    make_case,
 )
 from sddp.subproblem.dense import parameters_of, solve_template, stage_problem
 from sddp.subproblem.reference import reference_cost

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cobre.solver import LpSolver, Status
-from sddp.cases import UNIT_HOURS, BusSpec, HydroSpec, ThermalSpec, make_case
+from sddp.cases import make_case
+from sddp.specs import UNIT_HOURS, BusSpec, HydroSpec, ThermalSpec
 from sddp.subproblem.dense import parameters_of, solve_template, stage_problem
 from sddp.subproblem.test_reference import N_LAGS, random_case
 

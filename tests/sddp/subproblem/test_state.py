@@ -9,16 +9,8 @@ import pytest
 
 from cobre.errors import ValidationError
 from cobre.sddp.subproblem import build_stage_problem, build_stage_problems
-from sddp.cases import (
-    UNIT_HOURS,
-    BusSpec,
-    ContractSpec,
-    HydroSpec,
-    SourceSpec,
-    StageSpec,
-    ThermalSpec,
-    make_case,
-)
+from sddp.cases import make_case
+from sddp.specs import UNIT_HOURS, BusSpec, ContractSpec, HydroSpec, SourceSpec, StageSpec, ThermalSpec
 from sddp.subproblem.dense import Lags, no_lags, parameters_of, solve_stage, solve_template, stage_problem
 
 H = UNIT_HOURS
