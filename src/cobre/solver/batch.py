@@ -44,7 +44,7 @@ class Status(StrEnum):
     """The time for retries ran out before one succeeded."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class BatchOutcome:
     """``status`` is that of the solve ``index``, at which the batch stopped; ``index`` counts all when optimal."""
 
@@ -57,7 +57,7 @@ class BatchOutcome:
         return self.status is Status.OPTIMAL
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class BatchOutput:
     """Arrays for ``n`` solves in the caller's units; those that are ``None`` are not written.
 

@@ -207,6 +207,8 @@ class LpSolver:
             iterations=output.iterations,
             bases=output.bases,
         )
+        if status is lp.Status.OPTIMAL:  # nearly always, and at once
+            return BatchOutcome(Status.OPTIMAL, index, attempts)
         if status is lp.Status.BAD_PARAMETER:
             self._refuse_parameters(parameters[index], index)
         return BatchOutcome(Status[status.name], index, attempts)
