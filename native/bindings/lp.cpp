@@ -17,6 +17,7 @@
 #include <string>
 
 #include "bindings/gil.hpp"
+#include "bindings/lp_arguments.hpp"
 #include "lp/highs_library.hpp"
 #include "lp/parallel_solver.hpp"
 #include "lp/solver.hpp"
@@ -28,114 +29,6 @@ using namespace nb::literals;
 namespace cobre::bindings {
 
 namespace {
-
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using VectorOut = nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using MatrixOut = nb::ndarray<T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-std::vector<T> copied(const Vector<T>& array) {
-    return std::vector<T>(array.data(), array.data() + array.size());
-}
-
-template <class T>
-std::span<const T> viewed(const Vector<T>& array) {
-    return {array.data(), array.size()};
-}
-
-std::string shape_text(std::size_t rows, std::size_t columns) {
-    return "(" + std::to_string(rows) + ", " + std::to_string(columns) + ")";
-}
-
-template <class T>
-std::span<T> output(const std::optional<MatrixOut<T>>& array, const char* name, std::size_t rows,
-                    std::size_t columns) {
-    if (!array) return {};
-    if (array->shape(0) != rows || array->shape(1) != columns)
-        throw std::invalid_argument(std::string(name) + " has the shape " +
-                                    shape_text(array->shape(0), array->shape(1)) + " but this batch writes " +
-                                    shape_text(rows, columns) + "\n  fix: allocate it with that shape");
-    return {array->data(), array->size()};
-}
-
-template <class T>
-std::span<T> output(const std::optional<VectorOut<T>>& array, const char* name, std::size_t size) {
-    if (!array) return {};
-    if (array->shape(0) != size)
-        throw std::invalid_argument(std::string(name) + " holds " + std::to_string(array->shape(0)) +
-                                    " elements but this batch writes " + std::to_string(size) +
-                                    "\n  fix: allocate it with that size");
-    return {array->data(), array->size()};
-}
-
-template <class T>
-nb::ndarray<T, nb::numpy, nb::ndim<1>> owned_copy(std::span<const T> values) {
-    auto* copy = new std::vector<T>(values.begin(), values.end());
-    nb::capsule owner(copy, [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
-    return {copy->data(), {copy->size()}, owner};
-}
-
-lp::PatchPlan make_plan(const lp::Model& model, const Vector<std::uint8_t>& target,
-                        const Vector<std::int32_t>& index, const Vector<std::int32_t>& source,
-                        const Vector<double>& offset, const Vector<double>& factor, std::size_t n_parameters) {
-    const std::size_t n = target.size();
-    if (index.size() != n || source.size() != n || offset.size() != n || factor.size() != n)
-        throw std::invalid_argument(
-            "the arrays of the patches differ in length\n  fix: give one element per patch");
-    std::vector<lp::Patch> patches;
-    for (std::size_t k = 0; k < n; ++k) {
-        if (target.data()[k] >= lp::n_targets)
-            throw std::invalid_argument("patch " + std::to_string(k) + " has the unknown target " +
-                                        std::to_string(target.data()[k]) + "\n  fix: use a Target");
-        patches.push_back({static_cast<lp::Target>(target.data()[k]), index.data()[k], source.data()[k],
-                           offset.data()[k], factor.data()[k]});
-    }
-    return {patches, model, n_parameters};
-}
-
-void check_indices(const std::vector<std::int32_t>& indices, std::size_t size, const char* name) {
-    for (const std::int32_t index : indices)
-        if (index < 0 || static_cast<std::size_t>(index) >= size)
-            throw std::invalid_argument(std::string(name) + " holds " + std::to_string(index) + " but there are " +
-                                        std::to_string(size) + "\n  fix: indices run from 0");
-}
-
-void check_order(const Vector<std::int32_t>& order, std::size_t chain_length) {
-    std::vector<char> is_named(chain_length, 0);
-    bool is_good = order.size() == chain_length;
-    for (std::size_t k = 0; is_good && k < chain_length; ++k) {
-        const auto row = static_cast<std::size_t>(order.data()[k]);
-        is_good = row < chain_length && is_named[row] == 0;
-        if (is_good) is_named[row] = 1;
-    }
-    if (!is_good)
-        throw std::invalid_argument("the order does not name each of the " + std::to_string(chain_length) +
-                                    " solves of a chain once\n  fix: give a permutation of their numbers");
-}
-
-void check_observation(const lp::Observation& observation, const lp::Model& model) {
-    check_indices(observation.cut_columns, model.columns(), "cut_columns");
-    check_indices(observation.columns, model.columns(), "observed_columns");
-    check_indices(observation.rows, model.rows(), "observed_rows");
-    if (observation.future_cost_column < -1 ||
-        observation.future_cost_column >= static_cast<std::int32_t>(model.columns()))
-        throw std::invalid_argument("future_cost_column is " + std::to_string(observation.future_cost_column) +
-                                    " but there are " + std::to_string(model.columns()) +
-                                    " columns\n  fix: name one of them, or -1 for none");
-    std::vector<char> seen(model.columns(), 0);
-    if (observation.future_cost_column >= 0) seen[static_cast<std::size_t>(observation.future_cost_column)] = 1;
-    for (const std::int32_t column : observation.cut_columns)
-        if (seen[static_cast<std::size_t>(column)]++ != 0)
-            throw std::invalid_argument(
-                "column " + std::to_string(column) +
-                " is named twice by cut_columns and future_cost_column\n  fix: each column "
-                "of a cut must be another one");
-}
 
 // One caller at a time: a second thread is told so, rather than made to wait for a batch of unknown length.
 class Turn {
