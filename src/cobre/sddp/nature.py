@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,9 @@ from cobre.stochastic import (
     tree_from_rows,
 )
 from cobre.stochastic.inflow_rows import StatisticTable
-from cobre.stochastic.residual_noise import ResidualNoise, reach_of_noise
+
+if TYPE_CHECKING:
+    from cobre.stochastic.residual_noise import ResidualNoise
 
 Floats = NDArray[np.float64]
 
@@ -107,6 +110,8 @@ class Nature:
         residuals, n_hydros = self.case.scenarios.residuals, self.entities.n_hydros
         if residuals is None:
             return None
+        from cobre.stochastic.residual_noise import ResidualNoise, reach_of_noise
+
         table = StatisticTable.of(self.stages, n_hydros, self.statistics.inflow)
         means = np.array([table.of_stage(stage.id)[0] for stage in self.stages]).reshape(-1, n_hydros)
         reach = reach_of_noise(residuals.kind, means, self.inflow.base, self.inflow.psi)
