@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Nature:
     """Everything random in a case. ``stages`` have the number of openings that they really get.
 
@@ -71,6 +71,13 @@ class Nature:
             process = InflowProcess.of(case, statistics)
         stages, windows = stages_with_openings(case, of_openings, process_of_openings)
         return cls(case, source, stages, statistics, of_openings, process, process_of_openings, windows)
+
+    @property
+    def external_classes(self) -> frozenset[EntityClass]:
+        """Classes that follow given scenarios, in training or in these trajectories: `process` depends on them."""
+        return frozenset(
+            external_classes(self.case.config.training.scenario_source) | external_classes(self.source)
+        )
 
     @property
     def entities(self) -> NoiseEntities:
