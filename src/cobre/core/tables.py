@@ -19,7 +19,7 @@ from cobre.core.representation import named_parts
 FloatTable = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CellTables:
     """Limits of the units of a hydro at one bus, ``[cell, stage]`` or ``[cell, stage-block]``: `System.cells`."""
 
@@ -32,7 +32,7 @@ class CellTables:
     """``[cell]``: part of the plant's turbine capacity, which divides its production planes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UnitGroup:
     """Units of a hydro that feed one bus, as files declare them: the program has those of a bus together, as a cell.
 
@@ -51,7 +51,7 @@ class UnitGroup:
     max_generation_mw: FloatTable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HydroTables:
     """Bounds and models of hydros, ``[hydro, stage]``; those of flows and power may be by block."""
 
@@ -95,7 +95,7 @@ class HydroTables:
         return self.planes[self.plane_offsets[first] : self.plane_offsets[first + 1]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HydroCosts:
     """Prices per unit and hour of what hydros do, ``[hydro, stage]``."""
 
@@ -117,7 +117,7 @@ class HydroCosts:
     filling_target: FloatTable | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ThermalTables:
     """Bounds (maybe by block) and costs of thermals, ``[thermal, stage]``; no power where a plant does not operate."""
 
@@ -126,7 +126,7 @@ class ThermalTables:
     cost_per_mwh: FloatTable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LineTables:
     """Limits of lines ``[line, stage, block]`` flattened to ``[line, stage-block]``, factors applied."""
 
@@ -136,7 +136,7 @@ class LineTables:
     """``[line, stage]``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BusTables:
     """Load and prices at buses."""
 
@@ -150,7 +150,7 @@ class BusTables:
     """``[bus, stage-block]``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NonControllableTables:
     """What non-controllable sources can give."""
 
@@ -168,7 +168,7 @@ class NonControllableTables:
     """``[source]``: whether the source has an entry in the noise vector."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PumpingTables:
     """Hard flow limits ``[station, stage]``, maybe by block."""
 
@@ -176,7 +176,7 @@ class PumpingTables:
     max_flow_m3s: FloatTable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ContractTables:
     """Limits and prices ``[contract, stage]``, maybe by block."""
 
@@ -185,7 +185,7 @@ class ContractTables:
     price_per_mwh: FloatTable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConstraintTables:
     """Bounds of generic constraints: one entry per active row, sorted by constraint, stage, block."""
 
@@ -201,7 +201,7 @@ class ConstraintTables:
     """``[parameter, stage-block]``: numbers that terms are multiplied by."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OperationTables:
     """Codes ``[entity, stage]`` of whether an entity is there; None where all always operate.
 
@@ -216,7 +216,7 @@ class OperationTables:
     contract: NDArray[np.int8] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PostStudyTables:
     """What thermals that are decided ahead may do after the study, ``[thermal, stage]``; NaN where it is not given."""
 
@@ -225,7 +225,7 @@ class PostStudyTables:
     cost_per_mwh: FloatTable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tables:
     """Everything that varies by stage."""
 

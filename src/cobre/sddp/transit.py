@@ -31,7 +31,7 @@ class Arc:
     hours: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StageTransit:
     """What happens to released water in one stage."""
 

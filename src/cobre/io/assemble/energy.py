@@ -64,7 +64,7 @@ def build_energy(files: CaseFiles, horizon: Horizon, tables: HydroTables) -> Ene
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Cell:
     """One hydro in one stage; many stages have the same."""
 

@@ -18,7 +18,7 @@ from cobre.sddp.simulation.tables import SimulationTable
 Column = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TableRows:
     """Rows of one table for the scenarios of a chunk."""
 
@@ -39,7 +39,7 @@ class TableRows:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chunk:
     """What a group of scenarios did."""
 

@@ -25,7 +25,7 @@ class Named(Protocol):
 Axis = Sequence[Named] | Sequence[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NameGroup:
     """Consecutive columns (or rows) of one kind; ``where`` picks those that exist."""
 

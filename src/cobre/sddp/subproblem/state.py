@@ -31,7 +31,7 @@ class LagTransition(Protocol):
     def weight(self) -> NDArray[np.float64]: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StateRows:
     """Rows that carry the parameters of nature and of the incoming state."""
 
@@ -40,7 +40,7 @@ class StateRows:
     inflow: Indices
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StageMemory:
     """How past inflows shape this stage's inflow and how they are handed on.
 

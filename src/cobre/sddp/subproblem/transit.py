@@ -18,7 +18,7 @@ from cobre.solver import Target
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rivers:
     """The rivers of a stage that take time."""
 
