@@ -1,7 +1,5 @@
 """``system/thermals.json``."""
 
-from __future__ import annotations
-
 from cobre.io.read.documents import Document
 from cobre.io.read.records import Count, Id, IsoDate, Limit, NonNegative, Positive, Record
 
