@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HeapRegion", "checked_block", "checked_request", "closed_region", "require_memory"]
 
+UNCHECKED_BYTES = 1 << 20
+"""Up to here a region is not worth reading what memory the system has left, which takes a millisecond."""
+
 
 def checked_request(count: int, dtype: DTypeLike) -> tuple[int, np.dtype[Any], int]:
     """``(count, dtype, bytes)`` of a requested region, arguments checked.
@@ -44,6 +47,8 @@ def checked_request(count: int, dtype: DTypeLike) -> tuple[int, np.dtype[Any], i
 
 def require_memory(requested_bytes: int) -> None:
     """Refuse what this process's machine or control group cannot hold."""
+    if requested_bytes <= UNCHECKED_BYTES:
+        return
     available, source = available_memory()
     if requested_bytes > available:
         raise AllocationFailed(
