@@ -81,6 +81,7 @@ def _take_turns(
 def _run(case: Path, python: str, arguments: list[str]) -> tuple[float, float]:
     """Wall seconds without the iterations, and processor seconds, of one run."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    shutil.rmtree(case / "output", ignore_errors=True)  # the run would have to remove it
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(
         [python, "-m", "cobre", "run", str(case), *arguments],

@@ -9,9 +9,11 @@ import sys
 
 import pytest
 
+from cobre.cli import main
 from cobre.io import loading
 from cobre.io.examples import write_example
 from cobre.io.validate import semantics
+from cobre.sddp import kept_problems
 from commands import run_command
 from small_case import set_limits
 
@@ -20,11 +22,17 @@ NOT_NEEDED = {
     "numpy.ma",
     "rich",
     "cobre.comm.launch.group",
+    "cobre.comm.launch.process",
     "cobre.comm.run_on_ranks",
+    "cobre.draw",
     "cobre.io.validate.history",
+    "cobre.production.fit",
+    "cobre.production.function",
+    "cobre.sddp.public_policy",
     "cobre.sddp.simulation.tables",
     "cobre.solver.infeasibility",
     "cobre.stochastic.fitting.fit",
+    "cobre.stochastic.residual_noise",
     "cobre.study.results",
     "cobre.study.simulation",
 }
@@ -96,6 +104,22 @@ def test_loading_assembles_a_case_once(tmp_path, monkeypatch):
     monkeypatch.setattr(semantics, "assemble", counted)
     loading.load(tmp_path / "case")
     assert len(calls) == 1
+
+
+def test_training_and_simulation_of_a_run_share_the_stage_problems(tmp_path, monkeypatch):
+    write_example(tmp_path / "case")
+    set_limits(tmp_path / "case", 1)
+    calls = []
+
+    def counted(case, *arguments, **more):
+        calls.append(case)
+        return build(case, *arguments, **more)
+
+    build = kept_problems.build_stage_problems
+    monkeypatch.setattr(kept_problems, "build_stage_problems", counted)
+    for _ in range(2):
+        assert main(["run", str(tmp_path / "case"), "--quiet", "--scenarios", "2", "--fresh"]) == 0
+    assert len(calls) == len({id(case) for case in calls}) == 2
 
 
 @pytest.mark.parametrize(

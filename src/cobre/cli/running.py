@@ -202,15 +202,20 @@ def _progress(options: Any, is_alone: bool) -> AbstractContextManager[Progress]:
 
 
 def _response(options: Any, result: RunResult, warnings: Sequence[ProblemReport]) -> Response:
-    training, simulation = result.training, result.simulation
     return Response(
-        data={
-            "output_directory": str(options.output),
-            "training": None if training is None else training_document(training),
-            "simulation": None if simulation is None else simulation_document(simulation),
-        },
+        data=_document(options.output, result) if options.output_format != "human" else {},
         summary=run_summary(result),
         exit_code=SIGNAL_BASE + result.stop_signal if result.stop_signal else 0,
         warnings=[problem.to_dict() for problem in warnings],
         result=result,
     )
+
+
+def _document(output: Path, result: RunResult) -> dict[str, Any]:
+    """What programs read; it counts the files of all scenarios, which people are not shown."""
+    training, simulation = result.training, result.simulation
+    return {
+        "output_directory": str(output),
+        "training": None if training is None else training_document(training),
+        "simulation": None if simulation is None else simulation_document(simulation),
+    }

@@ -27,6 +27,9 @@ __all__ = [
     "require_memory",
 ]
 
+UNCHECKED_BYTES = 1 << 20
+"""Up to here a region is not worth reading what memory the system has left, which takes a millisecond."""
+
 
 def checked_request(count: int, dtype: DTypeLike) -> tuple[int, np.dtype[Any], int]:
     """``(count, dtype, bytes)`` of a requested region, arguments checked.
@@ -53,6 +56,8 @@ def checked_request(count: int, dtype: DTypeLike) -> tuple[int, np.dtype[Any], i
 
 def require_memory(requested_bytes: int) -> None:
     """Refuse what this process's machine or control group cannot hold."""
+    if requested_bytes <= UNCHECKED_BYTES:
+        return
     available, source = available_memory()
     if requested_bytes > available:
         raise AllocationFailed(

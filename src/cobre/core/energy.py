@@ -14,7 +14,7 @@ MWH_PER_HM3 = 1e6 / 3600.0
 """MWh of 1 hm3 of water at a productivity of 1 MW per m3/s."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EnergyConversion:
     """Productivities of hydros, ``[hydro, stage]`` unless another shape is given."""
 

@@ -46,7 +46,7 @@ class AnnualComponent(HydroRows):
     std_m3s: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InflowResiduals:
     """How the noise of inflows is distributed where it is not normal.
 
@@ -76,7 +76,7 @@ class Correlation:
     profile_of_stage: dict[int, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GivenOpenings:
     """A tree of noises supplied by the user, already correlated; rows sorted by stage, opening, entity."""
 
@@ -88,7 +88,7 @@ class GivenOpenings:
     """Of the opening, in each of its rows; NaN where the openings of a stage are equally likely. None: they all are."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GivenScenarios:
     """Values supplied by the user, sorted by stage, scenario, entity."""
 
@@ -116,7 +116,7 @@ class InflowObservation:
     value_m3s: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InflowRecords:
     """Observed inflows, sorted by hydro and start: each is the mean over a window of days, counted from 1970-01-01.
 

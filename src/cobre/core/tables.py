@@ -18,7 +18,7 @@ from cobre.core.digest import LATER
 from cobre.core.representation import named_parts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CellTables:
     """Limits of the units of a hydro at one bus, ``[cell, stage]`` or ``[cell, stage-block]``: `System.cells`."""
 
@@ -31,7 +31,7 @@ class CellTables:
     """``[cell]``: part of the plant's turbine capacity, which divides its production planes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UnitGroup:
     """Units of a hydro that feed one bus, as files declare them: the program has those of a bus together, as a cell.
 
@@ -50,7 +50,7 @@ class UnitGroup:
     max_generation_mw: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HydroTables:
     """Bounds and models of hydros, ``[hydro, stage]``; those of flows and power may be by block."""
 
@@ -94,7 +94,7 @@ class HydroTables:
         return self.planes[self.plane_offsets[first] : self.plane_offsets[first + 1]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HydroCosts:
     """Prices per unit and hour of what hydros do, ``[hydro, stage]``."""
 
@@ -116,7 +116,7 @@ class HydroCosts:
     filling_target: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ThermalTables:
     """Bounds (maybe by block) and costs of thermals, ``[thermal, stage]``; no power where a plant does not operate."""
 
@@ -125,7 +125,7 @@ class ThermalTables:
     cost_per_mwh: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LineTables:
     """Limits of lines ``[line, stage, block]`` flattened to ``[line, stage-block]``, factors applied."""
 
@@ -135,7 +135,7 @@ class LineTables:
     """``[line, stage]``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BusTables:
     """Load and prices at buses."""
 
@@ -149,7 +149,7 @@ class BusTables:
     """``[bus, stage-block]``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NonControllableTables:
     """What non-controllable sources can give."""
 
@@ -167,7 +167,7 @@ class NonControllableTables:
     """``[source]``: whether the source has an entry in the noise vector."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PumpingTables:
     """Hard flow limits ``[station, stage]``, maybe by block."""
 
@@ -175,7 +175,7 @@ class PumpingTables:
     max_flow_m3s: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ContractTables:
     """Limits and prices ``[contract, stage]``, maybe by block."""
 
@@ -184,7 +184,7 @@ class ContractTables:
     price_per_mwh: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConstraintTables:
     """Bounds of generic constraints: one entry per active row, sorted by constraint, stage, block."""
 
@@ -200,7 +200,7 @@ class ConstraintTables:
     """``[parameter, stage-block]``: numbers that terms are multiplied by."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OperationTables:
     """Codes ``[entity, stage]`` of whether an entity is there; None where all always operate.
 
@@ -215,7 +215,7 @@ class OperationTables:
     contract: NDArray[np.int8] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PostStudyTables:
     """What thermals that are decided ahead may do after the study, ``[thermal, stage]``; NaN where it is not given."""
 
@@ -224,7 +224,7 @@ class PostStudyTables:
     cost_per_mwh: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tables:
     """Everything that varies by stage."""
 

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from cobre import draw
 from cobre.core.representation import counted
 from cobre.errors import ValidationError
 from cobre.io.rule_numbers import RULE_NUMBERS, UNPARSABLE
@@ -70,6 +69,8 @@ class ValidationReport:
         )
 
     def _repr_html_(self) -> str:
+        from cobre import draw  # for notebooks alone
+
         rows = [("error", each) for each in self.errors] + [("warning", each) for each in self.warnings]
         cards = [
             ("Case", "valid" if self.valid else "not valid"),

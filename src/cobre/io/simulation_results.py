@@ -252,7 +252,8 @@ def _scenario_folders(folder: Path) -> Iterator[str]:
         with os.scandir(folder) as entries:
             for entry in entries:
                 key, _, number = entry.name.partition("=")
-                if key == "scenario_id" and number.isdecimal() and Path(entry.path, DATA).exists():
+                is_scenario = key == "scenario_id" and number.isdecimal()
+                if is_scenario and os.path.exists(f"{entry.path}/{DATA}"):  # noqa: PTH110 - there are thousands
                     yield entry.name
     except (FileNotFoundError, NotADirectoryError):
         return

@@ -38,7 +38,7 @@ def this_program() -> dict[str, str]:
     return {"cobre": version("pycobre"), "architecture": platform.machine()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PoolState:
     """The cuts of one stage or node with all that selection knows about them, in slot order."""
 
@@ -49,7 +49,7 @@ class PoolState:
     made_in: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TrainingState:
     """Where training stands after whole iterations. Equal on every rank, whatever the number of ranks."""
 

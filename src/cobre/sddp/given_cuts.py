@@ -24,7 +24,7 @@ BY_STAGE = ("tables", "scenarios", "boundary")
 """Parts that belong to certain stages: studies with other stages always differ in them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CutRows:
     """Cuts of one stage in the state of the case: ``rows [cut, 1 + dimension]``, intercept first."""
 
@@ -32,7 +32,7 @@ class CutRows:
     active: NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Boundary:
     """What follows the last stage costs: cuts of another study, and the least that it can cost."""
 
@@ -45,7 +45,7 @@ class Boundary:
         return digest({"rows": self.cuts.rows, "active": self.cuts.active, "floor": self.floor})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Matched:
     """Cuts in the terms of a case, and what the user should know about them."""
 

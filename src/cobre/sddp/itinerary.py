@@ -27,7 +27,7 @@ LONGEST_REACH = 1e-9
 """A path through a cycle ends at the latest where it is reached with this probability."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
     """The visits of one step, of all ranks in order."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,10 +33,12 @@ from cobre.stochastic import (
     tree_from_rows,
 )
 from cobre.stochastic.inflow_rows import StatisticTable
-from cobre.stochastic.residual_noise import ResidualNoise, reach_of_noise
+
+if TYPE_CHECKING:
+    from cobre.stochastic.residual_noise import ResidualNoise
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Nature:
     """Everything random in a case. ``stages`` have the number of openings that they really get.
 
@@ -66,6 +69,13 @@ class Nature:
             process = InflowProcess.of(case, statistics)
         stages, windows = stages_with_openings(case, of_openings, process_of_openings)
         return cls(case, source, stages, statistics, of_openings, process, process_of_openings, windows)
+
+    @property
+    def external_classes(self) -> frozenset[EntityClass]:
+        """Classes that follow given scenarios, in training or in these trajectories: `process` depends on them."""
+        return frozenset(
+            external_classes(self.case.config.training.scenario_source) | external_classes(self.source)
+        )
 
     @property
     def entities(self) -> NoiseEntities:
@@ -105,6 +115,8 @@ class Nature:
         residuals, n_hydros = self.case.scenarios.residuals, self.entities.n_hydros
         if residuals is None:
             return None
+        from cobre.stochastic.residual_noise import ResidualNoise, reach_of_noise
+
         table = StatisticTable.of(self.stages, n_hydros, self.statistics.inflow)
         means = np.array([table.of_stage(stage.id)[0] for stage in self.stages]).reshape(-1, n_hydros)
         reach = reach_of_noise(residuals.kind, means, self.inflow.base, self.inflow.psi)

@@ -16,7 +16,6 @@ from cobre.core.horizon import Stage
 from cobre.files import write_atomically
 from cobre.sddp.cuts import CutPool
 from cobre.sddp.policy_file import FILE_NAME, policy_bytes, read_policy
-from cobre.sddp.public_policy import find_public_policy, read_public_policy
 from cobre.sddp.stage_cuts import StageCuts, as_numbers, cut_values
 
 if TYPE_CHECKING:
@@ -242,13 +241,15 @@ class Policy:
 
         Folders that the public Cobre 0.5 or 0.18 wrote are read as well.
         """
-        public = None if (Path(path) / FILE_NAME).exists() else find_public_policy(Path(path))
-        if public is not None:
-            found = read_public_policy(public)
-            return cls(
-                found.stages, found.state_dimension, found.state_names, found.calendar, slots=found.slots
-            )
-        return cls(*read_policy(Path(path)))
+        if (Path(path) / FILE_NAME).exists():
+            return cls(*read_policy(Path(path)))
+        from cobre.sddp.public_policy import find_public_policy, read_public_policy
+
+        public = find_public_policy(Path(path))
+        if public is None:
+            return cls(*read_policy(Path(path)))
+        found = read_public_policy(public)
+        return cls(found.stages, found.state_dimension, found.state_names, found.calendar, slots=found.slots)
 
     def _stage(self, stage: int) -> StageCuts:
         last = self.n_stages - 1

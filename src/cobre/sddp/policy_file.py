@@ -23,7 +23,6 @@ from cobre.sddp.container import (
     encode,
     understanding,
 )
-from cobre.sddp.public_policy import MANIFEST, METADATA
 from cobre.sddp.stage_cuts import StageCuts
 
 FILE_NAME = "policy.cobre"
@@ -152,6 +151,8 @@ def _file_in(path: Path) -> Path:
             return file
     foreign = sorted(found.name for found in path.rglob("*.bin"))
     if foreign:
+        from cobre.sddp.public_policy import MANIFEST, METADATA
+
         raise ValidationError(
             f"{path} holds {foreign[0]} and neither {MANIFEST} nor {METADATA}: a policy of the public Cobre that is "
             "not complete",

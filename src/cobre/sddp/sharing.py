@@ -43,6 +43,11 @@ def share(comm: GroupMember, value: T | None) -> T:
     return result
 
 
+def tell_all(comm: GroupMember, order: T | None) -> T:
+    """Collective: rank 0's ``order`` on every rank, by `share`; a rank that is alone takes it as it is."""
+    return share(comm, order) if comm.size > 1 or order is None else order
+
+
 def broadcast_value(comm: GroupMember, value: T | None, root: int) -> T:
     """Collective: the ``value`` of rank ``root``, small and by pickle, on every rank."""
     data = pickle.dumps(value) if comm.rank == root else b""

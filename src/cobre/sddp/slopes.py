@@ -20,7 +20,7 @@ from cobre.sddp.subproblem import StageProblem
 from cobre.solver import BatchOutput, LpSolver, LpTemplate, Patches, Target
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Slopes:
     """By component of the state, none below 0: what a unit ``more`` and a unit ``less`` of it cost at most."""
 

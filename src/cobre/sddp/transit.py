@@ -29,7 +29,7 @@ class Arc(NamedTuple):
     hours: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StageTransit:
     """What happens to released water in one stage."""
 

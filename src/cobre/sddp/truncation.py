@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cobre.arrays import Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Truncation:
     """The clamp of one stage."""
 

@@ -18,6 +18,7 @@ from cobre.errors import ValidationError
 from cobre.sddp.carried import Carried
 from cobre.sddp.forecast import Forecast, open_forecast
 from cobre.sddp.itinerary import survival_of
+from cobre.sddp.kept_problems import problems_of
 from cobre.sddp.nature import Nature
 from cobre.sddp.realisations import realisations
 from cobre.sddp.stage import StageModel
@@ -26,7 +27,7 @@ from cobre.sddp.truncation import Histories, Truncation, lag_ranges, truncations
 from cobre.solver import ThreadPool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Workspace:
     """One rank's view of a study."""
 
@@ -72,7 +73,7 @@ def open_workspace(
     graph = case.horizon.policy_graph
     if graph.is_cyclic:
         end_cost_bound = _least_cost_after_a_round(case, nature, graph)
-    problems = build_stage_problems(case, nature.inflow, nature.transition, end_cost_bound=end_cost_bound)
+    problems = problems_of(case, nature, end_cost_bound)
     openings, forecast, probabilities = open_forecast(comm, nature, n_scenarios)
     given = realisations(nature, graph, openings, probabilities)
     clamps = _truncations(case, nature, graph, problems, [rows for rows, _ in given])

@@ -18,7 +18,6 @@ from cobre._native import noise
 from cobre.core.scenarios import Correlation, CorrelationGroup, EntityClass
 from cobre.errors import ValidationError
 from cobre.stochastic.entities import ENTITY_CLASSES, NoiseEntities
-from cobre.stochastic.fitting.spatial import NEGATIVE_TOLERANCE
 
 __all__ = ["Correlator"]
 
@@ -97,6 +96,8 @@ def _factor(group: CorrelationGroup, entities: NoiseEntities) -> _Factor:
     order = order[positions[order] >= 0]
     matrix = np.ascontiguousarray(np.array(group.matrix)[np.ix_(order, order)])
     root = np.empty_like(matrix)
+    from cobre.stochastic.fitting.spatial import NEGATIVE_TOLERANCE  # few cases have correlations
+
     smallest = noise.square_root(matrix, root)
     if smallest < -NEGATIVE_TOLERANCE:
         root /= np.sqrt(np.add.accumulate(root * root, axis=1)[:, -1:])

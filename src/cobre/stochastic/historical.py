@@ -18,7 +18,6 @@ from cobre.core.horizon import SeasonDefinitions, Stage
 from cobre.core.scenarios import InflowRecords
 from cobre.errors import ValidationError
 from cobre.stochastic.external import Inversion
-from cobre.stochastic.fitting.history import InflowHistory, observe
 from cobre.stochastic.periods import StageCalendar
 from cobre.stochastic.seeds import historical_window
 
@@ -83,6 +82,8 @@ def observed_years(
             context={"file": "stages.json", "field": "season_definitions"},
             suggestion="give season_definitions in stages.json",
         )
+    from cobre.stochastic.fitting.history import InflowHistory, observe
+
     calendar = StageCalendar.of(stages, seasons)
     history = InflowHistory(n_hydros, records.hydro, records.start_day, records.end_day, records.value_m3s)
     observed = {level: observe(history, calendar.levels[level]) for level in sorted(set(calendar.level))}

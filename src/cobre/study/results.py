@@ -20,7 +20,6 @@ from cobre.io.simulation_results import SCHEMAS, SimulationFiles, with_names
 from cobre.io.write.simulation_end import METADATA
 from cobre.sddp.policy import Policy
 from cobre.sddp.simulation import SimulationOutcome
-from cobre.study.quantiles import quantile_table
 from cobre.study.starting import how_to_continue
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -179,6 +178,8 @@ class SimulationResult:
         flow, prices, storage); entities that are not named are added up. ``table`` is found by the column's name if
         only one table has it.
         """
+        from cobre.study.quantiles import quantile_table  # it draws as well, and a run asks for none
+
         return quantile_table(self._kept(), column, by, shares, table)
 
     def __getattr__(self, name: str) -> pa.Table:

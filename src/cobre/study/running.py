@@ -14,9 +14,10 @@ from cobre.core.case import Case, Conventions
 from cobre.errors import CobreError
 from cobre.io.problems import ProblemReport
 from cobre.sddp.events import OnProgress
+from cobre.sddp.kept_problems import keeping_problems
 from cobre.sddp.policy import Policy
 from cobre.sddp.result import TrainingResult
-from cobre.sddp.sharing import share
+from cobre.sddp.sharing import tell_all
 from cobre.study.control import Control
 from cobre.study.output import POLICY_FOLDER, tell_how_to_continue
 from cobre.study.ranks import backend_name, check_ranks, on_first_rank
@@ -59,7 +60,7 @@ class RunPlan:
         return RunPlan(trains, simulates, self.scenarios)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RunResult:
     """What a run gave; None for a part that it does not have."""
 
@@ -102,13 +103,16 @@ def run_case(
     if comm is None:
         settled = plan.settled(_given(case))
     else:
-        settled = share(comm, on_first_rank(comm, lambda: plan.settled(_given(case))))
+        settled = tell_all(comm, on_first_rank(comm, lambda: plan.settled(_given(case))))
     phases: list[Phase] = ["training"] if settled.trains else []
     if settled.simulates:
         phases.append("simulation")
     ranks = num_workers if comm is None else comm.size
     name = backend_name(comm, ranks, backend)
-    with RunEvents(progress_callback, on_event, on_note, control, phases, ranks, name) as events:
+    with (
+        RunEvents(progress_callback, on_event, on_note, control, phases, ranks, name) as events,
+        keeping_problems(),
+    ):
         events.remember(warnings)
         training: TrainingResult | None = None
         if policy is None:

@@ -29,7 +29,7 @@ from cobre.sddp.events import OnDetail, OnProgress
 from cobre.sddp.given_cuts import changes_since
 from cobre.sddp.hosts import distribution, host_names
 from cobre.sddp.policy import Policy
-from cobre.sddp.sharing import share, together
+from cobre.sddp.sharing import share, tell_all, together
 from cobre.sddp.simulation import SimulationOutcome
 from cobre.sddp.simulation import simulate as simulate_on
 from cobre.sddp.simulation.paths import SimulatedPaths
@@ -54,7 +54,7 @@ from cobre.study.threads import Threads, threads_of_rank, wanted_threads
 MAX_SCENARIOS = 2**31 - 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Order:
     """What every rank needs."""
 
@@ -149,7 +149,7 @@ def simulate_with(
     try:
         with ExitStack() as resources:
             if comm is not None:
-                order = share(comm, on_first_rank(comm, prepare))
+                order = tell_all(comm, on_first_rank(comm, prepare))
                 outcome = simulate_rank(comm, order, events.receive, events.receive)
             else:
                 order = prepare()

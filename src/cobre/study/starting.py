@@ -62,7 +62,7 @@ class StartRequest:
         return replace(self, resume=Restart(since, first))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Start:
     """Where training begins."""
 

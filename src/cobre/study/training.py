@@ -117,7 +117,7 @@ def train_with(
     return result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Preparation:
     """Reads the case, takes the output folder over and finds where training starts; once for every attempt."""
 

@@ -12,7 +12,7 @@ from cobre.sddp.checkpointing import CheckpointPlan
 from cobre.sddp.events import OnDetail, OnProgress
 from cobre.sddp.given_cuts import Boundary, CutRows
 from cobre.sddp.result import TrainingResult
-from cobre.sddp.sharing import share
+from cobre.sddp.sharing import tell_all
 from cobre.sddp.training import train
 from cobre.study.control_desk import open_desk
 from cobre.study.parcel import Parcel
@@ -22,7 +22,7 @@ SHARING_MS = "sharing_ms"
 """Among the timings of a result: giving case and start to all ranks, before its clock starts."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TrainingOrder:
     """What every rank needs."""
 
@@ -67,7 +67,7 @@ def train_together(
 ) -> TrainingResult:
     """Collective: train as ``order`` of rank 0 says; the timings of the result have the time of sharing it."""
     began = time.perf_counter()
-    shared = share(comm, order)
+    shared = tell_all(comm, order)
     sharing_ms = 1000.0 * (time.perf_counter() - began)
     result = train_on(comm, shared, on_progress, on_detail)
     result.timings[SHARING_MS] = sharing_ms

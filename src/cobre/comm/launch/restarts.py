@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from cobre.comm.launch.blame import RankResult
 from cobre.errors import InitializationFailed
+
+if TYPE_CHECKING:
+    from cobre.comm.launch.blame import RankResult
 
 __all__ = [
     "COUNT_VARIABLE",

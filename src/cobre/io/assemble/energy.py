@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,9 @@ from cobre.io.assemble.production import EQUIVALENT
 from cobre.io.assemble.system import by_date, indices
 from cobre.io.read.files import CaseFiles
 from cobre.production.energy import PlaneProductivity, equivalent_productivity, integrated_productivity
-from cobre.production.function import MW_PER_M3S_AND_M, ProductionFunction
+
+if TYPE_CHECKING:
+    from cobre.production.function import ProductionFunction
 
 SPECIFIC = "specific_productivity_mw_per_m3s_per_m"
 OUTFLOW = "reference_outflow_m3s"
@@ -61,7 +64,7 @@ def build_energy(files: CaseFiles, horizon: Horizon, tables: HydroTables) -> Ene
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Cell:
     """One hydro in one stage; many stages have the same."""
 
@@ -123,6 +126,8 @@ class _Cell:
         """
         plant, specific, efficiency = self.plant, self.specific(), self.plant.record.efficiency
         if np.isnan(specific) and efficiency is not None and len(self.planes):
+            from cobre.production.function import MW_PER_M3S_AND_M
+
             specific = MW_PER_M3S_AND_M * float(efficiency.value)
         if np.isnan(specific) or plant.forebay is None:
             return None, specific

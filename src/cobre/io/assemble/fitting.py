@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeAlias
+
 from cobre.core.horizon import Horizon, Stage
 from cobre.core.production import ProductionFit
 from cobre.io.assemble.plants import Plant, build_plants
@@ -14,10 +16,12 @@ from cobre.io.read.system.hydro_production_models import (
     PlaneReductionRecord,
 )
 from cobre.io.read.system.hydros import HydroRecord
-from cobre.production.curve import Curve
-from cobre.production.fit import FitSettings, fit_planes
-from cobre.production.function import ProductionFunction
-from cobre.production.reduction import AngleReduction, DistanceReduction, Reduction
+
+if TYPE_CHECKING:  # few cases ask for a fit
+    from cobre.production.curve import Curve
+    from cobre.production.fit import FitSettings
+    from cobre.production.function import ProductionFunction
+    from cobre.production.reduction import Reduction
 
 DEFAULT_POINTS = 5
 NO_RANGE = 1e-9
@@ -26,7 +30,7 @@ NARROW_SHARE, NARROW_HM3 = 0.005, 1.0
 """A single volume becomes two, on both sides by this share of the storage range or by so many hm3."""
 
 
-Arguments = tuple[ProductionFunction, FitSettings]
+Arguments: TypeAlias = "tuple[ProductionFunction, FitSettings]"
 
 
 class Fitter:
@@ -95,6 +99,8 @@ def fit_settings(
     plant: Plant, forebay: Curve, config: FphaConfigRecord, reduction: Reduction | None
 ) -> FitSettings:
     """The grid of a fit; a single volume is replaced by two close to it."""
+    from cobre.production.fit import FitSettings
+
     low, high = map(forebay.clamp, wanted_window(plant, forebay, config))
     points = config.volume_discretization_points or DEFAULT_POINTS
     is_run_of_river = high - low <= NO_RANGE or points == 1
@@ -119,6 +125,8 @@ def fit_settings(
 def _reduction(record: PlaneReductionRecord | None, hydro_id: int, level: float | None) -> Reduction | None:
     if record is None:
         return None
+    from cobre.production.reduction import AngleReduction, DistanceReduction
+
     if isinstance(record, AngleReductionRecord):
         return AngleReduction(float(record.tolerance_deg))
     return DistanceReduction(float(record.tolerance_pct), record.n_samples, hydro_id, level)
@@ -134,5 +142,9 @@ def build_fits(files: CaseFiles, horizon: Horizon) -> tuple[ProductionFit, ...]:
             arguments = fitter.arguments(hydro, stage)
             if arguments is not None:
                 stages.setdefault(arguments, []).append(index)
+        if not stages:
+            continue
+        from cobre.production.fit import fit_planes
+
         found += [ProductionFit(row, tuple(those), fit_planes(*key)) for key, those in stages.items()]
     return tuple(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,15 +17,10 @@ from cobre.io.read.system.hydros import PolynomialTailrace as PolynomialRecord
 from cobre.io.read.system.tailrace_curves import COEFFICIENTS
 from cobre.production.curve import Curve
 from cobre.production.energy import REFERENCE_SHARE
-from cobre.production.function import Losses, ProductionFunction
-from cobre.production.tailrace import (
-    BackwaterTailrace,
-    PiecewiseTailrace,
-    PolynomialTailrace,
-    Segment,
-    Tailrace,
-    TailraceFamily,
-)
+
+if TYPE_CHECKING:  # the plants of many cases have neither head nor planes
+    from cobre.production.function import Losses, ProductionFunction
+    from cobre.production.tailrace import Tailrace, TailraceFamily
 
 HYDROS, CURVES = "system/hydros.json", "system/tailrace_curves.parquet"
 
@@ -47,6 +43,8 @@ class Plant:
         given = self.record.tailrace
         if given is None:
             return None
+        from cobre.production.tailrace import PiecewiseTailrace, PolynomialTailrace
+
         if isinstance(given, PolynomialRecord):
             return PolynomialTailrace(tuple(map(float, given.coefficients)))
         points = sorted((float(point.outflow_m3s), float(point.height_m)) for point in given.points)
@@ -54,7 +52,11 @@ class Plant:
 
     def backwater(self, level_m: float | None) -> Tailrace | None:
         """The tailrace of ``tailrace_curves`` for a level of the reservoir below."""
-        return BackwaterTailrace(self.families, level_m) if self.families else None
+        if not self.families:
+            return None
+        from cobre.production.tailrace import BackwaterTailrace
+
+        return BackwaterTailrace(self.families, level_m)
 
     @property
     def tailrace_place(self) -> tuple[str, str]:
@@ -63,6 +65,8 @@ class Plant:
 
     def losses(self) -> Losses:
         """Head lost; none if it is not given."""
+        from cobre.production.function import Losses
+
         given = self.record.hydraulic_losses
         if given is None:
             return Losses()
@@ -72,6 +76,9 @@ class Plant:
 
     def production_function(self, forebay: Curve, tailrace: Tailrace | None) -> ProductionFunction:
         """The exact power with a tailrace; None means tail water at height 0."""
+        from cobre.production.function import ProductionFunction
+        from cobre.production.tailrace import PolynomialTailrace
+
         limits, efficiency = self.record.generation, self.record.efficiency
         return ProductionFunction(
             forebay,
@@ -117,6 +124,10 @@ def _curve(geometry: Table, rows: list[int], column: str) -> Curve | None:
 def _families(table: Table, hydro_id: int) -> tuple[TailraceFamily, ...]:
     """Families in order of level, one without level first; segments in order of outflow."""
     mine = np.flatnonzero(table["hydro_id"] == hydro_id)
+    if not len(mine):
+        return ()
+    from cobre.production.tailrace import Segment, TailraceFamily
+
     families = []
     for family_id in distinct(table["family_id"][mine]):
         rows = [int(row) for row in mine if table["family_id"][row] == family_id]

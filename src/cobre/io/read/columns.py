@@ -100,7 +100,7 @@ class TableFile:
         return Table(self, {column.name: column.blank(0) for column in self.columns})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """Columns of equal length; see `ABSENT` for nulls."""
 

@@ -1,7 +1,5 @@
 """``config.json``: how to run the study."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag

@@ -1,7 +1,5 @@
 """``initial_conditions.json``: stored water, and what was observed or decided before the study."""
 
-from __future__ import annotations
-
 from cobre.io.read.documents import Document
 from cobre.io.read.records import Id, IsoDate, NonNegative, Number, Record
 

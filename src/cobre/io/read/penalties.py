@@ -1,7 +1,5 @@
 """``penalties.json``: the prices of everything undesirable, per unit and hour, for the whole system."""
 
-from __future__ import annotations
-
 from cobre.io.read.documents import Document
 from cobre.io.read.records import Limit, NonNegative, Record
 

@@ -1,7 +1,5 @@
 """``post_study_stages.json``: the calendar after the study, and what thermals decided in the study may do there."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,6 +1,7 @@
-"""The shapes that JSON files are made of: a strict base record and the number types of the format."""
+"""The shapes that JSON files are made of: a strict base record and the number types of the format.
 
-from __future__ import annotations
+Modules with records do not postpone annotations: pydantic would parse the text of each one again when it is imported.
+"""
 
 import datetime as dt
 from typing import Annotated, Any

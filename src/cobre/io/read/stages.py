@@ -1,7 +1,5 @@
 """``stages.json``: the horizon, its blocks, seasons, discounting and risk measures."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag

@@ -26,7 +26,7 @@ __all__ = ["LAYERS", "CheckedCase", "check_case"]
 LAYERS = ("files", "schema", "references", "dimensions", "semantics")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CheckedCase:
     """What the checks leave: the files as read, with what was fitted to the history in its place."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +12,10 @@ from cobre.core.production import PlaneFit
 from cobre.io.assemble.plants import Plant
 from cobre.io.problems import Place, Problems
 from cobre.io.validate.naming import called, listed
-from cobre.production.fit import FitSettings
-from cobre.production.function import ProductionFunction
+
+if TYPE_CHECKING:
+    from cobre.production.fit import FitSettings
+    from cobre.production.function import ProductionFunction
 
 MODELS = "system/hydro_production_models.json"
 LARGEST_ERROR = 0.02

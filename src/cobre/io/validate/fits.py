@@ -17,7 +17,6 @@ from cobre.io.validate.fit_quality import check_fit_quality, check_heads, check_
 from cobre.io.validate.fitting_windows import check_fitting_window, check_reference_volumes
 from cobre.io.validate.naming import called, listed
 from cobre.production.curve import Curve
-from cobre.production.fit import UnfittableProduction, fit_planes
 
 MODELS, GEOMETRY = "system/hydro_production_models.json", "system/hydro_geometry.parquet"
 Fitted = tuple[Stage, FphaConfigRecord]
@@ -82,6 +81,8 @@ def _check_hydro(fitter: Fitter, plant: Plant, fitted: Sequence[Fitted], problem
         if arguments is not None:
             stages.setdefault(arguments, []).append(stage.id)
             limits[arguments] = config.max_planes_per_hydro
+    from cobre.production.fit import UnfittableProduction, fit_planes  # few cases ask for a fit
+
     for arguments, ids in stages.items():
         try:
             fit = fit_planes(*arguments)

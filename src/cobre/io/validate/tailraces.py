@@ -15,7 +15,6 @@ from cobre.io.read.files import CaseFiles
 from cobre.io.read.system.hydros import HydroRecord, PiecewiseTailrace
 from cobre.io.read.system.tailrace_curves import COEFFICIENTS
 from cobre.io.validate.naming import called
-from cobre.production.tailrace import polynomial
 
 LARGEST_GAP_M3S = 1e-6
 LARGEST_JUMP_M, LARGEST_JUMP_SHARE = 1e-3, 1e-4
@@ -122,4 +121,6 @@ def _meet(table: Table, before: int, after: int, problems: Problems) -> bool:
 
 
 def _height(table: Table, row: int, outflow: float) -> float:
+    from cobre.production.tailrace import polynomial
+
     return polynomial(tuple(float(table[name][row]) for name in COEFFICIENTS), outflow)

@@ -19,7 +19,7 @@ from cobre.sddp.simulation.tables import SimulationTable
 Column = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TableRows:
     """Rows of one table for the scenarios of a chunk."""
 
@@ -40,7 +40,7 @@ class TableRows:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chunk:
     """What a group of scenarios did."""
 

@@ -24,7 +24,7 @@ FEW_SCENARIOS = 16
 """For fewer a loop over columns takes longer than one call that adds up the rows; the sums are the same."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Places:
     """Columns of a stage's program, some of which it may lack."""
 
@@ -48,7 +48,7 @@ class Places:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reported:
     """Columns of a table that are columns of a stage's program, all taken out of a solution at once."""
 
@@ -76,7 +76,7 @@ class Reported:
         return cls(present, is_absent if is_absent.any() else None, rows, zeros)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StageView:
     """A stage as the tables of a simulation see it: its data and where its quantities are in the program."""
 
@@ -129,7 +129,7 @@ class StageView:
         return fact
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StageOutcome:
     """``n`` solves of one stage. Rows of every array are scenarios.
 

@@ -41,7 +41,7 @@ class Sink(Protocol):
     def write(self, chunk: Chunk) -> None: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SimulationOutcome:
     """What every rank learns. With a ``stop_signal`` the scenarios are not complete and there are no statistics."""
 

@@ -28,7 +28,7 @@ LARGE_ROWS = 400
 """Smaller programs are a few steps from the policy's basis: choosing among several would cost more than it saves."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StartBases:
     """Of one stage."""
 

@@ -47,7 +47,7 @@ class Expression:
     constant: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Vocabulary:
     """What the variable names of a constraint mean in one stage.
 

@@ -78,7 +78,7 @@ class ParameterLayout:
         return np.arange(part.start, part.stop, dtype=np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StateColumns:
     """What comes in, what nature adds, and what the future costs."""
 
@@ -98,7 +98,7 @@ class StateColumns:
     """``[hydro, block]``, hm3 as the block ends; of parallel blocks as the stage does."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HydroColumns:
     """Decisions of hydros: ``[hydro, block]`` flows in m3/s, and ``[hydro]`` what holds for the whole stage.
 
@@ -135,7 +135,7 @@ class HydroColumns:
     """``[hydro]``, hm3: by how much the storage misses its lowest one, of a plant that was filled in the study."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TransitColumns:
     """Water under way between plants, hm3, ``[component]`` as in `cobre.sddp.transit.Transit`."""
 
@@ -143,7 +143,7 @@ class TransitColumns:
     outgoing: Indices
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CommitmentColumns:
     """Generation that is decided ahead, MW."""
 
@@ -157,7 +157,7 @@ class CommitmentColumns:
     """``[thermal]``: the incoming column that this stage must generate."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NetworkColumns:
     """Decisions in MW (pumping in m3/s), ``[entity, block]``."""
 
@@ -174,7 +174,7 @@ class NetworkColumns:
     contract: Indices
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConstraintColumns:
     """Violations of generic constraints, one per active (constraint, block) of the stage."""
 
@@ -187,7 +187,7 @@ class ConstraintColumns:
     below: Indices
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ColumnLayout:
     """All columns."""
 
@@ -199,7 +199,7 @@ class ColumnLayout:
     commitment: CommitmentColumns
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StateRows:
     """Rows that carry the parameters of nature and of the incoming state."""
 
@@ -211,7 +211,7 @@ class StateRows:
     """``[hydro]``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RowLayout(StateRows):
     """Rows whose duals are read."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ class Named(Protocol):
 Axis = Sequence[Named] | Sequence[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NameGroup:
     """Consecutive columns (or rows) of one kind; ``where`` picks those that exist."""
 
@@ -45,7 +44,7 @@ def labels_of(axis: Axis) -> list[str]:
     """Names without blanks; the id follows where a name alone would be ambiguous."""
     if not axis or isinstance(axis[0], str):
         return [str(label) for label in axis]
-    names = [re.sub(r"\s+", "_", item.name.strip()) for item in axis if not isinstance(item, str)]
+    names = ["_".join(item.name.split()) for item in axis if not isinstance(item, str)]
     count = Counter(names)
     ids = [item.id for item in axis if not isinstance(item, str)]
     return [

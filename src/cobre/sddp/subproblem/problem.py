@@ -39,7 +39,7 @@ from cobre.sddp.subproblem.transit import Rivers, add_arrivals, add_transit_colu
 from cobre.solver import LpTemplate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StageProblem:
     """An LP template and where to find things in it.
 

@@ -20,7 +20,7 @@ from cobre.sddp.subproblem.builder import ABSENT
 FILLING, OPERATING = 1, 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StageScope:
     """A case seen from one stage; ``index`` is the column of the stage in the case's tables."""
 

@@ -32,7 +32,7 @@ class LagTransition(Protocol):
     def weight(self) -> NDArray[np.float64]: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StageMemory:
     """How past inflows shape this stage's inflow and how they are handed on.
 

@@ -17,7 +17,7 @@ from cobre.sddp.transit import StageTransit, Transit
 from cobre.solver import Target
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rivers:
     """The rivers of a stage that take time."""
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from cobre.arrays import Floats, Ints
-from cobre.stochastic.fitting.calendar import Level
-from cobre.stochastic.fitting.findings import Finding
-from cobre.stochastic.fitting.history import Observations
-from cobre.stochastic.fitting.reductions import Reduction
-from cobre.stochastic.fitting.statistics import SeasonStatistics
+
+if TYPE_CHECKING:
+    from cobre.stochastic.fitting.calendar import Level
+    from cobre.stochastic.fitting.findings import Finding
+    from cobre.stochastic.fitting.history import Observations
+    from cobre.stochastic.fitting.reductions import Reduction
+    from cobre.stochastic.fitting.statistics import SeasonStatistics
 
 __all__ = ["FitOptions", "GivenCoefficients", "GivenModel", "InflowFit", "LevelFit", "ResidualKind"]
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cobre.io.assemble.system import entity_indices
 from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
-from cobre.stochastic.fitting import InflowHistory, windows_of_dates
+
+if TYPE_CHECKING:
+    from cobre.stochastic.fitting import InflowHistory
 
 __all__ = ["has_windows", "records_of"]
 
@@ -20,6 +24,8 @@ def has_windows(table: Table) -> bool:
 
 def records_of(files: CaseFiles) -> tuple[InflowHistory, list[int]]:
     """The records by hydro index, and for every hydro how many of them shared a window and were averaged."""
+    from cobre.stochastic.fitting import InflowHistory, windows_of_dates
+
     table, index = files.tables["inflow_history"], entity_indices(files)["hydro"]
     hydro = np.array([index[each] for each in table["hydro_id"].tolist()], dtype=np.int64)
     start = _days(table["start_date" if has_windows(table) else "date"])

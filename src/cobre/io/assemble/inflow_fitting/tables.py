@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,11 @@ from cobre.io.read.scenarios.correlation import (
 from cobre.io.read.scenarios.inflow_annual_component import FILE as ANNUAL
 from cobre.io.read.scenarios.inflow_ar_coefficients import FILE as LAGS
 from cobre.io.read.scenarios.inflow_seasonal_stats import FILE as STATS
-from cobre.stochastic.fitting import InflowFit, LevelFit
 from cobre.stochastic.fitting.autocorrelation import ANNUAL_SEASONS
-from cobre.stochastic.fitting.calendar import Level
+
+if TYPE_CHECKING:
+    from cobre.stochastic.fitting import InflowFit, LevelFit
+    from cobre.stochastic.fitting.calendar import Level
 
 __all__ = [
     "annual_table",

@@ -1,7 +1,5 @@
 """``constraints/generic_constraints.json``: linear relations that planners write as text."""
 
-from __future__ import annotations
-
 from cobre.io.read.documents import Document
 from cobre.io.read.records import NamedRecord, NonNegative, Record
 

@@ -1,7 +1,5 @@
 """``constraints/generic_parameters.json``: numbers that generic constraints call by name."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field

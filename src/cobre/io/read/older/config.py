@@ -1,7 +1,5 @@
 """``config.json`` of 0.5.1."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

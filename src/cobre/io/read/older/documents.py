@@ -1,7 +1,5 @@
 """The other JSON files of 0.5.1 that changed since."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """``constraints/exchange_factors.json`` of 0.5.1: the share of a line's capacity that each block has."""
 
-from __future__ import annotations
-
 from cobre.io.read.documents import listing
 from cobre.io.read.records import Id, NonNegative, Record
 

@@ -1,7 +1,5 @@
 """``scenarios/correlation.json``: which noises move together."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

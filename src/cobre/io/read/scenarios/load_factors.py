@@ -1,7 +1,5 @@
 """``scenarios/load_factors.json``: the load of each block, relative to the stage's."""
 
-from __future__ import annotations
-
 from cobre.io.read.documents import listing
 from cobre.io.read.records import Id, Positive, Record
 

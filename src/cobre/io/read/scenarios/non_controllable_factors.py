@@ -1,7 +1,5 @@
 """``scenarios/non_controllable_factors.json``: what each block offers, relative to the stage."""
 
-from __future__ import annotations
-
 from cobre.io.read.documents import listing
 from cobre.io.read.records import Id, NonNegative, Record
 

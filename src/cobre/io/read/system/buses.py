@@ -1,7 +1,5 @@
 """``system/buses.json``."""
 
-from __future__ import annotations
-
 from cobre.io.read.documents import listing
 from cobre.io.read.penalties import DeficitSegmentRecord
 from cobre.io.read.records import IsoDate, NamedRecord, Record

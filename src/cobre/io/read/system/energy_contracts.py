@@ -1,7 +1,5 @@
 """``system/energy_contracts.json``."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from cobre.io.read.documents import listing

@@ -1,7 +1,5 @@
 """``system/hydro_production_models.json``: which production model a hydro has in which stage."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """``system/hydros.json``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

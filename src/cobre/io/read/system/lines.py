@@ -1,7 +1,5 @@
 """``system/lines.json``."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

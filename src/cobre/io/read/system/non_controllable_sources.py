@@ -1,7 +1,5 @@
 """``system/non_controllable_sources.json``."""
 
-from __future__ import annotations
-
 from cobre.io.read.documents import Document
 from cobre.io.read.records import EntityRecord, Id, IsoDate, Limit, NonNegative, Record
 

@@ -1,7 +1,5 @@
 """``system/pumping_stations.json``."""
 
-from __future__ import annotations
-
 from cobre.io.read.documents import listing
 from cobre.io.read.records import EntityRecord, Id, IsoDate, Limit, NonNegative, Record
 

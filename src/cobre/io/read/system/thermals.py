@@ -1,7 +1,5 @@
 """``system/thermals.json``."""
 
-from __future__ import annotations
-
 from cobre.io.read.documents import listing
 from cobre.io.read.records import Count, EntityRecord, Id, IsoDate, Limit, NonNegative, Positive, Record
 

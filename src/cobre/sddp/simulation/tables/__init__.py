@@ -33,7 +33,7 @@ Values = Mapping[str, NDArray[Any]]
 """Columns by name, ``[scenario, row]`` or, the same for all scenarios, ``[row]``; NaN is null where null is allowed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SimulationTable:
     """How one table is made."""
 

@@ -29,7 +29,7 @@ NOTHING = np.zeros(1)
 """``[row]``: a cost that no scenario of the stage has."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PricedColumns:
     """The columns of the stage's program that a cost is paid for, kind after kind."""
 
