@@ -48,17 +48,21 @@ SHORT_TRAININGS = {"4ree": (30, 8), "example": (30, 8)}
 WIDE = Size(hydros=300, blocks=7, stages=4, openings=5, passes=3, iterations=3, lags=0)
 CLP_CODES = np.array([3, 1, 2, 0], np.uint8)
 """Our codes of a basis (at lower, basic, at upper, free at zero) in CLP's."""
+VECTORS = {
+    "chgColumnLower": (Target.COLUMN_LOWER,),
+    "chgColumnUpper": (Target.COLUMN_UPPER,),
+    "chgObjCoefficients": (Target.COLUMN_COST,),
+    "chgRowLower": (Target.ROW_EQUAL, Target.ROW_LOWER),
+    "chgRowUpper": (Target.ROW_EQUAL, Target.ROW_UPPER),
+}
+"""In the order of loadProblem: what sets one of a program's vectors, and which patches change it."""
 FUNCTIONS = {
     "Version": (c_char_p,),
     "newModel": (c_void_p,),
     "deleteModel": (None, c_void_p),
     "loadProblem": (None, c_void_p, c_int, c_int, *[c_void_p] * 8),
     "copyinStatus": (None, c_void_p, c_void_p),
-    "chgColumnLower": (None, c_void_p, c_void_p),
-    "chgColumnUpper": (None, c_void_p, c_void_p),
-    "chgObjCoefficients": (None, c_void_p, c_void_p),
-    "chgRowLower": (None, c_void_p, c_void_p),
-    "chgRowUpper": (None, c_void_p, c_void_p),
+    **dict.fromkeys(VECTORS, (None, c_void_p, c_void_p)),
     "setLogLevel": (None, c_void_p, c_int),
     "scaling": (None, c_void_p, c_int),
     "setPerturbation": (None, c_void_p, c_int),
@@ -69,14 +73,6 @@ FUNCTIONS = {
     "dualRowSolution": (c_void_p, c_void_p),
     "numberIterations": (c_int, c_void_p),
 }
-VECTORS = {
-    "chgColumnLower": (Target.COLUMN_LOWER,),
-    "chgColumnUpper": (Target.COLUMN_UPPER,),
-    "chgObjCoefficients": (Target.COLUMN_COST,),
-    "chgRowLower": (Target.ROW_EQUAL, Target.ROW_LOWER),
-    "chgRowUpper": (Target.ROW_EQUAL, Target.ROW_UPPER),
-}
-"""In the order of loadProblem: what sets one of a program's vectors, and which patches change it."""
 Floats = NDArray[np.float64]
 
 

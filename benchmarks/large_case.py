@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +21,24 @@ import pyarrow.parquet as pq
 FIRST_YEAR = 2024
 
 
+def _option(default: int, meaning: str) -> Any:
+    return field(default=default, metadata={"help": f"{meaning} ({default})"})
+
+
 @dataclass(frozen=True)
 class Size:
     """What the command line may change."""
 
-    hydros: int = 150
-    buses: int = 5
-    thermals: int = 100
-    stages: int = 60
-    blocks: int = 3
-    openings: int = 20
-    passes: int = 20
-    iterations: int = 10
-    lags: int = 3
-    seed: int = 7
+    hydros: int = _option(150, "hydro plants")
+    buses: int = _option(5, "buses, in a ring")
+    thermals: int = _option(100, "thermal plants")
+    stages: int = _option(60, "months")
+    blocks: int = _option(3, "load blocks of a stage")
+    openings: int = _option(20, "scenarios of a stage in the backward pass")
+    passes: int = _option(20, "trajectories of an iteration")
+    iterations: int = _option(10, "iterations of the training")
+    lags: int = _option(3, "the highest order of an inflow model; 0: inflows without memory")
+    seed: int = _option(7, "of the numbers drawn for the study")
 
 
 class _Folder:
@@ -285,8 +289,10 @@ def main() -> None:
     """Write the case that the command line describes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    for field in fields(Size):
-        parser.add_argument(f"--{field.name}", type=int, default=field.default)
+    for each in fields(Size):
+        parser.add_argument(
+            f"--{each.name}", type=int, default=each.default, metavar="N", help=each.metadata["help"]
+        )
     options = vars(parser.parse_args())
     write_large_case(options.pop("folder"), Size(**options))
 

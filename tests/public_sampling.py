@@ -26,14 +26,11 @@ def source(inflow: str, load: str, ncs: str, **more: object) -> dict[str, object
     return {"seed": 7, **{name: {"scheme": scheme} for name, scheme in schemes.items()}, **more}
 
 
+METHODS = ("saa", "lhs", "qmc_sobol")
 FRESH = source(*["out_of_sample"] * 3)
 CASES: dict[str, tuple[str, dict[str, object] | None]] = {
-    "openings of saa": ("saa", None),
-    "openings of lhs": ("lhs", None),
-    "openings of qmc_sobol": ("qmc_sobol", None),
-    "fresh saa": ("saa", FRESH),
-    "fresh lhs": ("lhs", FRESH),
-    "fresh qmc_sobol": ("qmc_sobol", FRESH),
+    **{f"openings of {method}": (method, None) for method in METHODS},
+    **{f"fresh {method}": (method, FRESH) for method in METHODS},
     "years": ("saa", source("historical", "in_sample", "in_sample")),
     "some years": (
         "saa",

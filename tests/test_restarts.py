@@ -191,6 +191,19 @@ def program(case, output):
     return ["-m", "cobre", "run", case, "--output", output]
 
 
+def assert_continued_with_two_ranks(launcher, errors):
+    assert launcher.returncode == 0, errors
+    assert "cobre launch: starting again with 2 ranks (restart 1 of 1)" in errors
+    assert "continues after iteration" in errors
+
+
+def kill_last_rank(find_ranks, launcher, output):
+    """Once the run has saved a checkpoint; what the launcher then says until it ends."""
+    wait_for(lambda: checkpoints_in(output / "checkpoint"), launcher)
+    os.kill(find_ranks()[-1], signal.SIGKILL)
+    return launcher.communicate(timeout=DEADLINE_S)[1]
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("backend", ["shm", "tcp"])
 def test_a_launched_run_starts_again_and_says_so(saving_case, tmp_path, backend):
@@ -198,13 +211,9 @@ def test_a_launched_run_starts_again_and_says_so(saving_case, tmp_path, backend)
     output, logs = tmp_path / "out", tmp_path / "logs"
     options = ["-n", 2, "--backend", backend, "--max-restarts", 1, "--log-dir", logs]
     with launched(*options, *program(case, output)) as process:
-        wait_for(lambda: checkpoints_in(output / "checkpoint"), process)
-        os.kill(workers_of(process.pid, b"run")[-1], signal.SIGKILL)
-        _, errors = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 0, errors
+        errors = kill_last_rank(lambda: workers_of(process.pid, b"run"), process, output)
+    assert_continued_with_two_ranks(process, errors)
     assert "rank 1 of 2 failed" in errors
-    assert "cobre launch: starting again with 2 ranks (restart 1 of 1)" in errors
-    assert "continues after iteration" in errors
     assert bits(output) == expected
     assert (logs / "rank0.log").read_text().count("iteration  ") == 2
 
@@ -222,10 +231,8 @@ def test_a_run_on_two_machines_goes_on_without_the_one_that_is_gone(saving_case,
         second.kill()  # its guard kills its rank
         second.communicate(timeout=DEADLINE_S)
         _, errors = first.communicate(timeout=DEADLINE_S)
-    assert first.returncode == 0, errors
+    assert_continued_with_two_ranks(first, errors)
     assert "machine 1 did not come back within 1 s: left out, with 1 rank" in errors
-    assert "starting again with 2 ranks (restart 1 of 1)" in errors
-    assert "continues after iteration" in errors
     assert bits(output) == expected
 
 
@@ -236,12 +243,8 @@ def test_a_run_over_mpi_starts_again_after_a_rank_was_killed(saving_case, tmp_pa
     python, output = python_of(library), tmp_path / "out"
     options = ["-n", 2, "--backend", "mpi", "--max-restarts", 1]
     with launched(*options, *program(case, output), python=python) as process:
-        wait_for(lambda: checkpoints_in(output / "checkpoint"), process)
-        os.kill(ranks_that_write(output)[-1], signal.SIGKILL)
-        _, errors = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 0, errors
-    assert "cobre launch: starting again with 2 ranks (restart 1 of 1)" in errors
-    assert "continues after iteration" in errors
+        errors = kill_last_rank(lambda: ranks_that_write(output), process, output)
+    assert_continued_with_two_ranks(process, errors)
     assert bits(output) == expected
 
 

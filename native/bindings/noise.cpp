@@ -122,10 +122,7 @@ void bind_correlation(nb::module_& m) {
 }  // namespace
 
 void bind_noise(nb::module_& m) {
-    bind_seeds(m);
-    bind_generator(m);
-    bind_sampling(m);
-    bind_correlation(m);
+    for (const auto bind : {bind_seeds, bind_generator, bind_sampling, bind_correlation}) bind(m);
 }
 
 }  // namespace cobre::bindings

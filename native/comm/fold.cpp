@@ -161,6 +161,15 @@ void fold_as(std::span<const std::byte* const> rows, std::size_t count, ReduceOp
     }
 }
 
+// As the one of these types that has the size of an item; as the last one where none has.
+template <class First, class... Larger>
+void fold_integers(std::span<const std::byte* const> rows, std::size_t count, std::size_t item, ReduceOp op,
+                   std::byte* out, bool around_cache) noexcept {
+    if constexpr (sizeof...(Larger) != 0)
+        if (item != sizeof(First)) return fold_integers<Larger...>(rows, count, item, op, out, around_cache);
+    fold_as<First>(rows, count, op, out, around_cache);
+}
+
 // Columns until `out` begins a vector; `count` if it never does, because its elements are not aligned.
 template <class T>
 std::size_t columns_before_vector(const std::byte* out, std::size_t count) noexcept {
@@ -218,19 +227,11 @@ void fold_in_rank_order(std::span<const std::byte* const> rows, std::size_t coun
     switch (dtype.kind) {
         case Kind::boolean: return fold_as<bool>(rows, count, op, out, around_cache);
         case Kind::signed_int:
-            switch (dtype.itemsize) {
-                case 1: return fold_as<std::int8_t>(rows, count, op, out, around_cache);
-                case 2: return fold_as<std::int16_t>(rows, count, op, out, around_cache);
-                case 4: return fold_as<std::int32_t>(rows, count, op, out, around_cache);
-                default: return fold_as<std::int64_t>(rows, count, op, out, around_cache);
-            }
+            return fold_integers<std::int8_t, std::int16_t, std::int32_t, std::int64_t>(
+                rows, count, dtype.itemsize, op, out, around_cache);
         case Kind::unsigned_int:
-            switch (dtype.itemsize) {
-                case 1: return fold_as<std::uint8_t>(rows, count, op, out, around_cache);
-                case 2: return fold_as<std::uint16_t>(rows, count, op, out, around_cache);
-                case 4: return fold_as<std::uint32_t>(rows, count, op, out, around_cache);
-                default: return fold_as<std::uint64_t>(rows, count, op, out, around_cache);
-            }
+            return fold_integers<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
+                rows, count, dtype.itemsize, op, out, around_cache);
         case Kind::floating:
             switch (dtype.itemsize) {
                 case 2: return fold_as<Half>(rows, count, op, out, around_cache);

@@ -111,57 +111,43 @@ void HighsProgram::pass_template() {
 // outlive it, and decide between ties.
 void HighsProgram::restart() noexcept { highs_->clear_solver(instance_); }
 
+// `change` tells HiGHS; `scaled` is given a number of the model and its place.
+template <class Scaled>
+void HighsProgram::send_bounds(std::span<const std::int32_t> places, const Bounds<const std::vector<double>>& now,
+                               const Bounds<std::vector<double>>& sent, Scaled scaled, ChangeBounds change,
+                               const char* call) {
+    changed_.clear();
+    first_.clear();
+    second_.clear();
+    for (const std::int32_t place : places) {
+        const auto i = static_cast<std::size_t>(place);
+        const double lower = scaled(now.lower[i], i);
+        const double upper = scaled(now.upper[i], i);
+        if (lower == sent.lower[i] && upper == sent.upper[i]) continue;
+        changed_.push_back(place);
+        first_.push_back(lower);
+        second_.push_back(upper);
+    }
+    if (changed_.empty()) return;
+    require(change(instance_, count(changed_.size()), changed_.data(), first_.data(), second_.data()), call);
+    for (std::size_t k = 0; k < changed_.size(); ++k) {
+        sent.lower[static_cast<std::size_t>(changed_[k])] = first_[k];
+        sent.upper[static_cast<std::size_t>(changed_[k])] = second_[k];
+    }
+}
+
 void HighsProgram::update(const Model& current) {
     if (cuts_version_ != cuts_.version()) match_cut_rows();
-    send_rows(current);
-    send_column_bounds(current);
+    send_bounds(
+        plan_.rows(), {current.row_lower, current.row_upper}, {sent_row_lower_, sent_row_upper_},
+        [this](double value, std::size_t i) { return value * scaling_.row[i]; }, highs_->change_row_bounds,
+        "changeRowsBoundsBySet");
+    send_bounds(
+        plan_.column_bounds(), {current.column_lower, current.column_upper},
+        {sent_column_lower_, sent_column_upper_},
+        [this](double value, std::size_t j) { return value / scaling_.column[j]; }, highs_->change_column_bounds,
+        "changeColsBoundsBySet");
     send_costs(current);
-}
-
-void HighsProgram::send_rows(const Model& current) {
-    changed_.clear();
-    first_.clear();
-    second_.clear();
-    for (const std::int32_t row : plan_.rows()) {
-        const auto i = static_cast<std::size_t>(row);
-        const double lower = current.row_lower[i] * scaling_.row[i];
-        const double upper = current.row_upper[i] * scaling_.row[i];
-        if (lower == sent_row_lower_[i] && upper == sent_row_upper_[i]) continue;
-        changed_.push_back(row);
-        first_.push_back(lower);
-        second_.push_back(upper);
-    }
-    if (changed_.empty()) return;
-    require(highs_->change_row_bounds(instance_, count(changed_.size()), changed_.data(), first_.data(),
-                                      second_.data()),
-            "changeRowsBoundsBySet");
-    for (std::size_t k = 0; k < changed_.size(); ++k) {
-        sent_row_lower_[static_cast<std::size_t>(changed_[k])] = first_[k];
-        sent_row_upper_[static_cast<std::size_t>(changed_[k])] = second_[k];
-    }
-}
-
-void HighsProgram::send_column_bounds(const Model& current) {
-    changed_.clear();
-    first_.clear();
-    second_.clear();
-    for (const std::int32_t column : plan_.column_bounds()) {
-        const auto j = static_cast<std::size_t>(column);
-        const double lower = current.column_lower[j] / scaling_.column[j];
-        const double upper = current.column_upper[j] / scaling_.column[j];
-        if (lower == sent_column_lower_[j] && upper == sent_column_upper_[j]) continue;
-        changed_.push_back(column);
-        first_.push_back(lower);
-        second_.push_back(upper);
-    }
-    if (changed_.empty()) return;
-    require(highs_->change_column_bounds(instance_, count(changed_.size()), changed_.data(), first_.data(),
-                                         second_.data()),
-            "changeColsBoundsBySet");
-    for (std::size_t k = 0; k < changed_.size(); ++k) {
-        sent_column_lower_[static_cast<std::size_t>(changed_[k])] = first_[k];
-        sent_column_upper_[static_cast<std::size_t>(changed_[k])] = second_[k];
-    }
 }
 
 void HighsProgram::send_costs(const Model& current) {

@@ -35,11 +35,20 @@ public:
     void store_basis(std::span<std::uint8_t> basis);
 
 private:
+    using ChangeBounds = decltype(HighsLibrary::change_row_bounds);
+    template <class Numbers>
+    struct Bounds {
+        Numbers& lower;
+        Numbers& upper;
+    };
+
     void set_base_options();
     void limit_iterations();
     void pass_template();
-    void send_rows(const Model& current);
-    void send_column_bounds(const Model& current);
+    template <class Scaled>
+    void send_bounds(std::span<const std::int32_t> places, const Bounds<const std::vector<double>>& now,
+                     const Bounds<std::vector<double>>& sent, Scaled scaled, ChangeBounds change,
+                     const char* call);
     void send_costs(const Model& current);
     Status run_once();
     Status retry(Status first, int& attempts);

@@ -26,6 +26,20 @@ void collect(std::vector<std::int32_t>& indices) {
     indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
 }
 
+// False for a value that the target cannot have.
+bool store(Target target, std::size_t index, double value, Model& model) noexcept {
+    const auto put = [index, value](std::vector<double>& numbers) { return numbers[index] = value; };
+    switch (target) {
+        case Target::row_equal: put(model.row_lower); return std::isfinite(put(model.row_upper));
+        case Target::row_lower: return put(model.row_lower) < INFINITY;
+        case Target::row_upper: return put(model.row_upper) > -INFINITY;
+        case Target::column_lower: return put(model.column_lower) < INFINITY;
+        case Target::column_upper: return put(model.column_upper) > -INFINITY;
+        case Target::column_cost: return std::isfinite(put(model.cost));
+    }
+    return false;
+}
+
 }  // namespace
 
 void Model::check() const {
@@ -114,34 +128,7 @@ bool PatchPlan::apply(std::span<const double> parameters, Model& model) const no
             const Term& term = terms_[k];
             value += term.offset + term.factor * parameters[static_cast<std::size_t>(term.source)];
         }
-        const auto index = static_cast<std::size_t>(group.index);
-        switch (group.target) {
-            case Target::row_equal:
-                is_good &= std::isfinite(value);
-                model.row_lower[index] = value;
-                model.row_upper[index] = value;
-                break;
-            case Target::row_lower:
-                is_good &= value < INFINITY;
-                model.row_lower[index] = value;
-                break;
-            case Target::row_upper:
-                is_good &= value > -INFINITY;
-                model.row_upper[index] = value;
-                break;
-            case Target::column_lower:
-                is_good &= value < INFINITY;
-                model.column_lower[index] = value;
-                break;
-            case Target::column_upper:
-                is_good &= value > -INFINITY;
-                model.column_upper[index] = value;
-                break;
-            case Target::column_cost:
-                is_good &= std::isfinite(value);
-                model.cost[index] = value;
-                break;
-        }
+        is_good &= store(group.target, static_cast<std::size_t>(group.index), value, model);
     }
     return is_good;
 }

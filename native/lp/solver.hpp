@@ -28,13 +28,13 @@ namespace cobre::lp {
 // Where a batch writes. An empty span is not written. Rows of solves follow one another.
 struct BatchOutput {
     std::span<double> objective;
+    std::span<std::int32_t> iterations;
     std::span<double> observed_primal;
     std::span<double> observed_dual;
     std::span<double> cut_dual;
     std::span<double> primal;
     std::span<double> dual;
     std::span<double> reduced_cost;
-    std::span<std::int32_t> iterations;
     std::span<std::uint8_t> bases;  // one per chain
 };
 

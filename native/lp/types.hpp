@@ -41,11 +41,7 @@ struct Settings {
 };
 
 struct Counters {
-    std::int64_t patch_ns = 0;
-    std::int64_t basis_ns = 0;
-    std::int64_t run_ns = 0;
-    std::int64_t extract_ns = 0;
-    std::int64_t cuts_ns = 0;
+    std::int64_t patch_ns = 0, basis_ns = 0, run_ns = 0, extract_ns = 0, cuts_ns = 0;
     std::int64_t solves = 0;
     std::int64_t chains = 0;
     std::int64_t iterations = 0;

@@ -30,8 +30,7 @@ void Communicator::allreduce(const comm::Buffer& send, const comm::Buffer& recv,
                              comm::Caller& caller) {
     const auto [me, size] = group();
     const std::uint64_t bytes = send.bytes();
-    const Timed timed(team_.waiter(), statistics_[comm::Operation::allreduce], track_, comm::Operation::allreduce,
-                      bytes);
+    const Timed timed(team_.waiter(), statistics_, track_, comm::Operation::allreduce, bytes);
     const PackedCall call(comm::Call::allreduce(send, op));
     team_.begin(call, caller);
     Trip trip(paths_, Paths::Pattern::reduce, bytes, may_read(bytes));

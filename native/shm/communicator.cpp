@@ -38,7 +38,7 @@ void Communicator::close() noexcept {
 }
 
 void Communicator::barrier(comm::Caller& caller) {
-    const Timed timed(team_.waiter(), statistics_[comm::Operation::barrier], track_, comm::Operation::barrier, 0);
+    const Timed timed(team_.waiter(), statistics_, track_, comm::Operation::barrier, 0);
     const PackedCall call(comm::Call::of(comm::Verb::barrier));
     team_.begin(call, caller);
     team_.publish(call, 0);
@@ -78,8 +78,7 @@ void Communicator::allgatherv(const comm::Buffer& send, const comm::Buffer& recv
     const auto total =
         static_cast<std::uint64_t>(std::accumulate(layout.counts.begin(), layout.counts.end(), std::int64_t{0})) *
         item;
-    const Timed timed(team_.waiter(), statistics_[comm::Operation::allgatherv], track_,
-                      comm::Operation::allgatherv, total);
+    const Timed timed(team_.waiter(), statistics_, track_, comm::Operation::allgatherv, total);
     const PackedCall call(comm::Call::allgatherv(send, layout.counts));
     team_.begin(call, caller);
 
@@ -195,8 +194,7 @@ bool Communicator::read_lanes(const PackedCall& call, bool around_cache) {
 void Communicator::broadcast(const comm::Buffer& buf, int root, comm::Caller& caller) {
     const auto [me, size] = group();
     const std::uint64_t bytes = buf.bytes();
-    const Timed timed(team_.waiter(), statistics_[comm::Operation::broadcast], track_, comm::Operation::broadcast,
-                      bytes);
+    const Timed timed(team_.waiter(), statistics_, track_, comm::Operation::broadcast, bytes);
     const PackedCall call(comm::Call::broadcast(buf, root));
     team_.begin(call, caller);
     const std::uint64_t place = regions_.place_of(buf.data, bytes);

@@ -14,11 +14,11 @@ namespace cobre::shm {
 // Enters a call into the statistics, however it ends.
 class Timed {
 public:
-    Timed(Waiter& waiter, comm::OperationStatistics& entry, comm::Track& track, comm::Operation operation,
+    Timed(Waiter& waiter, comm::Statistics& statistics, comm::Track& track, comm::Operation operation,
           std::uint64_t bytes)
         : waiter_(waiter),
-          entry_(entry),
-          traced_(track, entry, operation),
+          entry_(statistics[operation]),
+          traced_(track, entry_, operation),
           is_timed_(bytes >= comm::timed_move_bytes) {
         if (is_timed_) begin_ = Clock::now();
         entry_.calls += 1;

@@ -195,9 +195,9 @@ def test_a_page_needs_no_network(cobre, tmp_path):
 @pytest.mark.parametrize(
     ("name", "operations", "said"),
     [
-        ("missing/x.png", "broadcast", "there is no folder"),
-        ("x.xyz", "broadcast", "end the name in"),
-        ("x.png", "barrier", "nothing with a size"),
+        pytest.param("missing/x.png", "broadcast", "there is no folder", id="folder"),
+        pytest.param("x.xyz", "broadcast", "end the name in", id="format"),
+        pytest.param("x.png", "barrier", "nothing with a size", id="content"),
     ],
 )
 def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_measured(

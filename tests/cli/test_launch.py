@@ -112,9 +112,9 @@ def test_the_deadline_kills_and_names_the_ranks(cobre):
 @pytest.mark.parametrize(
     ("code", "status", "said"),
     [
-        ("raise SystemExit(5)", 5, "exit status 5"),
-        ("os.kill(os.getpid(), 9)", 137, "signal 9"),
-        ("raise ValueError('rank 1 is ill')", 1, "exit status 1"),
+        pytest.param("raise SystemExit(5)", 5, "exit status 5", id="exit"),
+        pytest.param("os.kill(os.getpid(), 9)", 137, "signal 9", id="signal"),
+        pytest.param("raise ValueError('rank 1 is ill')", 1, "exit status 1", id="exception"),
     ],
 )
 def test_the_launcher_exits_with_the_status_of_the_first_failure(cobre, program, code, status, said):

@@ -34,28 +34,28 @@ class Failed(Exception):
 class Call:
     verb: int
     sequence: int = 0
-    operation: int = 0
-    kind: int = 2
-    swapped: int = 0
-    itemsize: int = 1
+    operation: int = OPERATIONS["sum"]
     root: int = 0
-    layout: int = 0
     count: int = 0
     total: int = 0
     counts: int = 0
+    kind: int = KINDS["u"]
+    swapped: int = 0
+    itemsize: int = 1
+    layout: int = 0
 
     LAYOUT = struct.Struct("!IBBBBIIQQQQ")
+    ORDER = (
+        *("sequence", "verb", "operation", "kind", "swapped", "itemsize"),
+        *("root", "layout", "count", "total", "counts"),
+    )
 
     def encode(self):
-        return self.LAYOUT.pack(
-            *(self.sequence, self.verb, self.operation, self.kind, self.swapped, self.itemsize),
-            *(self.root, self.layout, self.count, self.total, self.counts),
-        )
+        return self.LAYOUT.pack(*(getattr(self, name) for name in self.ORDER))
 
     @classmethod
     def decode(cls, payload):
-        sequence, verb, *rest = cls.LAYOUT.unpack(payload)
-        return cls(verb, sequence, *rest)
+        return cls(**dict(zip(cls.ORDER, cls.LAYOUT.unpack(payload), strict=True)))
 
     def agrees_with(self, other):
         return replace(self, count=0) == replace(other, count=0) and (

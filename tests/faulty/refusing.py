@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 
 from cobre.errors import CobreError, InvalidBufferSize, InvalidRoot
@@ -9,15 +11,22 @@ from faulty.base import FaultyCommunicator
 from faulty.threaded import ThreadedCommunicator
 
 
+@contextmanager
+def refusals_through(kind, change):
+    """Refusals of this kind are raised as ``change`` leaves them, but for those of which it returns True."""
+    try:
+        yield
+    except kind as error:
+        if not change(error):
+            raise
+
+
 class MissesOverlappingParts(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "wrong_sizes_are_refused"
 
     def allgatherv(self, send, recv, counts, displs):
-        try:
+        with refusals_through(InvalidBufferSize, lambda error: "overlap" in str(error)):
             super().allgatherv(send, recv, counts, displs)
-        except InvalidBufferSize as error:
-            if "overlap" not in str(error):
-                raise
 
 
 class RootsAreValueErrors(FaultyCommunicator, ThreadedCommunicator):
@@ -48,11 +57,8 @@ class SuggestsNothing(FaultyCommunicator, ThreadedCommunicator):
     caught_by = "refusals_name_a_fix"
 
     def allgatherv(self, send, recv, counts, displs):
-        try:
+        with refusals_through(CobreError, lambda error: setattr(error, "suggestion", "")):
             super().allgatherv(send, recv, counts, displs)
-        except CobreError as error:
-            error.suggestion = ""
-            raise
 
 
 class ClearsThenChecks(FaultyCommunicator, ThreadedCommunicator):
@@ -69,8 +75,5 @@ class BreaksOnRefusal(FaultyCommunicator, ThreadedCommunicator):
     raises = InvalidRoot
 
     def broadcast(self, buf, root):
-        try:
+        with refusals_through(InvalidRoot, lambda error: setattr(self, "_failure", error)):
             super().broadcast(buf, root)
-        except InvalidRoot as error:
-            self._failure = error
-            raise

@@ -22,6 +22,8 @@ from penalties import penalties
 DATE = "2000-01-01"
 START = dt.date(2025, 1, 1)
 NO_LIMIT = 1e6
+TYPES = {"index": pa.uint32(), "date": pa.date32(), "id": pa.int32(), "lag": pa.int32()}
+"""By the last word of a column's name; the others hold numbers."""
 PENALTIES = penalties(
     (9000.0, 6000.0, 450.0, 520.0, 540.0, 700.0, 4000.0, 900.0),
     (0.01, 1e-9, 0.001),
@@ -259,8 +261,4 @@ def _table(rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def _type(name: str) -> pa.DataType:
-    if name.endswith("_index"):
-        return pa.uint32()
-    if name.endswith("_date"):
-        return pa.date32()
-    return pa.int32() if name.endswith("_id") or name == "lag" else pa.float64()
+    return TYPES.get(name.rpartition("_")[2], pa.float64())

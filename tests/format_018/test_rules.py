@@ -81,9 +81,14 @@ def _limits_of_a_thermal_that_is_missing(case):
 @pytest.mark.parametrize(
     ("change", "file", "field"),
     [
-        (_a_season_that_is_missing, "stages.json", "season_id"),
-        (_a_lag_out_of_reach, "scenarios/inflow_ar_coefficients.parquet", "lag"),
-        (_limits_of_a_thermal_that_is_missing, "constraints/thermal_bounds.parquet", "thermal_id"),
+        pytest.param(_a_season_that_is_missing, "stages.json", "season_id", id="season"),
+        pytest.param(_a_lag_out_of_reach, "scenarios/inflow_ar_coefficients.parquet", "lag", id="lag"),
+        pytest.param(
+            _limits_of_a_thermal_that_is_missing,
+            "constraints/thermal_bounds.parquet",
+            "thermal_id",
+            id="thermal",
+        ),
     ],
 )
 def test_data_that_later_checks_need_are_reported_alone(tmp_path, change, file, field):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import pytest
 
@@ -13,7 +14,9 @@ from simulation.hand_cases import cascade, one_hydro, opening_of, rows_by, short
 N = 40
 
 
-def simulated(case):
+@cache
+def simulated(make_case):
+    case = make_case()
     return cobre.simulate(case, cobre.train(case).policy, scenarios=N)
 
 
@@ -22,28 +25,9 @@ def assert_row(row, **expected):
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-7), row
 
 
-@pytest.fixture(scope="module")
-def dispatch():
-    return simulated(thermal_dispatch())
-
-
-@pytest.fixture(scope="module")
-def blocks():
-    return simulated(short_and_long())
-
-
-@pytest.fixture(scope="module")
-def hydro():
-    return simulated(one_hydro())
-
-
-@pytest.fixture(scope="module")
-def river():
-    return simulated(cascade())
-
-
-def test_thermal_dispatch_in_merit_order(dispatch):
+def test_thermal_dispatch_in_merit_order():
     """15 MW at 5 $/MWh and the missing 5 MW at 10 $/MWh, which sets the price."""
+    dispatch = simulated(thermal_dispatch)
     plants = rows_by(dispatch, "thermals", "scenario_id", "stage_id", "thermal_id")
     buses = rows_by(dispatch, "buses", "scenario_id", "stage_id")
     costs = rows_by(dispatch, "costs", "scenario_id", "stage_id")
@@ -85,7 +69,8 @@ def test_thermal_dispatch_in_merit_order(dispatch):
             assert all(row[name] == 0.0 for name in others)
 
 
-def test_statistics_of_a_study_without_uncertainty(dispatch):
+def test_statistics_of_a_study_without_uncertainty():
+    dispatch = simulated(thermal_dispatch)
     found = dispatch.statistics
     for name in ("mean_cost", "min_cost", "max_cost", "p5", "p50", "p95", "cvar_95"):
         assert found[name] == pytest.approx(182500.0, rel=1e-12), name
@@ -95,12 +80,13 @@ def test_statistics_of_a_study_without_uncertainty(dispatch):
     assert found["categories"]["recourse"] == {"mean": 0.0, "max": 0.0, "frequency": 0.0}
 
 
-def test_prices_deficits_and_excess_by_block(blocks):
+def test_prices_deficits_and_excess_by_block():
     """Each stage and block by itself: there is nothing to store.
 
     Stage 0: 20 MW as above; 10 MW from the first plant alone. Stage 1: 40 MW is 10 MW too much; 20 MW. Stage 2: 2 MW,
     which the first plant must give anyway, and 1 MW, of which it gives 1 MW too much: one MWh more of load saves 3 $.
     """
+    blocks = simulated(short_and_long)
     expected = {  # stage, block: load, first plant, second plant, deficit, excess, price
         (0, 0): (20.0, 15.0, 5.0, 0.0, 0.0, 10.0),
         (0, 1): (10.0, 10.0, 0.0, 0.0, 0.0, 5.0),
@@ -140,7 +126,7 @@ def test_prices_deficits_and_excess_by_block(blocks):
     assert blocks.statistics["total_deficit_mwh"] == pytest.approx(1000.0)
 
 
-def test_one_reservoir_over_all_scenarios(hydro):
+def test_one_reservoir_over_all_scenarios():
     """By hand, in units of U = UNIT_HOURS.
 
     Second stage with v hm3 in the reservoir. Without inflow v MW of hydro power, 2 MW of thermal power and a deficit
@@ -149,6 +135,7 @@ def test_one_reservoir_over_all_scenarios(hydro):
     which is 299.91 and dearer than thermal power: all 2 MW run in the first stage, the reservoir gives 4 MW and
     ends with 3 hm3.
     """
+    hydro = simulated(one_hydro)
     costs = rows_by(hydro, "costs", "scenario_id", "stage_id")
     plants = rows_by(hydro, "hydros", "scenario_id", "stage_id")
     buses = rows_by(hydro, "buses", "scenario_id", "stage_id")
@@ -213,8 +200,9 @@ def test_one_reservoir_over_all_scenarios(hydro):
         )
 
 
-def test_statistics_of_one_reservoir(hydro):
+def test_statistics_of_one_reservoir():
     """From how often each opening is met; costs are discounted, categories are not."""
+    hydro = simulated(one_hydro)
     met = [opening_of(scenario, 1, 3) for scenario in range(N)]
     dry, wet = met.count(0), met.count(2)
     assert wet > 0
@@ -251,7 +239,7 @@ def test_statistics_of_one_reservoir(hydro):
         assert found["categories"][name] == pytest.approx(values, rel=1e-9, abs=1e-9), name
 
 
-def test_a_cascade_over_all_scenarios(river):
+def test_a_cascade_over_all_scenarios():
     """By hand, in units of U.
 
     Second stage, dry, with 2 hm3 above and none below: 2 MW and 4 MW, 6 MW of thermal power at 50; one hm3 more is
@@ -261,6 +249,7 @@ def test_a_cascade_over_all_scenarios(river):
     each MW: 90 above, 60 below. So both turbine all they can, 2 and 4 m3/s, and 2 MW are thermal. One hm3 more above
     cannot be turbined, and spilled it would save 60 - 0.3: it is kept, for 74.85. One more below saves 60.
     """
+    river = simulated(cascade)
     costs = rows_by(river, "costs", "scenario_id", "stage_id")
     plants = rows_by(river, "hydros", "scenario_id", "stage_id", "hydro_id")
     buses = rows_by(river, "buses", "scenario_id", "stage_id")
@@ -303,7 +292,8 @@ def test_a_cascade_over_all_scenarios(river):
     assert seen == {0, 1}
 
 
-def test_entities_of_all_scenarios_have_names(river):
+def test_entities_of_all_scenarios_have_names():
+    river = simulated(cascade)
     assert set(river.hydros["hydro_name"].to_pylist()) == {"H0", "H1"}
     assert set(river.hydro_bus_generation["bus_name"].to_pylist()) == {"B0"}
     assert river.hydro_bus_generation.num_rows == N * 4

@@ -19,6 +19,13 @@ def solved(solver, rows):
     return [part.tobytes() for part in (output.objective, output.primal, output.dual, output.cut_dual)]
 
 
+def solver_and_cuts(count):
+    """A solver without cuts, and cuts for it: apart, and as the rows of one matrix."""
+    program = RandomProgram(1)
+    intercepts, slopes = program.cuts(count)
+    return LpSolver(program.template()), intercepts, slopes, np.column_stack([intercepts, slopes])
+
+
 @pytest.mark.parametrize("only_highs", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_they_are_the_cuts_that_a_copy_would_be(seed, only_highs):
@@ -47,10 +54,7 @@ def test_they_are_the_cuts_that_a_copy_would_be(seed, only_highs):
 
 
 def test_memory_that_grows_in_place_is_not_copied():
-    program = RandomProgram(1)
-    solver = LpSolver(program.template())
-    intercepts, slopes = program.cuts(6)
-    rows = np.column_stack([intercepts, slopes])
+    solver, intercepts, slopes, rows = solver_and_cuts(6)
     solver.share_cuts(rows[:2])
     solver.share_cuts(rows)
     assert solver.n_slots == 6
@@ -61,10 +65,7 @@ def test_memory_that_grows_in_place_is_not_copied():
 
 
 def test_what_cannot_be_the_cuts_of_the_program_is_refused_and_changes_nothing():
-    program = RandomProgram(1)
-    solver = LpSolver(program.template())
-    intercepts, slopes = program.cuts(4)
-    rows = np.column_stack([intercepts, slopes])
+    solver, intercepts, slopes, rows = solver_and_cuts(4)
     solver.share_cuts(rows[:3])
     for wrong in (rows[:2], rows[:, :-1].copy(), np.zeros((5, rows.shape[1] + 1))):
         with pytest.raises(ValueError, match="give all cuts so far and new ones"):

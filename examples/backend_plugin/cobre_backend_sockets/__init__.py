@@ -65,10 +65,10 @@ def _rank_commands(argv: Sequence[str], size: int) -> list[RankCommand]:
 BACKEND = Backend(
     name="sockets",
     detect=_detect,
+    rank_commands=_rank_commands,
+    speed_limit="loopback",
+    config_type=SocketsConfig,
     configure=_configure,
     open=SocketsCommunicator,
-    rank_commands=_rank_commands,
-    config_type=SocketsConfig,
     limits=LIMITS,
-    speed_limit="loopback",
 )

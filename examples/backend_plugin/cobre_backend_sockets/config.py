@@ -20,9 +20,9 @@ class SocketsConfig:
     path: str
     rank: int
     size: int
+    chunk_bytes: int = LIMITS["chunk_bytes"]
     connect_timeout: float = 30.0
     timeout: float = 60.0
-    chunk_bytes: int = LIMITS["chunk_bytes"]
 
     @property
     def address(self) -> str:
