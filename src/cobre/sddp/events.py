@@ -11,7 +11,16 @@ from cobre.sddp.stopping import RuleState
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressEvent:
+class _Reported:
+    """What a run reports and keeps as JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressEvent(_Reported):
     """One worker finished one iteration (or, in a simulation, some scenarios)."""
 
     phase: Literal["training", "simulation"]
@@ -39,9 +48,12 @@ class ProgressEvent:
     time_limit_s: float | None = None
     """How long training will take at most, beside its last iteration; None where no rule limits it."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
+
+@dataclass(frozen=True, slots=True)
+class RunWarning:
+    """Something that the user should know about the run."""
+
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +103,7 @@ class CheckpointSaved:
 
 
 @dataclass(frozen=True, slots=True)
-class ControlTaken:
+class ControlTaken(_Reported):
     """A request to steer the run was carried out between two iterations, or refused."""
 
     action: str
@@ -102,17 +114,6 @@ class ControlTaken:
     timestamp: str
     outcome: Mapping[str, Any]
     error: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class RunWarning:
-    """Something that the user should know about the run."""
-
-    message: str
 
 
 Detail = IterationFacts | CheckpointSaved | ControlTaken | RunWarning

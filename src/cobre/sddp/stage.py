@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.core.config import SolverRetries
 from cobre.core.graph import Node
 from cobre.core.horizon import OwnRiskMeasure, RiskMeasure, Stage
@@ -27,9 +28,8 @@ from cobre.solver import NO_BASIS, BatchOutcome, BatchOutput, LpSolver, Status, 
 if TYPE_CHECKING:
     from cobre.solver.infeasibility import Violation
 
-Floats = NDArray[np.float64]
 Bases = NDArray[np.uint8]
-Rows = NDArray[np.int64]
+Rows = Ints
 
 BASIC = 1
 """What a stored basis holds for a cut that it does not know."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cobre._native import lp
+from cobre.arrays import Floats
 from cobre.solver.batch import BatchOutcome, BatchOutput, Status
 from cobre.solver.highs import load_highs
 from cobre.solver.template import LpTemplate
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from cobre.solver.model_file import ModelData
 
 __all__ = ["LpSolver"]
-
-Floats = NDArray[np.float64]
 
 
 class LpSolver:
@@ -109,9 +108,10 @@ class LpSolver:
         self._native.append_cuts(np.ascontiguousarray(intercepts, np.float64), rows)
 
     def share_cuts(self, rows: Floats) -> None:
-        """Add active cuts without a copy: ``rows`` ``[slot, (intercept, coefficients...)]`` holds all cuts so far, then new ones.
+        """Add active cuts without a copy: ``rows`` holds all cuts so far, then new ones.
 
-        The memory has to stay as it is, until a later call gives other memory that holds the same cuts.
+        A row is ``(intercept, coefficients...)``. The memory has to stay as it is, until a later call gives other
+        memory that holds the same cuts.
         """
         self._native.share_cuts(rows)
 
