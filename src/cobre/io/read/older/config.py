@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from cobre.io.read import config
 from cobre.io.read.config import (
     BoundStallingRecord,
     ConfigFields,
@@ -20,7 +22,6 @@ from cobre.io.read.config import (
     TimeLimitRecord,
     WholeNumber,
 )
-from cobre.io.read.documents import Document
 from cobre.io.read.records import Count, NonNegative, Record
 
 OlderRule = Annotated[
@@ -100,4 +101,4 @@ class OlderConfig(ConfigFields):
     policy: OlderPolicy | None = None
 
 
-FILE = Document("config.json", OlderConfig, "config", is_required=True)
+FILE = replace(config.FILE, record=OlderConfig)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cobre.io.read.documents import listing
-from cobre.io.read.records import Id, NonNegative, Record
+from cobre.io.read.records import BlockFactors, Id, NonNegative, Record
 
 
 class ExchangeBlockFactor(Record):
@@ -14,12 +14,10 @@ class ExchangeBlockFactor(Record):
     reverse_factor: NonNegative = 1.0
 
 
-class ExchangeFactorsRecord(Record):
+class ExchangeFactorsRecord(BlockFactors[ExchangeBlockFactor]):
     """The factors of one line in one stage; blocks not listed have 1."""
 
     line_id: Id
-    stage_id: Id
-    block_factors: tuple[ExchangeBlockFactor, ...]
 
 
 class ExchangeFactorsFile(Record):
@@ -28,6 +26,4 @@ class ExchangeFactorsFile(Record):
     exchange_factors: tuple[ExchangeFactorsRecord, ...] = ()
 
 
-FILE = listing(
-    "constraints/exchange_factors.json", ExchangeFactorsFile, "exchange_factors", "line_id", "stage_id"
-)
+FILE = listing("constraints/exchange_factors.json", ExchangeFactorsFile, "line_id", "stage_id")

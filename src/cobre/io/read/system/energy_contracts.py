@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from cobre.io.read.documents import listing
-from cobre.io.read.records import EntityRecord, Id, IsoDate, Limit, NonNegative, Number, Record
-
-
-class ContractLimitsRecord(Record):
-    """Hard limits of the power exchanged."""
-
-    min_mw: NonNegative
-    max_mw: Limit
+from cobre.io.read.records import EntityRecord, Id, IsoDate, Number, PowerLimits, Record
 
 
 class ContractFields(EntityRecord):
@@ -21,7 +14,7 @@ class ContractFields(EntityRecord):
     bus_id: Id
     type: Literal["import", "export"]
     price_per_mwh: Number
-    limits: ContractLimitsRecord
+    limits: PowerLimits
 
 
 class ContractRecord(ContractFields):
@@ -36,4 +29,4 @@ class ContractsRecord(Record):
     contracts: tuple[ContractRecord, ...] = ()
 
 
-FILE = listing("system/energy_contracts.json", ContractsRecord, "contracts", "id")
+FILE = listing("system/energy_contracts.json", ContractsRecord, "id")
