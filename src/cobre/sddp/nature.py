@@ -18,7 +18,6 @@ from cobre.stochastic import (
     HistoricalWindows,
     InflowModel,
     InflowProcess,
-    LagTransition,
     NoiseEntities,
     NoiseStatistics,
     OpeningTree,
@@ -68,32 +67,23 @@ class Nature:
         return cls(case, source, stages, statistics, of_openings, process, process_of_openings, windows)
 
     @property
-    def entities(self) -> NoiseEntities:
-        return self.statistics.entities
-
-    @property
     def inflow(self) -> InflowModel:
         return self.process.model
 
     @property
-    def transition(self) -> LagTransition:
-        return self.process.transition
-
-    @property
-    def initial_lags(self) -> Floats:
-        """``[component, hydro]``: inflows before the study."""
-        return self.process.start
-
-    @property
     def n_components(self) -> int:
         """Per hydro in the state beside its storage: lags, and the mean of a period that has not ended."""
-        return self.transition.n_components
+        return self.process.transition.n_components
 
     def lag_coefficients(self, stage: int) -> Floats:
         """``[hydro, component]``: what each of them adds to the inflow of stage index ``stage``."""
         psi = np.zeros((self.entities.n_hydros, self.n_components))
         psi[:, : self.inflow.n_lags] = self.inflow.psi[stage].T
         return psi
+
+    @property
+    def entities(self) -> NoiseEntities:
+        return self.statistics.entities
 
     @cached_property
     def correlator(self) -> Correlator:

@@ -92,6 +92,10 @@ class StageModel:
         """Whether the cost of this stage includes its future: where no other stage of the study pays for it."""
 
     @property
+    def n_openings(self) -> int:
+        return len(self.openings)
+
+    @property
     def risk(self) -> RiskMeasure | OwnRiskMeasure:
         return self.stage.risk
 
@@ -99,10 +103,6 @@ class StageModel:
     def is_own_nature(self) -> bool:
         """Whether this node has a realisation or probabilities of its own."""
         return self.node.scenario is not None or self.node.opening_probabilities is not None
-
-    @property
-    def n_openings(self) -> int:
-        return len(self.openings)
 
     @cached_property
     def order(self) -> Order:

@@ -13,8 +13,8 @@ from cobre.solver.template import LpTemplate
 
 __all__ = ["Violation", "explain"]
 
-_CROSSING = "the lower bound is above the upper one"
 _TOLERANCE = 1e-6
+_CROSSING = "the lower bound is above the upper one"
 
 
 @dataclass(frozen=True)
