@@ -189,5 +189,5 @@ def test_reservoirs_observed_on_different_days_reach_the_optimum_of_their_tree()
         horizon=replace(case.horizon, stages=stages),
         initial=replace(case.initial, observations=(week,)),
     )
-    assert Nature.of(case).transition.weight.shape == (4, 2, 2)
+    assert Nature.of(case).process.transition.weight.shape == (4, 2, 2)
     assert_optimal(bounds(trained(case)), optimum(case))
