@@ -107,7 +107,7 @@ VARIANTS = {
 def size(case: Case) -> dict[str, int]:
     """Columns, rows and dimension of the state, of all stages together."""
     nature = Nature.of(case)
-    problems = build_stage_problems(case, nature.inflow, nature.process.transition)
+    problems = build_stage_problems(case, nature.inflow, nature.transition)
     return {
         "columns": sum(problem.template.n_columns for problem in problems),
         "rows": sum(problem.template.n_rows for problem in problems),

@@ -107,10 +107,7 @@ def test_one_block_is_the_same_in_both_modes(tmp_path):
         study = cobre.load_case(case.write(tmp_path / name))
         nature = Nature.of(study)
         templates.append(
-            [
-                problem.template
-                for problem in build_stage_problems(study, nature.inflow, nature.process.transition)
-            ]
+            [problem.template for problem in build_stage_problems(study, nature.inflow, nature.transition)]
         )
         chronological(case)
     for a, b in zip(*templates, strict=True):

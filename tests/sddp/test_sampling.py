@@ -88,14 +88,14 @@ def test_a_simulation_repeats_the_years_of_its_own_source():
     nature = Nature.of(case, ScenarioSource("historical", historical_years=years))
     forecast = forecast_of(nature, 6, 0)
     records = history(2, 2001, 2009)
-    lags = np.repeat(nature.process.start[np.newaxis], 6, axis=0)
+    lags = np.repeat(nature.initial_lags[np.newaxis], 6, axis=0)
     for t in range(4):
         inflow = forecast.values(t)[:, :2] + nature.inflow.lag_term(t, lags)
         for scenario in range(6):
             year = years[historical_window(0, scenario, 3)]
             month = 12 * (year - 2001) + t
             assert inflow[scenario] == pytest.approx(records.value_m3s.reshape(2, -1)[:, month])
-        lags = nature.process.transition.advance(t, lags, inflow)
+        lags = nature.transition.advance(t, lags, inflow)
 
 
 def external_load(values):
@@ -189,5 +189,5 @@ def test_reservoirs_observed_on_different_days_reach_the_optimum_of_their_tree()
         horizon=replace(case.horizon, stages=stages),
         initial=replace(case.initial, observations=(week,)),
     )
-    assert Nature.of(case).process.transition.weight.shape == (4, 2, 2)
+    assert Nature.of(case).transition.weight.shape == (4, 2, 2)
     assert_optimal(bounds(trained(case)), optimum(case))

@@ -41,12 +41,12 @@ def optimum(case: Case, boundary: Boundary | None = None) -> float:
         openings, _, probabilities = open_forecast(comm, nature)
     given = realisations(nature, case.horizon.policy_graph, openings, probabilities)
     shares = {node: each for node, (_, each) in enumerate(given) if each is not None}
-    state = np.concatenate([case.initial.storage_hm3, nature.process.start.ravel()])
+    state = np.concatenate([case.initial.storage_hm3, nature.initial_lags.ravel()])
     floor = None if boundary is None else boundary.floor
-    problems = build_stage_problems(case, nature.inflow, nature.process.transition, end_cost_bound=floor)
+    problems = build_stage_problems(case, nature.inflow, nature.transition, end_cost_bound=floor)
     cuts = None if boundary is None else boundary.cuts.rows[boundary.cuts.active]
     values = [rows for rows, _ in given]
-    return Tree(case, problems, values, state, nature.process.transition.advance, shares, cuts).optimum()
+    return Tree(case, problems, values, state, nature.transition.advance, shares, cuts).optimum()
 
 
 def bounds(result: TrainingResult) -> list[float]:

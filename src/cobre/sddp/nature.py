@@ -18,6 +18,7 @@ from cobre.stochastic import (
     HistoricalWindows,
     InflowModel,
     InflowProcess,
+    LagTransition,
     NoiseEntities,
     NoiseStatistics,
     OpeningTree,
@@ -67,13 +68,17 @@ class Nature:
         return cls(case, source, stages, statistics, of_openings, process, process_of_openings, windows)
 
     @property
-    def inflow(self) -> InflowModel:
-        return self.process.model
+    def entities(self) -> NoiseEntities:
+        return self.statistics.entities
 
     @property
     def n_components(self) -> int:
         """Per hydro in the state beside its storage: lags, and the mean of a period that has not ended."""
         return self.process.transition.n_components
+
+    @property
+    def transition(self) -> LagTransition:
+        return self.process.transition
 
     def lag_coefficients(self, stage: int) -> Floats:
         """``[hydro, component]``: what each of them adds to the inflow of stage index ``stage``."""
@@ -82,12 +87,17 @@ class Nature:
         return psi
 
     @property
-    def entities(self) -> NoiseEntities:
-        return self.statistics.entities
+    def inflow(self) -> InflowModel:
+        return self.process.model
 
     @cached_property
     def correlator(self) -> Correlator:
         return Correlator(self.case.scenarios.correlation, self.entities)
+
+    @property
+    def initial_lags(self) -> Floats:
+        """``[component, hydro]``: inflows before the study."""
+        return self.process.start
 
     @cached_property
     def residual_noise(self) -> ResidualNoise | None:

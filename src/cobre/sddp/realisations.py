@@ -40,7 +40,7 @@ def _pinned(nature: Nature, graph: PolicyGraph) -> dict[int, Floats]:
         return {}
     external = nature.external
     found: dict[int, Floats] = {}
-    lags = {0: nature.process.start}  # of each node, along the way to it; a pinned node has one way
+    lags = {0: nature.initial_lags}  # of each node, along the way to it; a pinned node has one way
     for k, node in enumerate(graph.nodes):
         if node.scenario is None:
             continue
@@ -48,7 +48,7 @@ def _pinned(nature: Nature, graph: PolicyGraph) -> dict[int, Floats]:
         found[k] = _values(nature, external, node.stage, node.scenario, past)
         if past is not None:
             inflow = found[k][0, : nature.entities.n_hydros] + nature.inflow.lag_term(node.stage, past)
-            following = nature.process.transition.advance(node.stage, past, inflow)
+            following = nature.transition.advance(node.stage, past, inflow)
             lags.update(dict.fromkeys(node.children, following))
     return found
 

@@ -72,9 +72,7 @@ def open_workspace(
     graph = case.horizon.policy_graph
     if graph.is_cyclic:
         end_cost_bound = _least_cost_after_a_round(case, nature, graph)
-    problems = build_stage_problems(
-        case, nature.inflow, nature.process.transition, end_cost_bound=end_cost_bound
-    )
+    problems = build_stage_problems(case, nature.inflow, nature.transition, end_cost_bound=end_cost_bound)
     openings, forecast, probabilities = open_forecast(comm, nature, n_scenarios)
     given = realisations(nature, graph, openings, probabilities)
     clamps = _truncations(case, nature, graph, problems, [rows for rows, _ in given])
@@ -105,7 +103,7 @@ def open_workspace(
         forecast=forecast,
         discounts=cumulative_discounts(nature.stages),
         initial_state=np.concatenate(
-            [case.initial.storage_hm3, nature.process.start.ravel(), problems[0].carried.seed]
+            [case.initial.storage_hm3, nature.initial_lags.ravel(), problems[0].carried.seed]
         ),
         state_names=[*_state_names(nature), *problems[0].carried.names],
         n_inflow_lags=nature.inflow.n_lags,
@@ -118,7 +116,7 @@ def _least_cost_after_a_round(case: Case, nature: Nature, graph: PolicyGraph) ->
 
     A round that costs ``a`` at least is followed by another one with the probability and discount of the cycle.
     """
-    problems = build_stage_problems(case, nature.inflow, nature.process.transition, end_cost_bound=0.0)
+    problems = build_stage_problems(case, nature.inflow, nature.transition, end_cost_bound=0.0)
     least = problems[graph.cycle_start or 0].least_cost
     if least == 0.0:
         return 0.0
@@ -157,8 +155,8 @@ def _histories(case: Case, nature: Nature, graph: PolicyGraph, given: list[Float
         [nature.lag_coefficients(stage) for stage in stages],
         [(nature.inflow.sigma[stage] > 0.0) & is_truncated for stage in stages],
         [np.concatenate([given[k][:, :n_hydros] for k in nodes]) for nodes in graph.of_stage],
-        nature.process.start,
-        nature.process.transition.advance,
+        nature.initial_lags,
+        nature.transition.advance,
     )
 
 

@@ -99,9 +99,9 @@ class LpSolver:
         self._native.append_cuts(np.ascontiguousarray(intercepts, np.float64), rows)
 
     def share_cuts(self, rows: Floats) -> None:
-        """Add active cuts without a copy: ``rows`` holds all cuts so far, then new ones.
+        """Add active cuts without a copy: ``rows`` are all cuts so far, then new ones.
 
-        A row is ``(intercept, coefficients...)``. The memory has to stay as it is, until a later call gives other
+        A row is an intercept and the coefficients. The memory has to stay as it is, until a later call gives other
         memory that holds the same cuts.
         """
         self._native.share_cuts(rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -22,6 +21,7 @@ from cobre.io.read.config import (
     TimeLimitRecord,
     WholeNumber,
 )
+from cobre.io.read.documents import Document
 from cobre.io.read.records import Count, NonNegative, Record
 
 OlderRule = Annotated[
@@ -101,4 +101,4 @@ class OlderConfig(ConfigFields):
     policy: OlderPolicy | None = None
 
 
-FILE = replace(config.FILE, record=OlderConfig)
+FILE = Document(config.FILE.path, OlderConfig, "config", is_required=True)
