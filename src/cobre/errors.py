@@ -128,6 +128,15 @@ class CobreError(Exception):
         return _new, (type(self), self.args), _picklable(self.__dict__, set())
 
 
+class UnusableInput(ValueError):
+    """Something a user wrote that cannot be used: why, the part or number that shows it, what to do."""
+
+    def __init__(self, message: str, value: Any, remedy: str) -> None:
+        super().__init__(message)
+        self.value = value
+        self.remedy = remedy
+
+
 def _new(cls: type[CobreError], args: tuple[Any, ...]) -> CobreError:
     error = cls.__new__(cls)
     error.args = args

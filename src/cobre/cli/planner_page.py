@@ -9,9 +9,7 @@ from cobre.cli.sparkline import sparkline
 from cobre.cli.wrapping import screen_width, wrap_lines
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from cobre.arrays import Floats
     from cobre.study import SimulationResult
 
 __all__ = ["show_simulation"]
@@ -129,7 +127,7 @@ def _energy_lines(result: SimulationResult) -> list[tuple[str, str]]:
     return lines
 
 
-def _mean(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+def _mean(values: Floats, weights: Floats | None) -> float:
     """Over scenarios."""
     return float(values.mean()) if weights is None else float((values * weights).sum())
 

@@ -13,7 +13,7 @@ from numbers import Real
 from operator import index
 from typing import Any
 
-from cobre.comm.hosts import everywhere_for, host_problems, is_loopback, unbracketed
+from cobre.comm.hosts import everywhere_for, host_problems, is_loopback, is_taken, unbracketed
 from cobre.errors import InitializationFailed, MissingConfiguration
 
 __all__ = [
@@ -56,7 +56,7 @@ class TcpConfig:
             problems += host_problems("bind_addr", self.bind_addr)
         if self.secret is not None and not isinstance(self.secret, str):
             problems.append(f"secret is a {type(self.secret).__name__}, not a string")
-        elif self.secret is not None and not _is_encodable(self.secret):
+        elif self.secret is not None and not is_taken(encoded_secret, self.secret):
             problems.append("secret holds half of a surrogate pair, which no text has")
         _refuse("tcp", problems)
         if not self.secret and not all(map(is_loopback, _addresses(self))):
@@ -137,14 +137,6 @@ def missing_if_begun(prefix: str, needed: Sequence[str], environ: Mapping[str, s
 def encoded_secret(secret: str) -> bytes:
     """The key that both sides prove to have. A variable may hold any bytes: they come back as they were."""
     return secret.encode("utf-8", "surrogateescape")
-
-
-def _is_encodable(secret: str) -> bool:
-    try:
-        encoded_secret(secret)
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class _Reader:

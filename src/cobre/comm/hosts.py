@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Any
 
@@ -41,16 +42,19 @@ def host_problems(name: str, host: Any) -> list[str]:
     if "[" in host or "]" in host:
         inner = unbracketed(host)
         return (
-            [] if ":" in inner and _is_address(inner) else [f"{name}={host!r} is no v6 address in brackets"]
+            []
+            if ":" in inner and is_taken(ip_address, inner)
+            else [f"{name}={host!r} is no v6 address in brackets"]
         )
-    if ":" in host and not _is_address(host):
+    if ":" in host and not is_taken(ip_address, host):
         return [f"{name}={host!r} is no host name or address; a port goes into port="]
     return []
 
 
-def _is_address(text: str) -> bool:
+def is_taken(parse: Callable[[str], object], text: str) -> bool:
+    """Whether ``parse`` takes the text without a ValueError."""
     try:
-        ip_address(text)
+        parse(text)
     except ValueError:
         return False
     return True

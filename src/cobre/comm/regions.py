@@ -10,7 +10,7 @@ import numpy as np
 from cobre._native.comm import require_carried
 from cobre.comm.closing import ClosesAfterUse
 from cobre.comm.memory import available_memory
-from cobre.comm.protocol import SharedRegion, documented_by
+from cobre.comm.protocol import GroupMember, SharedRegion, documented_by
 from cobre.errors import AllocationFailed, InvalidCommunicator
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 __all__ = [
+    "AlwaysLeader",
     "HeapRegion",
     "checked_block",
     "checked_request",
@@ -83,6 +84,15 @@ def closed_region() -> InvalidCommunicator:
     return InvalidCommunicator(
         "the region is closed", suggestion="take views and call fence() before close()"
     )
+
+
+@documented_by(GroupMember)
+class AlwaysLeader:
+    """Where nothing is shared between processes, each is the leader of its own copy."""
+
+    @property
+    def is_leader(self) -> bool:
+        return True
 
 
 @documented_by(SharedRegion)

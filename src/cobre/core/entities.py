@@ -25,19 +25,19 @@ class Identified(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class DeficitSegment:
-    """Load that may stay unserved at a price; ``depth_mw`` None means without limit."""
-
-    depth_mw: float | None
-    cost_per_mwh: float
-
-
-@dataclass(frozen=True, slots=True)
 class Entity:
     """Anything with a name, and an id that is unique among its kind."""
 
     id: int
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeficitSegment:
+    """Load that may stay unserved at a price; ``depth_mw`` None means without limit."""
+
+    depth_mw: float | None
+    cost_per_mwh: float
 
 
 @dataclass(frozen=True, slots=True)

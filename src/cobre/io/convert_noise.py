@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.core.horizon import Horizon
 from cobre.core.scenarios import InflowStatistics, LagCoefficients
 from cobre.io.assemble.system import entity_indices
@@ -130,7 +129,7 @@ class _Noise:
             self._positions(stats), stats["stage_id"], stats["mean_m3s"], stats["std_m3s"]
         )
 
-    def _positions(self, table: Table) -> NDArray[np.int64]:
+    def _positions(self, table: Table) -> Ints:
         return np.array([self.hydros[each] for each in table["hydro_id"].tolist()], dtype=np.int64)
 
     def _coefficients(self, stats: Table) -> Floats:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cobre._machine import usable_cpus
 from cobre._native import output
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.io.simulation_results import SimulationFiles
 
 __all__ = ["NO_BLOCK", "Fold", "Grid", "Keys", "columns_in_turn", "read_grid"]
@@ -28,7 +28,7 @@ NO_BLOCK = -1
 MOST_THREADS = 4
 
 
-Keys = dict[str, NDArray[np.int64]]
+Keys = dict[str, Ints]
 """``[row]``: what tells the rows of a scenario apart; `NO_BLOCK` for values of a whole stage."""
 
 
@@ -36,17 +36,17 @@ Keys = dict[str, NDArray[np.int64]]
 class Fold:
     """Adds up the rows of each group, weighted. Null counts as 0 beside values, and a group of nulls is NaN."""
 
-    rows: NDArray[np.int64] | slice
+    rows: Ints | slice
     """Those that are used, group by group."""
     n_rows: int
     """How many these are."""
-    starts: NDArray[np.int64]
+    starts: Ints
     """Where each group begins in ``rows``."""
     weights: Floats | None = None
     """Of ``rows``; None: 1."""
 
     @classmethod
-    def by(cls, group: NDArray[np.int64], n_groups: int, weights: Floats | None = None) -> Self:
+    def by(cls, group: Ints, n_groups: int, weights: Floats | None = None) -> Self:
         """``group [row]`` is the number of its group, or -1 for a row that is not used; no group may be empty."""
         rows = np.argsort(group, kind="stable")
         rows = rows[group[rows] >= 0]
@@ -78,7 +78,7 @@ class Fold:
 class Grid:
     """Some columns of a table."""
 
-    scenarios: NDArray[np.int64]
+    scenarios: Ints
     """Ids, ascending."""
     values: dict[str, Floats]
     """``[scenario, group]``; NaN where there is no value."""
@@ -151,7 +151,7 @@ class _ScenarioColumns:
         self.is_own = self._reader(list(self.folds)).is_usable
 
     @property
-    def scenarios(self) -> NDArray[np.int64]:
+    def scenarios(self) -> Ints:
         """Ids, ascending."""
         return np.array([int(path.parent.name.partition("=")[2]) for path in self.paths])
 

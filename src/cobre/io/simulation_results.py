@@ -11,10 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY, SIMULATION_TABLES, STAGE_SUMMARY
 from cobre.errors import IOError, ValidationError
@@ -212,14 +211,14 @@ class SimulationFiles:
                 suggestion="simulate again with this program, which writes it",
             ) from error
 
-    def probabilities(self) -> NDArray[np.float64] | None:
+    def probabilities(self) -> Floats | None:
         """Of each scenario, if they are all paths of a policy graph; None if one is as likely as another."""
         if not self.has(SCENARIO_SUMMARY.name):
             return None
         found = self.read(SCENARIO_SUMMARY.name, ["probability"])["probability"]
         if not len(found) or found.null_count:
             return None
-        shares: NDArray[np.float64] = found.to_numpy()
+        shares: Floats = found.to_numpy()
         return shares
 
     def entity_names(self, kind: str) -> dict[int, str]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from functools import partial, wraps
+from typing import Any, TypeVar, cast
 
 import anyio.to_thread
-from mcp.server.mcpserver.prompts import Prompt
 from mcp.server.mcpserver.prompts.manager import PromptManager
-from mcp.server.mcpserver.resources import ResourceManager, ResourceTemplate
+from mcp.server.mcpserver.resources import ResourceManager
 from mcp.server.mcpserver.server import MCPServer
-from mcp.server.mcpserver.tools import Tool, ToolManager
+from mcp.server.mcpserver.tools import ToolManager
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, Resource
@@ -27,6 +26,8 @@ from cobre.mcp.service import Service
 from cobre.mcp.texts import error_text
 
 __all__ = ["CobreServer"]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 INSTRUCTIONS = " ".join(
     (
@@ -57,6 +58,17 @@ class _Once:
                 self._work = None
 
 
+def _when_ready(method: Method) -> Method:
+    """The method of a manager whose ``_ready`` has to be called before."""
+
+    @wraps(method)
+    def late(self: Any, *arguments: Any, **named: Any) -> Any:
+        self._ready()
+        return method(self, *arguments, **named)
+
+    return cast("Method", late)
+
+
 class LateTools(ToolManager):
     """Builds the tools when a client first asks for them."""
 
@@ -65,15 +77,9 @@ class LateTools(ToolManager):
         self._service = service
         self._ready = _Once(self._build)
 
-    def get_tool(self, name: str) -> Tool | None:
-        """The tool of this name."""
-        self._ready()
-        return super().get_tool(name)
-
-    def list_tools(self) -> list[Tool]:
-        """All of them, always in the same order."""
-        self._ready()
-        return super().list_tools()
+    get_tool = _when_ready(ToolManager.get_tool)
+    list_tools = _when_ready(ToolManager.list_tools)
+    """All of them, always in the same order."""
 
     def _build(self) -> None:
         from cobre.mcp.tools import DEFINITIONS
@@ -93,10 +99,7 @@ class LateTemplates(ResourceManager):
         self._ready()
         return await super().get_resource(uri, context)
 
-    def list_templates(self) -> list[ResourceTemplate]:
-        """All of them."""
-        self._ready()
-        return super().list_templates()
+    list_templates = _when_ready(ResourceManager.list_templates)
 
 
 class LatePrompts(PromptManager):
@@ -106,15 +109,8 @@ class LatePrompts(PromptManager):
         super().__init__()
         self._ready = _Once(build)
 
-    def get_prompt(self, name: str) -> Prompt | None:
-        """The prompt of this name."""
-        self._ready()
-        return super().get_prompt(name)
-
-    def list_prompts(self) -> list[Prompt]:
-        """All of them."""
-        self._ready()
-        return super().list_prompts()
+    get_prompt = _when_ready(PromptManager.get_prompt)
+    list_prompts = _when_ready(PromptManager.list_prompts)
 
 
 class CobreServer(MCPServer[Any]):

@@ -41,12 +41,6 @@ class PlaneProductivity:
     max_turbined_m3s: float
     max_generation_mw: float
 
-    def at(self, volume_hm3: float) -> float:
-        """At a volume."""
-        if self.max_turbined_m3s <= 0.0:
-            return 0.0
-        return float(self._power(np.array([volume_hm3]))[0]) / self.max_turbined_m3s
-
     def mean(self, low_hm3: float, high_hm3: float) -> float:
         """Mean over the volumes between two."""
         if high_hm3 <= low_hm3 or self.max_turbined_m3s <= 0.0:
@@ -55,6 +49,12 @@ class PlaneProductivity:
         power = self._power(corners)
         areas = 0.5 * (power[:-1] + power[1:]) * np.diff(corners)
         return sum_in_order(areas.tolist()) / (high_hm3 - low_hm3) / self.max_turbined_m3s
+
+    def at(self, volume_hm3: float) -> float:
+        """At a volume."""
+        if self.max_turbined_m3s <= 0.0:
+            return 0.0
+        return float(self._power(np.array([volume_hm3]))[0]) / self.max_turbined_m3s
 
     def _corners(self, low_hm3: float, high_hm3: float) -> Floats:
         """Volumes inside the range where planes cross each other or a limit: the power is linear between them."""

@@ -16,6 +16,7 @@ import numpy as np
 from cobre.arrays import Floats
 from cobre.core.production import PlaneFit
 from cobre.core.sums import sum_in_order
+from cobre.errors import UnusableInput
 from cobre.production.function import ProductionFunction
 from cobre.production.hull import upper_hull
 from cobre.production.reduction import Reduction, SampleBox, merge_planes
@@ -26,10 +27,10 @@ FLAT_SLOPE = 1e-6
 """MW per hm3 below which a run-of-river plant's power does not depend on the volume."""
 BINDING = 1e-8
 """MW within which a plane is the lowest of all at a point of the grid."""
-NO_SLOPE = 1e-10
 N_SPILLS = 9
 N_FINE = 21
 """Points in each direction of the grid that shows errors between the points of the fit."""
+NO_SLOPE = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,8 @@ class FitSettings:
     reduction: Reduction | None = None
 
 
-class UnfittableProduction(ValueError):
-    """The plant's data give no planes that can be used: why, the number that shows it, what to do."""
-
-    def __init__(self, message: str, value: float, remedy: str) -> None:
-        super().__init__(message)
-        self.value = value
-        self.remedy = remedy
+class UnfittableProduction(UnusableInput):
+    """The plant's data give no planes that can be used."""
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,8 @@ other facet beyond it. Positions on the grid are whole numbers, so only the valu
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from cobre.arrays import Floats
 
 COPLANAR = 1e-10
 """Distance from a plane, as a share of the largest value, below which a point lies in the plane."""
@@ -17,7 +18,7 @@ Edge = tuple[Point, Point]
 Plane = tuple[float, float, float]
 
 
-def upper_hull(values: NDArray[np.float64]) -> list[Plane]:
+def upper_hull(values: Floats) -> list[Plane]:
     """Planes ``(c, a, b)``, value at grid position ``(i, j)`` = ``c + a i + b j``, none of them twice.
 
     ``values`` has two rows and two columns or more. The minimum over the planes is the concave hull.
@@ -43,7 +44,7 @@ def upper_hull(values: NDArray[np.float64]) -> list[Plane]:
 class _Wrapping:
     """The points of one grid, and the facet on the left of a directed edge."""
 
-    def __init__(self, values: NDArray[np.float64]) -> None:
+    def __init__(self, values: Floats) -> None:
         self.shape = values.shape
         self.i, self.j = (axis.ravel() for axis in np.indices(values.shape))
         self.z = np.ascontiguousarray(values, np.float64).ravel()

@@ -29,13 +29,10 @@ __all__ = ["SECTIONS", "html_report", "write_report"]
 Section = Callable[[RunData, RunData | None], str]
 
 SECTIONS: dict[str, tuple[str, Section]] = {
-    "summary": ("Summary", summary),
-    "training": ("Training", training),
-    "costs": ("Costs", costs),
-    "energy": ("Energy", energy),
-    "prices": ("Prices", prices),
-    "risk": ("Risk", risk),
-    "water": ("Water", water),
+    **{
+        make.__name__: (make.__name__.capitalize(), make)
+        for make in (summary, training, costs, energy, prices, risk, water)
+    },
     "plants": ("Plants and lines", plants),
     "policy": ("Policy", slices),
     "provenance": ("Provenance", provenance),

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.comm import Communicator, ReduceOp
 from cobre.core.graph import Node
 from cobre.core.horizon import OwnRiskMeasure, RiskMeasure
 from cobre.errors import ValidationError
 from cobre.sddp.cuts import insert_cuts, synchronize_cuts
 from cobre.sddp.forward import Trajectories
-from cobre.sddp.itinerary import Ints, Step
+from cobre.sddp.itinerary import Step
 from cobre.sddp.outcome_cuts import rows_of_points
 from cobre.sddp.risk import opening_weights
 from cobre.sddp.stage import Bases, StageModel
@@ -22,8 +22,6 @@ from cobre.sddp.statistics import gather_counted
 from cobre.sddp.truncation import Truncation
 from cobre.sddp.units import openings_per_block
 from cobre.solver import BatchOutput, linearise
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

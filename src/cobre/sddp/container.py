@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.errors import ValidationError
 from cobre.solver import LAST_BASIS_STATUS, NO_BASIS
 
@@ -154,7 +155,7 @@ def checked(arrays: Arrays, name: str, dtype: str, *shape: int | None) -> NDArra
     return array
 
 
-def checked_cuts(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.float64]:
+def checked_cuts(arrays: Arrays, name: str, *shape: int | None) -> Floats:
     """The array of that name; `ValueError` unless it holds numbers of cuts that a solver can take."""
     array = checked(arrays, name, "float64", *shape)
     wrong = ~(np.abs(array) < LARGEST_IN_CUT)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from cobre.arrays import Floats
 from cobre.comm import GroupMember
 from cobre.core.config import CutSelection
 from cobre.core.graph import PolicyGraph
 from cobre.sddp.forward import Trajectories
 from cobre.sddp.journal import Journal, SelectionRecord
-from cobre.sddp.selection import VALUE_METHODS, StateArchive, select_cuts
+from cobre.sddp.selection import VALUE_METHODS, StateKeeper, select_cuts
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_counted
 
 
-class CutSelector:
-    """Takes cuts out of the stage problems, as the settings say."""
+class CutSelector(StateKeeper):
+    """Takes cuts out of the stage problems, as the settings say; selection methods compare values at the states."""
 
     def __init__(
         self,
@@ -37,19 +36,8 @@ class CutSelector:
         self._graph = graph
         # The root keeps all its cuts for the bound, leaves have none.
         self._stages = [k for k in range(1, len(models)) if models[k].node.children]
-        self._archives: dict[int, StateArchive] = {}
-        if settings.method in ("domination", *VALUE_METHODS):
-            self._archives = {index: StateArchive(state_dimension) for index in self._stages}
-
-    @property
-    def archives(self) -> dict[int, Floats]:
-        """The states at which selection methods compare values of cuts, by pool."""
-        return {index: archive.states for index, archive in self._archives.items()}
-
-    def restore(self, archives: Mapping[int, Floats]) -> None:
-        """Take back the states of a checkpoint."""
-        for index, states in archives.items():
-            self._archives[index].extend(states)
+        wants_states = settings.method in ("domination", *VALUE_METHODS)
+        super().__init__(self._stages if wants_states else (), state_dimension)
 
     @property
     def activity_tolerance(self) -> float | None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.comm import Communicator, block_layout
 
-Floats = NDArray[np.float64]
 FIRST_CAPACITY = 64
 
 
@@ -48,24 +48,24 @@ class CutPool:
         return self._active[: self.size]
 
     @property
-    def last_active(self) -> NDArray[np.int64]:
+    def active_slots(self) -> Ints:
+        """Slots in the stage problem: its cut rows, in order."""
+        return np.flatnonzero(self.active)
+
+    @property
+    def last_active(self) -> Ints:
         """Iteration in which each cut last bound a solution, at least the one that made it."""
         return self._last_active[: self.size]
 
     @property
-    def active_count(self) -> NDArray[np.int64]:
+    def active_count(self) -> Ints:
         """In how many solves each cut was binding."""
         return self._active_count[: self.size]
 
     @property
-    def iterations(self) -> NDArray[np.int64]:
+    def iterations(self) -> Ints:
         """Iteration that made each cut; 0 for cuts of another run."""
         return self._iteration[: self.size]
-
-    @property
-    def active_slots(self) -> NDArray[np.int64]:
-        """Slots in the stage problem: its cut rows, in order."""
-        return np.flatnonzero(self.active)
 
     def open_slots(self, n: int) -> Floats:
         """Rows of the next ``n`` slots, to be filled and then kept with `insert`."""
@@ -82,7 +82,7 @@ class CutPool:
         self._iteration[new] = iteration
         return self._rows[new]
 
-    def record_activity(self, counts: NDArray[np.int64], iteration: int) -> None:
+    def record_activity(self, counts: Ints, iteration: int) -> None:
         """Note in how many solves of ``iteration`` each active slot was binding; ``counts`` follow `active_slots`."""
         slots = self.active_slots
         self._active_count[slots] += counts
@@ -97,9 +97,9 @@ class CutPool:
         self,
         rows: Floats,
         active: NDArray[np.bool_],
-        last_active: NDArray[np.int64],
-        active_count: NDArray[np.int64],
-        iterations: NDArray[np.int64],
+        last_active: Ints,
+        active_count: Ints,
+        iterations: Ints,
     ) -> None:
         """Fill an empty pool with cuts and all that selection knows about them, in slot order."""
         self.open_slots(len(rows))[:] = rows
@@ -109,11 +109,11 @@ class CutPool:
         self.active_count[:] = active_count
         self.iterations[:] = iterations
 
-    def put_back(self, slots: NDArray[np.int64]) -> None:
+    def put_back(self, slots: Ints) -> None:
         """Make dropped cuts part of the stage problem again."""
         self._active[slots] = True
 
-    def drop(self, slots: NDArray[np.int64]) -> None:
+    def drop(self, slots: Ints) -> None:
         """Take these cuts out of the stage problem."""
         self._active[slots] = False
 

@@ -11,40 +11,6 @@ from cobre.sddp.stopping import RuleState
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressEvent:
-    """One worker finished one iteration (or, in a simulation, some scenarios)."""
-
-    phase: Literal["training", "simulation"]
-    iteration: int | None
-    """Of training, like the bounds and the gap; None in a simulation."""
-    lower_bound: float | None
-    upper_bound: float | None
-    gap: float | None
-    wall_time_ms: float
-    """Since the phase began, on the first worker, without the time of pauses."""
-    iteration_time_ms: float | None
-    scenarios_complete: int
-    """Trajectories that this worker has run so far; in a simulation those of all workers."""
-    scenarios_total: int
-    """Trajectories that there will be; in training if the iteration limit ends it, 0 without a limit."""
-    worker_id: int
-    gap_estimate: GapEstimate | None = None
-    """What the trajectories of the last iterations say about the gap; ``gap`` is that of this iteration alone."""
-    upper_bound_std: float | None = None
-    """Sample deviation of the costs of this iteration's trajectories; None in a simulation."""
-    ci_95: float | None = None
-    """Half-width of the 95 % interval of ``upper_bound``; None in a simulation."""
-    iteration_limit: int | None = None
-    """How many iterations there will be at most; None where no rule limits them."""
-    time_limit_s: float | None = None
-    """How long training will take at most, beside its last iteration; None where no rule limits it."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
 class IterationFacts:
     """What one iteration of training did, for people who watch it. Reported by the first rank."""
 
@@ -103,16 +69,46 @@ class ControlTaken:
     outcome: Mapping[str, Any]
     error: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class RunWarning:
     """Something that the user should know about the run."""
 
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressEvent:
+    """One worker finished one iteration (or, in a simulation, some scenarios)."""
+
+    phase: Literal["training", "simulation"]
+    iteration: int | None
+    """Of training, like the bounds and the gap; None in a simulation."""
+    lower_bound: float | None
+    upper_bound: float | None
+    gap: float | None
+    wall_time_ms: float
+    """Since the phase began, on the first worker, without the time of pauses."""
+    iteration_time_ms: float | None
+    scenarios_complete: int
+    """Trajectories that this worker has run so far; in a simulation those of all workers."""
+    scenarios_total: int
+    """Trajectories that there will be; in training if the iteration limit ends it, 0 without a limit."""
+    worker_id: int
+    gap_estimate: GapEstimate | None = None
+    """What the trajectories of the last iterations say about the gap; ``gap`` is that of this iteration alone."""
+    upper_bound_std: float | None = None
+    """Sample deviation of the costs of this iteration's trajectories; None in a simulation."""
+    ci_95: float | None = None
+    """Half-width of the 95 % interval of ``upper_bound``; None in a simulation."""
+    iteration_limit: int | None = None
+    """How many iterations there will be at most; None where no rule limits them."""
+    time_limit_s: float | None = None
+    """How long training will take at most, beside its last iteration; None where no rule limits it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
 
 
 Detail = IterationFacts | CheckpointSaved | ControlTaken | RunWarning

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.comm import Communicator, contiguous_block
 from cobre.sddp.forecast import Forecast, visit_values
-from cobre.sddp.itinerary import Ints, Step
+from cobre.sddp.itinerary import Step
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_counted
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

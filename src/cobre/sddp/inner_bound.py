@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.comm import GroupMember, contiguous_block
 from cobre.core.config import UpperBoundEvaluation
 from cobre.core.distinct import distinct
@@ -22,7 +22,7 @@ from cobre.errors import ValidationError
 from cobre.sddp.backward import joint_probabilities
 from cobre.sddp.forward import Trajectories
 from cobre.sddp.risk import opening_weights, risk_of, weighted_sum
-from cobre.sddp.selection import StateArchive
+from cobre.sddp.selection import StateKeeper
 from cobre.sddp.slopes import Slopes, incoming_slopes
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_counted, gather_rows
@@ -37,29 +37,18 @@ REMEDY = (
 )
 
 
-class InnerBound:
+class InnerBound(StateKeeper):
     """Keeps the states that training visits and computes the bound from them, each rank a part of it."""
 
     def __init__(self, comm: GroupMember, work: Workspace, settings: UpperBoundEvaluation) -> None:
         self._comm = comm
         self._work = work
         self._settings = settings
-        self._archives = {
-            k: StateArchive(work.state_dimension) for k, node in enumerate(work.nodes) if node.node.children
-        }
+        inner = [k for k, node in enumerate(work.nodes) if node.node.children]
+        super().__init__(inner, work.state_dimension)
         self._boxes = _boxes(work)
         self._slopes = _slopes(work, self._boxes, settings)
         self._wants_corners = settings.fallback_value is None
-
-    @property
-    def archives(self) -> dict[int, Floats]:
-        """The visited states, by node."""
-        return {node: archive.states for node, archive in self._archives.items()}
-
-    def restore(self, archives: Mapping[int, Floats]) -> None:
-        """Take back the states of a checkpoint."""
-        for node, states in archives.items():
-            self._archives[node].extend(states)
 
     def archive(self, trajectories: Trajectories) -> None:
         """Collective: keep the states of an iteration."""
@@ -197,7 +186,7 @@ def with_vertices(template: LpTemplate, points: Floats, values: Floats, slopes: 
     n, v, dimension = template.n_columns, len(points), points.shape[1]
     weights = np.arange(n, n + v)
     up, down = np.arange(n + v, n + v + dimension), np.arange(n + v + dimension, n + v + 2 * dimension)
-    rows: list[tuple[NDArray[np.int64], Floats]] = []
+    rows: list[tuple[Ints, Floats]] = []
     for j, column in enumerate(template.cut_columns.tolist()):
         rows.append(
             (

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Ints
 from cobre.comm import Communicator, block_layout
 from cobre.core.distinct import distinct
 from cobre.core.graph import PolicyGraph
 from cobre.core.horizon import Stage
 from cobre.stochastic import forward_seed
-
-Ints = NDArray[np.int64]
 
 BRANCHES = 0x6E7469736E617274
 """A seed of their own, so that branches never meet the noise."""

@@ -82,22 +82,13 @@ class Nature:
         return self.statistics.entities
 
     @property
-    def inflow(self) -> InflowModel:
-        return self.process.model
+    def n_components(self) -> int:
+        """Per hydro in the state beside its storage: lags, and the mean of a period that has not ended."""
+        return self.process.transition.n_components
 
     @property
     def transition(self) -> LagTransition:
         return self.process.transition
-
-    @property
-    def initial_lags(self) -> Floats:
-        """``[component, hydro]``: inflows before the study."""
-        return self.process.start
-
-    @property
-    def n_components(self) -> int:
-        """Per hydro in the state beside its storage: lags, and the mean of a period that has not ended."""
-        return self.transition.n_components
 
     def lag_coefficients(self, stage: int) -> Floats:
         """``[hydro, component]``: what each of them adds to the inflow of stage index ``stage``."""
@@ -105,9 +96,18 @@ class Nature:
         psi[:, : self.inflow.n_lags] = self.inflow.psi[stage].T
         return psi
 
+    @property
+    def inflow(self) -> InflowModel:
+        return self.process.model
+
     @cached_property
     def correlator(self) -> Correlator:
         return Correlator(self.case.scenarios.correlation, self.entities)
+
+    @property
+    def initial_lags(self) -> Floats:
+        """``[component, hydro]``: inflows before the study."""
+        return self.process.start
 
     @cached_property
     def residual_noise(self) -> ResidualNoise | None:

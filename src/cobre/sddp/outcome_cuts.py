@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.core.horizon import RiskMeasure
 from cobre.sddp.cuts import CutPool
 from cobre.solver import LpTemplate
@@ -71,7 +70,7 @@ def with_outcomes(template: LpTemplate, risk: RiskMeasure, probabilities: Floats
     )
 
 
-def _row(columns: list[int], values: list[float]) -> tuple[NDArray[np.int64], Floats]:
+def _row(columns: list[int], values: list[float]) -> tuple[Ints, Floats]:
     order = np.argsort(columns, kind="stable")
     return np.array(columns)[order], np.array(values)[order]
 

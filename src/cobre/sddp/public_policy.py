@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.files import read_whole
 from cobre.sddp.container import unusable
 from cobre.sddp.flatbuffer import Table, identifier
@@ -194,7 +195,7 @@ def _cuts(table: Table, path: Path, fields: CutFields, dimension: int, unit: flo
     return StageCuts(unit * values[0], unit * values[1], np.array(active, dtype=np.bool_))
 
 
-def _stacked(rows: Sequence[NDArray[Any]], dimension: int) -> NDArray[np.float64]:
+def _stacked(rows: Sequence[NDArray[Any]], dimension: int) -> Floats:
     return np.stack(rows) if rows else np.empty((0, dimension))
 
 

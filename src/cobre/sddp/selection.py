@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.comm import Communicator, contiguous_block
 from cobre.core.config import CutSelection
 from cobre.sddp.cuts import CutPool
 
-Slots = NDArray[np.int64]
+Slots = Ints
 
 VALUES_AT_ONCE = 1 << 20
 """Values of cuts at states that domination holds in memory at a time."""
@@ -40,6 +42,23 @@ class StateArchive:
             self._states = grown
         self._states[self.size : needed] = states
         self.size = needed
+
+
+class StateKeeper:
+    """Keeps states that training visits, by number of the pool or node that they belong to."""
+
+    def __init__(self, numbers: Iterable[int], state_dimension: int) -> None:
+        self._archives = {number: StateArchive(state_dimension) for number in numbers}
+
+    @property
+    def archives(self) -> dict[int, Floats]:
+        """The states, by pool or node."""
+        return {number: archive.states for number, archive in self._archives.items()}
+
+    def restore(self, archives: Mapping[int, Floats]) -> None:
+        """Take back the states of a checkpoint."""
+        for number, states in archives.items():
+            self._archives[number].extend(states)
 
 
 def select_cuts(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.core.config import SolverRetries
 from cobre.core.graph import Node
 from cobre.core.horizon import OwnRiskMeasure, RiskMeasure, Stage
@@ -27,9 +28,8 @@ from cobre.solver import NO_BASIS, BatchOutcome, BatchOutput, LpSolver, Status, 
 if TYPE_CHECKING:
     from cobre.solver.infeasibility import Violation
 
-Floats = NDArray[np.float64]
 Bases = NDArray[np.uint8]
-Rows = NDArray[np.int64]
+Rows = Ints
 
 BASIC = 1
 """What a stored basis holds for a cut that it does not know."""
@@ -92,6 +92,10 @@ class StageModel:
         """Whether the cost of this stage includes its future: where no other stage of the study pays for it."""
 
     @property
+    def n_openings(self) -> int:
+        return len(self.openings)
+
+    @property
     def risk(self) -> RiskMeasure | OwnRiskMeasure:
         return self.stage.risk
 
@@ -99,10 +103,6 @@ class StageModel:
     def is_own_nature(self) -> bool:
         """Whether this node has a realisation or probabilities of its own."""
         return self.node.scenario is not None or self.node.opening_probabilities is not None
-
-    @property
-    def n_openings(self) -> int:
-        return len(self.openings)
 
     @cached_property
     def order(self) -> Order:

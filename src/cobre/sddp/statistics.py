@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.comm import Communicator, block_layout
 from cobre.core.sums import sum_in_order
 
@@ -45,9 +46,7 @@ def gather_counted(comm: Communicator, mine: NDArray[Scalar], counts: Sequence[i
     return everyone
 
 
-def aggregate_statistics(
-    comm: Communicator, trajectory_costs: NDArray[np.float64], n_scenarios: int
-) -> CostStatistics:
+def aggregate_statistics(comm: Communicator, trajectory_costs: Floats, n_scenarios: int) -> CostStatistics:
     """Collective: statistics over all ``n_scenarios``, of which this rank brings its block.
 
     Costs are gathered and added in scenario order, so that the split leaves no trace in the bits.

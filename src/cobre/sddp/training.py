@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.comm import GroupMember
 from cobre.core.case import Case
 from cobre.core.config import SimulationStopping
@@ -156,7 +156,7 @@ class _Training:
         self.clock.lap("setup")
         self.clock.uncounted = CollectiveTime.until_now(self.comm)
 
-    def _open_inner_bound(self, vertices: Mapping[int, NDArray[np.float64]]) -> None:
+    def _open_inner_bound(self, vertices: Mapping[int, Floats]) -> None:
         settings = self.settings.upper_bound
         if settings is None:
             return

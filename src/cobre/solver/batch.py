@@ -8,9 +8,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
+
 __all__ = ["COUNTED", "LAST_BASIS_STATUS", "NO_BASIS", "BatchOutcome", "BatchOutput", "Status"]
 
-Floats = NDArray[np.float64]
 
 NO_BASIS = 255
 """A start basis whose first byte is this says: begin from the slack basis."""
@@ -71,6 +72,10 @@ class BatchOutput:
     """``[n, len(observed_columns)]``"""
     observed_dual: Floats
     """``[n, len(observed_rows)]``"""
+    iterations: NDArray[np.int32] | None = None
+    """``[n]``, of the simplex method"""
+    bases: NDArray[np.uint8] | None = None
+    """``[n / chain_length, basis_size]``"""
     cut_dual: Floats | None = None
     """``[n, n_slots]``, never negative beyond the tolerance; 0 for cuts that are not in the program."""
     primal: Floats | None = None
@@ -79,7 +84,3 @@ class BatchOutput:
     """``[n, n_rows]``"""
     reduced_cost: Floats | None = None
     """``[n, n_columns]``"""
-    iterations: NDArray[np.int32] | None = None
-    """``[n]``, of the simplex method"""
-    bases: NDArray[np.uint8] | None = None
-    """``[n / chain_length, basis_size]``"""

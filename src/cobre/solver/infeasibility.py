@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.solver.batch import BatchOutput, Status
 from cobre.solver.model_file import ModelData
 from cobre.solver.template import LpTemplate
 
 __all__ = ["Violation", "explain"]
 
-_CROSSING = "the lower bound is above the upper one"
 _TOLERANCE = 1e-6
+_CROSSING = "the lower bound is above the upper one"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _crossing(model: ModelData) -> list[Violation]:
     return sorted(found, key=lambda violation: -violation.amount)
 
 
-def _least_violation(model: ModelData) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def _least_violation(model: ModelData) -> tuple[Floats, Floats] | None:
     # Not above: the solver imports this module for its own explanations.
     from cobre.solver.solver import LpSolver
 

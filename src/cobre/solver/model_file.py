@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.files import write_atomically
 from cobre.solver.template import LpTemplate
 
 __all__ = ["ModelData", "write_model_file"]
 
-Floats = NDArray[np.float64]
 Row = tuple[NDArray[np.int32], Floats]
 
 
@@ -87,14 +87,7 @@ def _lp_lines(model: ModelData) -> Iterator[str]:
             yield from _wrapped(f" {rows[row]}{suffix}:", indices, values, columns)
             yield f"  {relation} {side!r}"
     yield "Bounds"
-    for column, name in enumerate(columns):
-        lower, upper = float(model.column_lower[column]), float(model.column_upper[column])
-        if lower == -inf and upper == inf:
-            yield f" {name} free"
-        elif lower == upper:
-            yield f" {name} = {lower!r}"
-        else:
-            yield f" {_bound(lower)} <= {name} <= {_bound(upper)}"
+    yield from _bounds(model, columns, " {} free", " {} = {!r}", _lp_range)
     yield "End"
 
 
@@ -126,17 +119,37 @@ def _mps_lines(model: ModelData) -> Iterator[str]:
         if kinds[row] == "G" and model.row_upper[row] < inf:
             yield f" RNG {name} {float(model.row_upper[row] - model.row_lower[row])!r}"
     yield "BOUNDS"
-    for column, name in enumerate(columns):
-        lower, upper = float(model.column_lower[column]), float(model.column_upper[column])
-        if lower == -inf and upper == inf:
-            yield f" FR BND {name}"
-        elif lower == upper:
-            yield f" FX BND {name} {lower!r}"
-        else:
-            yield f" MI BND {name}" if lower == -inf else f" LO BND {name} {lower!r}"
-            if upper < inf:
-                yield f" UP BND {name} {upper!r}"
+    yield from _bounds(model, columns, " FR BND {}", " FX BND {} {!r}", _mps_range)
     yield "ENDATA"
+
+
+def _bounds(
+    model: ModelData,
+    columns: list[str],
+    free: str,
+    fixed: str,
+    ranged: Callable[[str, float, float], Iterator[str]],
+) -> Iterator[str]:
+    """The lines that bound columns, in the words of a format."""
+    for name, low, high in zip(
+        columns, model.column_lower.tolist(), model.column_upper.tolist(), strict=True
+    ):
+        if low == -inf and high == inf:
+            yield free.format(name)
+        elif low == high:
+            yield fixed.format(name, low)
+        else:
+            yield from ranged(name, low, high)
+
+
+def _lp_range(name: str, low: float, high: float) -> Iterator[str]:
+    yield f" {_bound(low)} <= {name} <= {_bound(high)}"
+
+
+def _mps_range(name: str, low: float, high: float) -> Iterator[str]:
+    yield f" MI BND {name}" if low == -inf else f" LO BND {name} {low!r}"
+    if high < inf:
+        yield f" UP BND {name} {high!r}"
 
 
 def _wrapped(head: str, indices: NDArray[np.integer], values: Floats, names: list[str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cobre._native import lp
+from cobre.arrays import Floats
 from cobre.solver.batch import BatchOutcome, BatchOutput, Status
 from cobre.solver.highs import load_highs
 from cobre.solver.template import LpTemplate
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from cobre.solver.model_file import ModelData
 
 __all__ = ["LpSolver"]
-
-Floats = NDArray[np.float64]
 
 
 class LpSolver:
@@ -94,15 +93,6 @@ class LpSolver:
         """Cuts ever appended, active or not."""
         return self._native.n_slots
 
-    @property
-    def n_active_cuts(self) -> int:
-        return self._native.n_active
-
-    @property
-    def basis_size(self) -> int:
-        """Bytes of a basis stored now: one per column, row and cut slot."""
-        return self._native.basis_size
-
     def append_cuts(self, intercepts: ArrayLike, coefficients: ArrayLike) -> None:
         """Add active cuts in the next slots: ``future cost - coefficients[k] . x[cut_columns] >= intercepts[k]``."""
         rows = np.ascontiguousarray(coefficients, np.float64)
@@ -123,6 +113,10 @@ class LpSolver:
         """
         self._native.set_active(np.ascontiguousarray(active, np.bool_))
 
+    @property
+    def n_active_cuts(self) -> int:
+        return self._native.n_active
+
     def set_cuts(
         self, intercepts: ArrayLike, coefficients: ArrayLike, active: ArrayLike | None = None
     ) -> None:
@@ -137,6 +131,11 @@ class LpSolver:
         intercepts, coefficients, active = self._native.cuts()
         shape = (len(intercepts), len(self.template.cut_columns))
         return intercepts, coefficients.reshape(shape), active.astype(np.bool_)
+
+    @property
+    def basis_size(self) -> int:
+        """Bytes of a basis stored now: one per column, row and cut slot."""
+        return self._native.basis_size
 
     def allocate(
         self,

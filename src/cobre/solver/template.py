@@ -9,9 +9,10 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cobre.arrays import Floats
+
 __all__ = ["LpTemplate", "Patches", "Target"]
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Names = Sequence[str] | Callable[[int], str] | None
 

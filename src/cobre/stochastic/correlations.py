@@ -12,9 +12,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cobre._native import noise
+from cobre.arrays import Floats, Ints
 from cobre.core.scenarios import Correlation, CorrelationGroup, EntityClass
 from cobre.errors import ValidationError
 from cobre.stochastic.entities import ENTITY_CLASSES, NoiseEntities
@@ -27,8 +27,8 @@ _TOLERANCE = 1e-9
 @dataclass(frozen=True, slots=True, eq=False)
 class _Factor:
     classes: frozenset[EntityClass]
-    positions: NDArray[np.int64]
-    root: NDArray[np.float64]
+    positions: Ints
+    root: Floats
     smallest_eigenvalue: float
 
 
@@ -55,9 +55,7 @@ class Correlator:
         for name, groups in self.correlation.profiles.items():
             _check_groups(name, groups)
 
-    def apply(
-        self, stage: int, values: NDArray[np.float64], classes: Collection[EntityClass] = ENTITY_CLASSES
-    ) -> None:
+    def apply(self, stage: int, values: Floats, classes: Collection[EntityClass] = ENTITY_CLASSES) -> None:
         """Correlate the rows of ``values`` (rows, entities), C-contiguous, in place, as in the stage at this index.
 
         Entities of other ``classes`` are left as they are.

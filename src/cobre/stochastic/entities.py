@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.scenarios import EntityClass
 
 __all__ = ["ENTITY_CLASSES", "NoiseEntities"]
@@ -31,9 +32,7 @@ class NoiseEntities:
     ncs_sources: tuple[int, ...] = ()
 
     @classmethod
-    def of(
-        cls, n_hydros: int, load_std_mw: NDArray[np.float64], ncs_has_statistics: NDArray[np.bool_]
-    ) -> NoiseEntities:
+    def of(cls, n_hydros: int, load_std_mw: Floats, ncs_has_statistics: NDArray[np.bool_]) -> NoiseEntities:
         """From the deviations of loads (buses, stages) and the sources that have statistics (sources)."""
         uncertain = (load_std_mw > 0.0).any(axis=1)
         return cls(

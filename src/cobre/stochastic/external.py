@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.core.horizon import Stage
 from cobre.core.scenarios import GivenScenarios
 from cobre.errors import ValidationError
@@ -101,7 +100,7 @@ class ExternalScenarios:
         return cls(file, stages, tables, inversion, names)
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """How many scenarios each stage has."""
         return np.array([len(table) for table in self.values], dtype=np.int64)
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre._native import noise
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.core.config import ScenarioSource, Scheme
 from cobre.core.horizon import Stage
 from cobre.core.scenarios import EntityClass
@@ -55,7 +55,7 @@ def draw_openings(
     return out
 
 
-def drawn_openings(seeds: Sequence[int], probabilities: Floats) -> NDArray[np.int64]:
+def drawn_openings(seeds: Sequence[int], probabilities: Floats) -> Ints:
     """One opening for each seed, where they have these ``probabilities``."""
     limits = np.add.accumulate(probabilities)[:-1]
     return np.searchsorted(limits, [noise.Generator(seed).uniform53() for seed in seeds], "right")

@@ -8,6 +8,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.core.horizon import Stage
 from cobre.core.scenarios import GivenOpenings
 from cobre.errors import ValidationError
@@ -21,7 +22,7 @@ MOST_ROUNDING = 1e-9
 
 
 def tree_from_rows(
-    given: GivenOpenings, stages: Sequence[Stage], n_entities: int, *, out: NDArray[np.float64] | None = None
+    given: GivenOpenings, stages: Sequence[Stage], n_entities: int, *, out: Floats | None = None
 ) -> OpeningTree:
     """The tree a study brings along (``noise_openings``), rows in any order.
 
@@ -41,7 +42,7 @@ def tree_from_rows(
 
 
 def _set_weights(
-    tree: OpeningTree, given: GivenOpenings, probability: NDArray[np.float64], stages: Sequence[Stage]
+    tree: OpeningTree, given: GivenOpenings, probability: Floats, stages: Sequence[Stage]
 ) -> None:
     """Put the probabilities of openings in their place; every row of an opening must have the same."""
     for stage, weights in tree.all_weights().items():
@@ -78,7 +79,7 @@ def _refuse(
     )
 
 
-def _checked_places(given: GivenOpenings, stages: Sequence[Stage], layout: TreeLayout) -> NDArray[np.int64]:
+def _checked_places(given: GivenOpenings, stages: Sequence[Stage], layout: TreeLayout) -> Ints:
     """Where in the flat array each row goes."""
 
     def refuse(wrong: NDArray[np.bool_], kind: str, what: str, fix: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Ints
 from cobre.core.horizon import Stage
 
 __all__ = ["noise_groups", "noise_sources"]
@@ -37,7 +38,7 @@ def noise_groups(stages: Sequence[Stage]) -> NDArray[np.uint32]:
     return np.array(groups, dtype=np.uint32)
 
 
-def noise_sources(stages: Sequence[Stage]) -> NDArray[np.int64]:
+def noise_sources(stages: Sequence[Stage]) -> Ints:
     """For every stage the index of the stage whose noise it has in the tree: itself, or one before it.
 
     A stage copies when it follows a stage of its noise group. With fewer openings than there it takes the first

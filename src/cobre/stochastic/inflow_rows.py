@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.core.horizon import PreStudyStage, SeasonDefinitions, Stage
 from cobre.core.scenarios import AnnualComponent, InflowStatistics, LagCoefficients
 from cobre.errors import ValidationError
@@ -29,11 +30,11 @@ class StatisticTable:
     before: tuple[PreStudyStage, ...]
     levels: tuple[Level, ...]
     first: int
-    mean: NDArray[np.float64]
-    std: NDArray[np.float64]
+    mean: Floats
+    std: Floats
     has_row: NDArray[np.bool_]
-    by_season: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]]
-    by_earlier_season: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]]
+    by_season: dict[int, tuple[Floats, Floats]]
+    by_earlier_season: dict[int, tuple[Floats, Floats]]
     """Those of seasons that only stages before the study have: the quarter before the first one of the study."""
     counts_seasons: bool = True
     """See `cobre.core.case.Conventions`."""
@@ -61,7 +62,7 @@ class StatisticTable:
         mean, std, has_row = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=bool)
         places = (numbers - first, rows.hydro)
         mean[places], std[places], has_row[places] = rows.mean_m3s, rows.std_m3s, True
-        by_season: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        by_season: dict[int, tuple[Floats, Floats]] = {}
         for t, stage in reversed(
             list(enumerate(stages))
         ):  # the first stage of a season with a row speaks for it
@@ -72,7 +73,7 @@ class StatisticTable:
                     np.where(has_row[i], mean[i], later[0]),
                     np.where(has_row[i], std[i], later[1]),
                 )
-        by_earlier_season: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        by_earlier_season: dict[int, tuple[Floats, Floats]] = {}
         for period in sorted(before, key=lambda each: each.id):
             i = period.id - (stages[0].id if stages else 0) - first
             if i >= 0 and period.season_id is not None and period.season_id not in by_season:
@@ -91,7 +92,7 @@ class StatisticTable:
             counts_seasons,
         )
 
-    def of_stage(self, stage_id: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def of_stage(self, stage_id: int) -> tuple[Floats, Floats]:
         """Mean and deviation (hydros) of a stage of the study."""
         row = self.number(stage_id) - self.first
         return self.mean[row], self.std[row]
@@ -100,7 +101,7 @@ class StatisticTable:
         """The number of a stage of the study."""
         return int(stage_numbers(self.stages, np.array([stage_id]))[0])
 
-    def at_lag(self, stage_id: int, lag: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def at_lag(self, stage_id: int, lag: int) -> tuple[Floats, Floats]:
         """Mean and deviation (hydros) of what lag ``lag`` of a stage stands for.
 
         Those of the stage that many before, if it has rows; else those of the season that many before. Where that
@@ -141,7 +142,7 @@ class StatisticTable:
         return (season if is_calendar or season in self.by_season else counted), False
 
 
-def stage_numbers(stages: Sequence[Stage], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+def stage_numbers(stages: Sequence[Stage], ids: Ints) -> Ints:
     """The numbers of stage ids: the index of a stage of the study; one before it counts back from the first id."""
     index = {stage.id: t for t, stage in enumerate(stages)}
     begin = stages[0].id if stages else 0
@@ -156,9 +157,7 @@ def _back(level: Level | None, season_id: int | None, steps: int) -> int | None:
     return level.season_ids[(position - steps) % level.n_seasons]
 
 
-def standardised_coefficients(
-    table: StatisticTable, rows: LagCoefficients
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def standardised_coefficients(table: StatisticTable, rows: LagCoefficients) -> tuple[Floats, Floats]:
     """φ* (stages, lags, hydros), as many lags as the largest order, and the residual ratio (stages, hydros)."""
     stages, n_hydros = table.stages, table.mean.shape[1]
     order = np.lexsort((rows.lag, rows.hydro, rows.stage_id))
@@ -195,7 +194,7 @@ def standardised_coefficients(
     return phi, ratios
 
 
-def annual_shares(table: StatisticTable, rows: AnnualComponent) -> NDArray[np.float64] | None:
+def annual_shares(table: StatisticTable, rows: AnnualComponent) -> Floats | None:
     """ψ̂ = ψ* s / s_A (stages, hydros); None without a row in the study."""
     stages, n_hydros = table.stages, table.mean.shape[1]
     check = _Rows("inflow_annual_component", rows.hydro, rows.stage_id)
@@ -222,8 +221,8 @@ class _Rows:
     """The keys of a file's rows, to say which one is wrong."""
 
     file: str
-    hydro: NDArray[np.int64]
-    stage_id: NDArray[np.int64]
+    hydro: Ints
+    stage_id: Ints
 
     def refuse(self, wrong: NDArray[np.bool_], what: str, fix: str, kind: str = "OutOfRange") -> None:
         if wrong.any():
@@ -243,7 +242,7 @@ class _Rows:
         unknown = (self.stage_id >= min(ids, default=0)) & ~np.isin(self.stage_id, ids)
         self.refuse(unknown, "there is no such stage", "use ids of stages.json", "MissingReference")
 
-    def check_deviations(self, name: str, values: NDArray[np.float64]) -> None:
+    def check_deviations(self, name: str, values: Floats) -> None:
         wrong = ~(np.isfinite(values) & (values >= 0.0))
         self.refuse(wrong, f"{name} is negative or not finite", "give a finite number of 0 or more")
 

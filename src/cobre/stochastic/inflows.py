@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import PreStudyStage, SeasonDefinitions, Stage
 from cobre.core.scenarios import AnnualComponent, InflowStatistics, LagCoefficients
 from cobre.stochastic.inflow_rows import StatisticTable, annual_shares, standardised_coefficients
@@ -46,9 +46,9 @@ class InflowModel:
     fixed order, element by element: a row's result does not depend on the rows beside it.
     """
 
-    psi: NDArray[np.float64]
-    sigma: NDArray[np.float64]
-    base: NDArray[np.float64]
+    psi: Floats
+    sigma: Floats
+    base: Floats
 
     @classmethod
     def build(
@@ -95,28 +95,26 @@ class InflowModel:
     def n_lags(self) -> int:
         return int(self.psi.shape[1])
 
-    def lag_term(self, stage: int, lags: NDArray[np.float64]) -> NDArray[np.float64]:
+    def lag_term(self, stage: int, lags: Floats) -> Floats:
         """Σ ψₗ lagₗ (..., hydros), summed from lag 1 up; components behind the lags are not looked at."""
-        total: NDArray[np.float64] = np.zeros(lags.shape[:-2] + lags.shape[-1:])
+        total: Floats = np.zeros(lags.shape[:-2] + lags.shape[-1:])
         product = np.empty_like(total)
         for lag in range(self.n_lags):
             total += np.multiply(self.psi[stage, lag], lags[..., lag, :], out=product)
         return total
 
-    def noise_term(self, stage: int, eta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def noise_term(self, stage: int, eta: Floats) -> Floats:
         """Base + σ η."""
-        term: NDArray[np.float64] = self.sigma[stage] * eta
+        term: Floats = self.sigma[stage] * eta
         term += self.base[stage]
         return term
 
-    def inflow(self, stage: int, lags: NDArray[np.float64], eta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def inflow(self, stage: int, lags: Floats, eta: Floats) -> Floats:
         """The inflow in m³/s, of either sign."""
         term, lagged = self.noise_term(stage, eta), self.lag_term(stage, lags)
         return np.add(term, lagged, out=term if term.shape == lagged.shape else None)
 
-    def truncated_noise_term(
-        self, stage: int, lags: NDArray[np.float64], eta: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def truncated_noise_term(self, stage: int, lags: Floats, eta: Floats) -> Floats:
         """The noise term, raised where the inflow would be negative so that it is exactly 0.
 
         A hydro without noise (σ = 0) is left alone, negative or not.
@@ -124,23 +122,19 @@ class InflowModel:
         term, lagged = self.noise_term(stage, eta), self.lag_term(stage, lags)
         return np.where((term + lagged < 0.0) & (self.sigma[stage] > 0.0), -lagged, term)
 
-    def truncated_eta(
-        self, stage: int, lags: NDArray[np.float64], eta: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def truncated_eta(self, stage: int, lags: Floats, eta: Floats) -> Floats:
         """η, raised where the inflow would be negative to the value that makes it 0, up to rounding."""
         lagged = self.lag_term(stage, lags)
         is_negative = (self.noise_term(stage, eta) + lagged < 0.0) & (self.sigma[stage] > 0.0)
         return np.where(is_negative, self._solve(stage, -lagged), eta)
 
-    def residual(
-        self, stage: int, lags: NDArray[np.float64], inflow_m3s: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def residual(self, stage: int, lags: Floats, inflow_m3s: Floats) -> Floats:
         """The η that gives this inflow; 0 where σ = 0, as none can."""
         return self._solve(stage, inflow_m3s - self.lag_term(stage, lags))
 
-    def _solve(self, stage: int, noise_term: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _solve(self, stage: int, noise_term: Floats) -> Floats:
         sigma = np.broadcast_to(self.sigma[stage], noise_term.shape)
         difference = noise_term - self.base[stage]
-        result: NDArray[np.float64] = np.zeros_like(difference)
+        result: Floats = np.zeros_like(difference)
         np.divide(difference, sigma, out=result, where=sigma > 0.0)
         return result

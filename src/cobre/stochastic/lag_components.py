@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.errors import ValidationError
 from cobre.stochastic.lag_tracks import Share, Track, Weight
 from cobre.stochastic.past import PastRecord
@@ -39,8 +40,8 @@ class ComponentRows:
 
     n_lags: int
     names: tuple[str, ...]
-    source: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    source: Ints
+    weight: Floats
     starts: tuple[Start | None, ...]
 
     @classmethod

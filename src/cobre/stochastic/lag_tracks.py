@@ -14,14 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.core.distinct import distinct
 from cobre.stochastic.past import PastRecord
 from cobre.stochastic.periods import Period, StageCalendar, refused
 
 __all__ = ["Share", "Track", "Weight", "tracks_of"]
 
-Days = int | NDArray[np.int64]
-Weight = float | NDArray[np.float64]
+Days = int | Ints
+Weight = float | Floats
 """One for all hydros, or an array with one for each."""
 
 

@@ -23,9 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.core.horizon import SeasonDefinitions, Stage
 from cobre.stochastic.lag_components import ComponentRows, Start, rows_of
 from cobre.stochastic.lag_tracks import tracks_of
@@ -45,7 +44,7 @@ class LagTransition:
 
     n_lags: int
     names: tuple[str, ...]
-    source: NDArray[np.int64]
+    source: Ints
     weight: Floats
     starts: tuple[Start | None, ...]
     """How each component starts; None: from nothing, or for a lag from the period that it stands for."""

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.core.scenarios import InflowObservation, PastInflows
 
 __all__ = ["PastRecord"]
@@ -49,9 +48,9 @@ class PastRecord:
         """The record that knows the days of its periods: ``windows[0]`` those of the most recent one."""
         return PastRecord(self.lags, self.observations, dict(enumerate(windows)))
 
-    def known_days(self, start: dt.date, end: dt.date) -> NDArray[np.int64]:
+    def known_days(self, start: dt.date, end: dt.date) -> Ints:
         """How many days from ``start`` until before ``end`` are known, by hydro."""
-        known: NDArray[np.int64] = (~np.isnan(self._days(start, end))).sum(axis=0)
+        known: Ints = (~np.isnan(self._days(start, end))).sum(axis=0)
         return known
 
     def mean(self, start: dt.date, end: dt.date) -> Floats:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.core.horizon import Stage
 from cobre.core.scenarios import GivenOpenings
 from cobre.errors import ValidationError
@@ -45,8 +45,8 @@ class TreeLayout:
 
     n_openings: NDArray[np.uint32]
     n_entities: int
-    offsets: NDArray[np.int64]
-    weight_offsets: NDArray[np.int64]
+    offsets: Ints
+    weight_offsets: Ints
 
     @classmethod
     def of(

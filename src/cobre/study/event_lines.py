@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from cobre.sddp.events import CheckpointSaved, ControlTaken, Detail, IterationFacts, ProgressEvent, RunWarning
@@ -66,7 +66,7 @@ def detail_fields(detail: Detail) -> tuple[str, dict[str, Any]]:
         case CheckpointSaved(iteration, path, time_ms):
             return "checkpoint", {"iteration": iteration, "path": path, "time_ms": round(time_ms)}
         case ControlTaken():
-            return "control", plain(detail.to_dict())
+            return "control", plain(asdict(detail))
         case RunWarning(message):
             return "warning", {"message": message}
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.core.outputs import Column, TableSchema
 from cobre.errors import ValidationError
 from cobre.io.grids import NO_BLOCK, Fold, Keys, read_grid
@@ -70,9 +70,7 @@ def quantile_table(
     return with_names(files, pa.table(found))
 
 
-def _groups(
-    keys: list[NDArray[Any]], used: NDArray[np.bool_], found: list[NDArray[Any]]
-) -> tuple[NDArray[np.int64], int]:
+def _groups(keys: list[NDArray[Any]], used: NDArray[np.bool_], found: list[NDArray[Any]]) -> tuple[Ints, int]:
     """Number of the group of each row, -1 where it is not used, and how many there are.
 
     The keys of the groups are appended to ``found``, one array for each key.

@@ -269,7 +269,7 @@ def _metadata(
         "wall_time_ms": outcome.wall_time_ms,
         "solve_stats": {**solve_totals(outcome.counters), "parallelism": comm.size},
         "distribution": distribution(comm.backend, hosts, threads),
-        "controls": [each.to_dict() for each in outcome.controls],
+        "controls": [asdict(each) for each in outcome.controls],
     }
 
 

@@ -34,7 +34,7 @@ def metadata_of(result: TrainingResult) -> dict[str, Any]:
         "total_cuts": result.total_cuts,
         "wall_time_ms": result.history["wall_time_ms"][-1],
         "policy": result.policy.summary(),
-        "controls": [each.to_dict() for each in result.controls],
+        "controls": [asdict(each) for each in result.controls],
         "workers": [
             {"rank": worker.rank, "wall_time_ms": worker.wall_time_ms, "backend": worker.backend}
             for worker in workers

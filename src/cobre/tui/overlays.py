@@ -37,12 +37,15 @@ Ctrl+C                leave, and stop the run after this iteration
 """
 COMPONENTS = 4
 """Components of the state that a table of cuts has room for."""
-SETTINGS = (
-    ("iteration_limit", "limit"),
-    ("time_limit", "seconds"),
-    ("bound_stalling", "iterations"),
-    ("bound_stalling", "tolerance"),
-)
+SETTINGS = [
+    setting.split(".")
+    for setting in (
+        "iteration_limit.limit",
+        "time_limit.seconds",
+        "bound_stalling.iterations",
+        "bound_stalling.tolerance",
+    )
+]
 
 
 class _PlainBar(ScrollBarRender):

@@ -10,7 +10,7 @@ from cobre.comm.backend import Backend, Detection, RankCommand
 from cobre.comm.closing import ClosesAfterUse
 from cobre.comm.limits import read_limits
 from cobre.comm.protocol import GroupMember, documented_by
-from cobre.comm.regions import HeapRegion
+from cobre.comm.regions import AlwaysLeader, HeapRegion
 from cobre.errors import InitializationFailed
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ LIMITS = {"release_gil_bytes": 1 << 20}
 
 
 @documented_by(GroupMember)
-class LocalCommunicator(_core.LocalCommunicator, ClosesAfterUse):
+class LocalCommunicator(_core.LocalCommunicator, AlwaysLeader, ClosesAfterUse):
     """Rank 0 of 1. ``allgatherv`` and ``allreduce`` copy, ``broadcast`` and ``barrier`` do nothing.
 
     The collectives are the native ones, inherited: nothing stands between the caller and the core.
@@ -34,10 +34,6 @@ class LocalCommunicator(_core.LocalCommunicator, ClosesAfterUse):
     @property
     def backend(self) -> str:
         return "local"
-
-    @property
-    def is_leader(self) -> bool:
-        return True
 
     def create_shared_region(self, count: int, dtype: DTypeLike = "float64") -> HeapRegion:
         self.require_usable("create_shared_region")

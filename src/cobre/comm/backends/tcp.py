@@ -25,7 +25,7 @@ from cobre.comm.config import (
 from cobre.comm.hosts import everywhere_for, unbracketed
 from cobre.comm.limits import read_limits
 from cobre.comm.protocol import GroupMember, documented_by
-from cobre.comm.regions import HeapRegion, region_of_each
+from cobre.comm.regions import AlwaysLeader, HeapRegion, region_of_each
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +45,7 @@ _log = logging.getLogger("cobre.comm")
 
 
 @documented_by(GroupMember)
-class TcpCommunicator(_core.TcpCommunicator, ClosesAfterUse):
+class TcpCommunicator(_core.TcpCommunicator, AlwaysLeader, ClosesAfterUse):
     """Ranks anywhere, connected to rank 0 over TCP.
 
     The collectives are the native ones, inherited: nothing stands between the caller and the core.
@@ -85,10 +85,6 @@ class TcpCommunicator(_core.TcpCommunicator, ClosesAfterUse):
     @property
     def backend(self) -> str:
         return "tcp"
-
-    @property
-    def is_leader(self) -> bool:
-        return True
 
     def create_shared_region(self, count: int, dtype: DTypeLike = "float64") -> HeapRegion:
         """Every rank's own copy; if one rank cannot allocate it, all raise."""

@@ -106,7 +106,7 @@ def _time(comm: Collectives, call: Call, seconds: float) -> Any:
 def _row(backend: str, operation: str, size: int, times: Any, limit: str, limits: dict[int, float]) -> Row:
     p50, p99 = (float(np.percentile(times, q)) for q in (50, 99))
     if size == 0:
-        return Row(backend, operation, size, len(times), p50, p99)
+        return Row(backend, operation, size, len(times), p50, p99, None, None, "")
     return Row(backend, operation, size, len(times), p50, p99, size / p50 / 1e3, limits.get(size), limit)
 
 

@@ -70,9 +70,9 @@ class Row:
     calls: int
     p50_us: float
     p99_us: float
-    gb_per_s: float | None = None
-    limit_gb_per_s: float | None = None
-    limit: str = ""
+    gb_per_s: float | None
+    limit_gb_per_s: float | None
+    limit: str
 
     @property
     def percent(self) -> float | None:

@@ -38,7 +38,7 @@ class Report:
     attempt: int
     """How often the group had been started again before it."""
     outcome: Outcome
-    rank: int | None = None
+    rank: int | None
     """The rank that died or failed."""
 
 

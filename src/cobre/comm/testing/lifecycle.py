@@ -11,8 +11,8 @@ import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.comm.testing.checks import Context, Member, check, closing_check
 from cobre.comm.testing.exchanges import exchange_gather, exchange_reduce
 from cobre.comm.testing.expectations import as_bytes, expect, expect_bytes, expect_raises
@@ -197,7 +197,7 @@ def _process_bound_calls(comm: Member) -> dict[str, Callable[[], object]]:
     return {**collective_calls(comm), "stats": comm.stats}
 
 
-def _views(comm: Member, ctx: Context, count: int) -> tuple[NDArray[np.float64], ...]:
+def _views(comm: Member, ctx: Context, count: int) -> tuple[Floats, ...]:
     """A read-only view and a writable block of a closed region, and the values it holds."""
     values = ctx.values("f8", count, 0)
     region = comm.create_shared_region(count)

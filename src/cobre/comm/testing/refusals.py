@@ -2,43 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 
 import numpy as np
 
-from cobre.comm.testing.checks import Context, Member, check
+from cobre.comm.testing.checks import Check, Context, Member, check
 from cobre.comm.testing.exchanges import exchange_broadcast, exchange_gather, exchange_reduce
 from cobre.comm.testing.expectations import expect, expect_raises
 from cobre.comm.testing.wrong_calls import WrongCall, wrong_roots, wrong_sizes, wrong_types, wrong_values
 from cobre.errors import CobreError
 
 
-@check()
-def wrong_sizes_are_refused(comm: Member, ctx: Context) -> None:
+def _refused(wrong_calls: Callable[[Member], Iterator[WrongCall]]) -> Callable[[Callable[[], None]], Check]:
+    """Turn a name and its promise into the check that each of these calls raises what it should."""
+
+    def wrap(promise: Callable[[], None]) -> Check:
+        @check()
+        @wraps(promise)
+        def run(comm: Member, ctx: Context) -> None:
+            for wrong in wrong_calls(comm):
+                expect_raises(wrong.raises, wrong.call, wrong.fault)
+
+        return run
+
+    return wrap
+
+
+@_refused(wrong_sizes)
+def wrong_sizes_are_refused() -> None:
     """Counts, displacements and buffers that do not fit together raise InvalidBufferSize."""
-    for wrong in wrong_sizes(comm):
-        expect_raises(wrong.raises, wrong.call, wrong.fault)
 
 
-@check()
-def wrong_roots_are_refused(comm: Member, ctx: Context) -> None:
+@_refused(wrong_roots)
+def wrong_roots_are_refused() -> None:
     """A root that is no rank raises InvalidRoot."""
-    for wrong in wrong_roots(comm):
-        expect_raises(wrong.raises, wrong.call, wrong.fault)
 
 
-@check()
-def wrong_types_are_refused(comm: Member, ctx: Context) -> None:
+@_refused(wrong_types)
+def wrong_types_are_refused() -> None:
     """Buffers, dtypes and numbers of the wrong type raise TypeError."""
-    for wrong in wrong_types(comm):
-        expect_raises(wrong.raises, wrong.call, wrong.fault)
 
 
-@check()
-def wrong_ops_and_overlaps_are_refused(comm: Member, ctx: Context) -> None:
+@_refused(wrong_values)
+def wrong_ops_and_overlaps_are_refused() -> None:
     """An unknown op, or send and recv that overlap in a way of their own, raise ValueError."""
-    for wrong in wrong_values(comm):
-        expect_raises(wrong.raises, wrong.call, wrong.fault)
 
 
 @check()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.energy import EnergyConversion
 from cobre.core.horizon import Horizon
 from cobre.core.tables import HydroTables
@@ -75,7 +75,7 @@ class _Cell:
     level_below_m: float | None
     productivity: float
     """NaN with planes."""
-    planes: NDArray[np.float64]
+    planes: Floats
 
     @property
     def key(self) -> object:

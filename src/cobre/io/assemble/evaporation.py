@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import Horizon, Stage
 from cobre.core.production import EvaporationReference
 from cobre.io.assemble.plants import build_plants
@@ -13,7 +13,7 @@ from cobre.io.read.files import CaseFiles
 from cobre.production.evaporation import fills_its_month, hours_of_month, linearise_evaporation
 
 
-def build_evaporation(files: CaseFiles, horizon: Horizon) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def build_evaporation(files: CaseFiles, horizon: Horizon) -> tuple[Floats, Floats]:
     """``k0`` and ``kv`` of the flow ``k0 + kv * volume``, each ``[hydro, stage]``; zero without evaporation."""
     hydros, plants = by_date(files.hydros.hydros), build_plants(files)
     constant = np.zeros((len(hydros), horizon.n_stages))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats, Ints
 from cobre.core.horizon import Horizon, Stage
 from cobre.core.production import ProductionFit
 from cobre.io.assemble.system import by_date
@@ -81,7 +81,7 @@ def _choice(hydro_id: int, stage: Stage, files: CaseFiles) -> tuple[str, ModelCh
     return (entry.default_model, None) if season is None else (season.model, season)
 
 
-def planes_of(hydro_id: int, stage_id: int, table: Table) -> NDArray[np.float64]:
+def planes_of(hydro_id: int, stage_id: int, table: Table) -> Floats:
     """Rows (constant, per hm3, per m3/s turbined, per m3/s spilled); rows of the stage win over common ones."""
     mine = table["hydro_id"] == hydro_id
     rows = np.flatnonzero(mine & (table["stage_id"] == stage_id))
@@ -97,7 +97,7 @@ def planes_of(hydro_id: int, stage_id: int, table: Table) -> NDArray[np.float64]
 
 def build_production(
     files: CaseFiles, horizon: Horizon, fits: Sequence[ProductionFit]
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Floats, Ints, Floats]:
     """Productivity (NaN with planes), offsets of planes, planes: as `HydroTables` takes them."""
     hydros: Sequence[HydroRecord] = by_date(files.hydros.hydros)
     fitted = {(each.hydro, stage): each.fit.planes for each in fits for stage in each.stages}

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Ints
 from cobre.core.case import DatedValue, InitialState
 from cobre.core.horizon import Horizon
 from cobre.core.scenarios import (
@@ -135,7 +136,7 @@ def _history(files: CaseFiles) -> InflowRecords | None:
     return InflowRecords(history.hydro, history.start_day, history.end_day, history.value_m3s)
 
 
-def _positions(ids: NDArray[Any], index: Mapping[int, int]) -> NDArray[np.int64]:
+def _positions(ids: NDArray[Any], index: Mapping[int, int]) -> Ints:
     known = np.array(sorted(index), np.int64)
     places = np.array([index[each] for each in known.tolist()], np.int64)
     return places[np.searchsorted(known, ids)] if len(known) else np.empty(0, np.int64)

@@ -67,8 +67,5 @@ def _table(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
 
 
 def _type(name: str) -> pa.DataType:
-    if name.endswith("_date"):
-        return pa.date32()
-    if name.endswith("_index"):
-        return pa.uint32()
-    return pa.int32() if name.endswith("_id") or name == "lag" else pa.float64()
+    endings = {"date": pa.date32(), "index": pa.uint32(), "id": pa.int32(), "lag": pa.int32()}
+    return endings.get(name.rpartition("_")[2], pa.float64())

@@ -288,14 +288,35 @@ class BoundaryRecord(Record):
     strict: bool = False
 
 
-class CheckpointingRecord(Record):
-    """When to save the policy during training."""
+class LipschitzRecord(Record):
+    """How steep the future cost may be."""
+
+    mode: Literal["auto"] | None = None
+    fallback_value: Positive | None = None
+    scale_factor: Annotated[float, Field(ge=1)] | None = None
+
+
+class RecurringRecord(Record):
+    """What is done now and then during training."""
 
     enabled: bool | None = None
     initial_iteration: WholeNumber | None = None
     interval_iterations: Count | None = None
+
+
+class CheckpointingRecord(RecurringRecord):
+    """When to save the policy during training."""
+
     store_basis: bool | None = None
     compress: bool | None = None
+
+
+class UpperBoundRecord(RecurringRecord):
+    """When the inner bound is computed."""
+
+    initial_iteration: Count | None = None
+    lipschitz: LipschitzRecord | None = None
+    max_vertices: Count | None = None
 
 
 class PolicyFields(Record):
@@ -318,24 +339,6 @@ class ExportsRecord(Record):
     stochastic: bool = False
     fpha_deviation_points: bool = True
     layout: Literal["by_scenario", "by_table"] = "by_scenario"
-
-
-class LipschitzRecord(Record):
-    """How steep the future cost may be."""
-
-    mode: Literal["auto"] | None = None
-    fallback_value: Positive | None = None
-    scale_factor: Annotated[float, Field(ge=1)] | None = None
-
-
-class UpperBoundRecord(Record):
-    """When the inner bound is computed."""
-
-    enabled: bool | None = None
-    initial_iteration: Count | None = None
-    interval_iterations: Count | None = None
-    lipschitz: LipschitzRecord | None = None
-    max_vertices: Count | None = None
 
 
 class ConfigFields(Record):

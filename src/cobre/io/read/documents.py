@@ -31,10 +31,9 @@ class Document:
     """For each list of the file, the fields that no two entries may share."""
 
 
-def listing(
-    path: str, record: type[Record], attribute: str, *key: str, is_required: bool = False
-) -> Document:
-    """A file with a list of the same name as its attribute, no two entries of which may share the ``key``."""
+def listing(path: str, record: type[Record], *key: str, is_required: bool = False) -> Document:
+    """A file that begins with a list, no two entries of which may share the ``key``."""
+    attribute = next(iter(record.model_fields))
     return Document(path, record, attribute, is_required, {attribute: key})
 
 

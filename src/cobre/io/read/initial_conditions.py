@@ -53,16 +53,11 @@ class InitialConditionsRecord(InitialFields):
     past_defluences: tuple[DefluenceRecord, ...] = ()
 
 
-FILE = Document(
-    "initial_conditions.json",
-    InitialConditionsRecord,
-    "initial_conditions",
-    is_required=True,
-    unique={
-        "storage": ("hydro_id",),
-        "filling_storage": ("hydro_id",),
-        "recent_observations": ("hydro_id", "start_date"),
-        "past_anticipated_commitments": ("thermal_id", "start_date"),
-        "past_defluences": ("hydro_id", "start_date"),
-    },
-)
+UNIQUE = {
+    "storage": ("hydro_id",),
+    "filling_storage": ("hydro_id",),
+    "recent_observations": ("hydro_id", "start_date"),
+    "past_anticipated_commitments": ("thermal_id", "start_date"),
+    "past_defluences": ("hydro_id", "start_date"),
+}
+FILE = Document("initial_conditions.json", InitialConditionsRecord, "initial_conditions", True, UNIQUE)

@@ -4,13 +4,16 @@ Modules with records do not postpone annotations: pydantic would parse the text 
 """
 
 import datetime as dt
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 HUGE = 1e15
 """No power, volume, price or count of a real system comes near; beyond, sums lose the small numbers."""
+
+
+Factor = TypeVar("Factor")
 
 
 class Record(BaseModel):
@@ -57,6 +60,27 @@ def _parse_date(value: Any) -> dt.date:
 
 
 IsoDate = Annotated[dt.date, BeforeValidator(_parse_date)]
+
+
+class BlockFactor(Record):
+    """The factor of one block."""
+
+    block_id: Id
+    factor: NonNegative
+
+
+class BlockFactors(Record, Generic[Factor]):
+    """The factors of an entity in one stage; blocks not listed have 1."""
+
+    stage_id: Id
+    block_factors: tuple[Factor, ...]
+
+
+class PowerLimits(Record):
+    """Hard limits of power."""
+
+    min_mw: NonNegative
+    max_mw: Limit
 
 
 class NamedRecord(Record):

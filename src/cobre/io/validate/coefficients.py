@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import Horizon
 from cobre.io.assemble.horizon import build_horizon
 from cobre.io.assemble.inflow_fitting.given import given_coefficients, given_statistics
@@ -83,9 +83,7 @@ def _levels(horizon: Horizon) -> tuple[Level, ...]:
     return (Level("custom", tuple(named)),) if named else ()
 
 
-def report_stationarity(
-    files: CaseFiles, closure: Closure, radius: NDArray[np.float64], problems: Problems
-) -> None:
+def report_stationarity(files: CaseFiles, closure: Closure, radius: Floats, problems: Problems) -> None:
     """Coefficients of the case that do not settle: an error where the noise is derived from them, else a warning."""
     table = files.tables["inflow_lags"]
     index = entity_indices(files)["hydro"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.io.assemble.system import entity_indices
 from cobre.io.problems import Problems
 from cobre.io.read.files import CaseFiles
@@ -25,7 +25,7 @@ def report_units(files: CaseFiles, fit: InflowFit, problems: Problems) -> None:
         report_finding(files, finding, problems)
 
 
-def _recent(files: CaseFiles) -> NDArray[np.float64]:
+def _recent(files: CaseFiles) -> Floats:
     """Mean inflow (hydros) of what the case gives about the time before the study; NaN where it gives nothing."""
     index = entity_indices(files)["hydro"]
     total, weight = np.zeros(len(index)), np.zeros(len(index))

@@ -40,14 +40,12 @@ def complete_lag_seeds(files: CaseFiles, problems: Problems) -> None:
     if not has_counted_lags(files.tables["inflow_lags"]):
         return
     horizon = build_horizon(files.stages)
-    if lag_orders(files, horizon) and horizon.stages[0].season_id is None:
-        problems.warn(
-            "CoverageMismatch",
-            Place("stages.json", f"stage {horizon.stages[0].id}", "season_id", None),
-            f"no season has its first day, {horizon.stages[0].start_date}: lags have no season to start in",
-            "give the stage a season_id, or the calendar a season of that day",
-            rule="5a.34",
-        )
+    first = horizon.stages[0]
+    if lag_orders(files, horizon) and first.season_id is None:
+        place = Place("stages.json", f"stage {first.id}", "season_id", None)
+        message = f"no season has its first day, {first.start_date}: lags have no season to start in"
+        remedy = "give the stage a season_id, or the calendar a season of that day"
+        problems.warn("CoverageMismatch", place, message, remedy, rule="5a.34")
     if horizon.season_definitions is None and lag_orders(files, horizon) and files.generation.is_018:
         problems.warn(
             "CoverageMismatch",

@@ -64,24 +64,17 @@ def _check_stage(files: CaseFiles, stage: StageRecord, problems: Problems) -> No
     nodes = [node for node in files.stages.policy_graph.nodes if node.stage_id == stage.id]
     if not nodes:
         return
-    are_pinned = all(node.scenario_id is not None for node in nodes)
-    if are_pinned and stage.num_openings is not None:
-        problems.warn(
-            "IncompatibleSettings",
-            Place(STAGES, f"stage {stage.id}", "num_openings", stage.num_openings),
-            f"num_openings = {stage.num_openings} has no effect: every node of the stage is pinned to a scenario",
-            "remove it",
-            rule="5b.41",
-        )
-    if stage.sampling_method != "saa" and are_pinned:
-        problems.warn(
-            "IncompatibleSettings",
-            Place(STAGES, f"stage {stage.id}", "sampling_method", stage.sampling_method),
-            f"sampling_method = {stage.sampling_method!r} has no effect: every node of the stage is pinned to a "
-            "scenario",
-            "remove it",
-            rule="5b.44",
-        )
+    if any(node.scenario_id is None for node in nodes):
+        return
+    without_effect: list[tuple[str, int | str, str]] = []
+    if stage.num_openings is not None:
+        without_effect.append(("num_openings", stage.num_openings, "5b.41"))
+    if stage.sampling_method != "saa":
+        without_effect.append(("sampling_method", stage.sampling_method, "5b.44"))
+    for field, value, rule in without_effect:
+        place = Place(STAGES, f"stage {stage.id}", field, value)
+        message = f"{field} = {value!r} has no effect: every node of the stage is pinned to a scenario"
+        problems.warn("IncompatibleSettings", place, message, "remove it", rule=rule)
 
 
 def _check_alike(files: CaseFiles, problems: Problems) -> None:

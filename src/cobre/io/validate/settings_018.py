@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from cobre.io.problems import Problems, shown
+from cobre.io.problems import Place, Problems, shown
 from cobre.io.read.config import (
     DynamicSelection,
     EnumeratedRecord,
@@ -75,11 +75,9 @@ def _check_cuts(files: CaseFiles, problems: Problems) -> None:
         return
     problems.error(
         "IncompatibleSettings",
-        CONFIG,
+        Place(CONFIG, field="training.cut_selection"),
         "cut_formulation = 'multi' keeps the cuts of all outcomes, and cut_selection would drop some",
         "remove training.cut_selection, or use cut_formulation single",
-        field="training.cut_selection",
-        value=None,
     )
 
 
@@ -87,14 +85,10 @@ def _check_checkpointing(files: CaseFiles, problems: Problems) -> None:
     policy = files.config.policy
     given = None if policy is None else policy.checkpointing
     if given is not None and given.enabled and given.interval_iterations is None:
-        problems.error(
-            "SchemaViolation",
-            CONFIG,
-            "checkpointing is enabled without interval_iterations",
-            "give policy.checkpointing.interval_iterations a value of 1 or more",
-            field="policy.checkpointing.interval_iterations",
-            value=None,
-        )
+        field = "policy.checkpointing.interval_iterations"
+        message = "checkpointing is enabled without interval_iterations"
+        remedy = f"give {field} a value of 1 or more"
+        problems.error("SchemaViolation", Place(CONFIG, field=field), message, remedy)
 
 
 def _check_without_effect(files: CaseFiles, notes: Notes) -> None:

@@ -198,7 +198,7 @@ def _bounds(case: Case) -> dict[str, NDArray[Any]]:
     }
 
 
-def _of_stage(case: Case, values: NDArray[np.float64], stage: int) -> list[float]:
+def _of_stage(case: Case, values: Floats, stage: int) -> list[float]:
     """The value of the stage, or those of its blocks where they differ."""
     if len(values) == case.horizon.n_stages:
         return [float(values[stage])]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.arrow import arrow_table
 from cobre.core.case import Case
 from cobre.core.hydro_model_tables import DEVIATIONS, EVAPORATION, PLANES
@@ -52,7 +52,7 @@ def fit_deviations(case: Case) -> pa.Table:
             continue
         fit, n = each.fit, each.fit.exact_mw.size
         volumes, flows = np.meshgrid(fit.volumes_hm3, fit.flows_m3s, indexing="ij")
-        columns: dict[str, list[Any] | NDArray[np.float64]] = {
+        columns: dict[str, list[Any] | Floats] = {
             "hydro_id": [case.system.hydros[each.hydro].id] * n,
             "stage_id": [None if is_common else case.horizon.stages[stage].id] * n,
             "v": volumes.ravel(),

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.arrow import arrow_table
 from cobre.core.outputs import TableSchema
 from cobre.core.simulation_tables import PATHS, SCENARIO_SUMMARY
@@ -27,9 +28,9 @@ METADATA = "metadata.json"
 def write_summaries(
     folder: Path,
     stage_ids: Sequence[int],
-    costs: NDArray[np.float64],
+    costs: Floats,
     node_ids: Callable[[range], NDArray[np.int32]],
-    probabilities: NDArray[np.float64] | None,
+    probabilities: Floats | None,
 ) -> None:
     """The path and the cost of every scenario; ``costs [scenario]``.
 

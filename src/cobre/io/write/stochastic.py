@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from cobre.arrays import Ints
 from cobre.core.case import Case
 from cobre.core.scenarios import AnnualComponent, Correlation, HydroRows, InflowStatistics
 from cobre.files import write_atomically
@@ -51,7 +52,7 @@ def write_stochastic(folder: Path, case: Case, statistics: InflowStatistics, tre
         write_atomically(folder / FOLDER / name, data)
 
 
-def _ids(entities: Any) -> NDArray[np.int64]:
+def _ids(entities: Any) -> Ints:
     return np.array([each.id for each in entities], dtype=np.int64)
 
 

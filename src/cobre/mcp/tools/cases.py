@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -13,6 +13,10 @@ from cobre.mcp.service import Service
 from cobre.mcp.settings import DEFAULT_LIMIT, MOST_ROWS
 from cobre.mcp.texts import LONGEST_TEXT, clean, fitting, name
 from cobre.mcp.tools.base import Answer, Arguments, Definition
+
+if TYPE_CHECKING:
+    from cobre.core.case import Case
+    from cobre.study.queries.cases import Examination
 
 __all__ = ["CASE_TOOLS", "case_config"]
 
@@ -88,12 +92,19 @@ class Validation(Answer):
     summary: ValidationSummary
 
 
+def _valid_case(service: Service, arguments: PagedArguments) -> tuple[Examination, Case]:
+    from cobre.study.queries.cases import examine_case
+
+    folder = service.roots.folder(arguments.case_dir)
+    found = examine_case(folder)
+    return found, found.valid_case(service.roots.shown(folder))
+
+
 def validate(service: Service, arguments: ValidateArguments) -> Validation:
     """Check a case."""
     from cobre.study.queries.cases import entity_counts, examine_case
 
-    folder = service.roots.folder(arguments.case_dir)
-    found = examine_case(folder, arguments.config_overrides)
+    found = examine_case(service.roots.folder(arguments.case_dir), arguments.config_overrides)
     report, limit = found.report, arguments.limit
 
     def listed(problems: Any, max_bytes: int) -> list[Problem]:
@@ -144,11 +155,9 @@ class CaseFacts(Answer):
 
 def inspect_case(service: Service, arguments: PagedArguments) -> CaseFacts:
     """Look into a case."""
-    from cobre.study.queries.cases import entity_counts, examine_case, scenario_facts, stage_rows
+    from cobre.study.queries.cases import entity_counts, scenario_facts, stage_rows
 
-    folder = service.roots.folder(arguments.case_dir)
-    found = examine_case(folder)
-    case = found.valid_case(service.roots.shown(folder))
+    found, case = _valid_case(service, arguments)
     stages = stage_rows(case)
     shown = arguments.page(service, stages)
     return CaseFacts(
@@ -216,10 +225,9 @@ class ScenarioFacts(Answer):
 
 def list_scenarios(service: Service, arguments: PagedArguments) -> ScenarioFacts:
     """Where the scenarios of a case come from."""
-    from cobre.study.queries.cases import examine_case, scenario_facts
+    from cobre.study.queries.cases import scenario_facts
 
-    folder = service.roots.folder(arguments.case_dir)
-    case = examine_case(folder).valid_case(service.roots.shown(folder))
+    _, case = _valid_case(service, arguments)
     facts = clean(scenario_facts(case), service.roots)
     shown = arguments.page(service, facts["entities"])
     is_cut = arguments.is_cut(shown, facts["entities"])

@@ -14,20 +14,27 @@ from cobre.report.sections.water import hydro_figure
 from cobre.study.queries.runs import EntityFans, RunData
 
 TITLES = {
-    "storage_final_hm3": ("Storage at the end of the stage", "hm3"),
-    "incremental_inflow_m3s": ("Natural inflow", "m3/s"),
-    "turbined_m3s": ("Turbined flow", "m3/s"),
-    "spillage_m3s": ("Spilled flow", "m3/s"),
-    "generation_mw": ("Generation", "MW"),
-    "water_value_per_hm3": ("Value of water", "$/hm3"),
-    "generation_cost": ("Cost of generation", "$"),
-    "curtailment_mw": ("Curtailment", "MW"),
-    "net_flow_mw": ("Net flow", "MW"),
-    "power_mw": ("Power", "MW"),
-    "total_cost": ("Cost", "$"),
-    "pumped_flow_m3s": ("Pumped flow", "m3/s"),
-    "power_consumption_mw": ("Power taken", "MW"),
+    column: (title, unit)
+    for column, unit, title in (
+        line.split(maxsplit=2)
+        for line in """\
+storage_final_hm3       hm3   Storage at the end of the stage
+incremental_inflow_m3s  m3/s  Natural inflow
+turbined_m3s            m3/s  Turbined flow
+spillage_m3s            m3/s  Spilled flow
+generation_mw           MW    Generation
+water_value_per_hm3     $/hm3 Value of water
+generation_cost         $     Cost of generation
+curtailment_mw          MW    Curtailment
+net_flow_mw             MW    Net flow
+power_mw                MW    Power
+total_cost              $     Cost
+pumped_flow_m3s         m3/s  Pumped flow
+power_consumption_mw    MW    Power taken
+""".splitlines()
+    )
 }
+"""Title and unit of the chart of a column."""
 KINDS = {
     "hydro": "Hydro plants",
     "thermal": "Thermal plants",

@@ -124,24 +124,29 @@ def _side_by_side(run: RunData, other: RunData | None) -> str:
 
 
 def _figures(run: RunData) -> dict[str, float]:
-    found: dict[str, Any] = {}
-    if run.training is not None:
-        facts = run.training.metadata
-        found |= {
-            "lower bound in $": facts["final_lower_bound"],
-            "iterations": facts["iterations"],
-            "cuts": facts["total_cuts"],
-            "training time in s": facts["wall_time_ms"] / 1000.0,
-        }
-    if run.simulation is not None:
-        numbers = run.simulation.statistics
-        found |= {
-            "mean cost in $": numbers["mean_cost"],
-            "standard deviation of the cost in $": numbers["std_cost"],
-            "mean of the dearest 5 % in $": numbers["cvar_95"],
-            "scenarios with a deficit in %": 100 * numbers["deficit_frequency"],
-            "mean deficit in MWh": numbers["total_deficit_mwh"],
-            "mean spillage in hm3": numbers["total_spillage_hm3"],
-            "mean curtailment in MWh": numbers["total_curtailment_mwh"],
-        }
+    found = {
+        **({} if run.training is None else _training_figures(run.training.metadata)),
+        **({} if run.simulation is None else _simulation_figures(run.simulation.statistics)),
+    }
     return {name: float(value) for name, value in found.items()}
+
+
+def _training_figures(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "lower bound in $": facts["final_lower_bound"],
+        "iterations": facts["iterations"],
+        "cuts": facts["total_cuts"],
+        "training time in s": facts["wall_time_ms"] / 1000.0,
+    }
+
+
+def _simulation_figures(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "mean cost in $": numbers["mean_cost"],
+        "standard deviation of the cost in $": numbers["std_cost"],
+        "mean of the dearest 5 % in $": numbers["cvar_95"],
+        "scenarios with a deficit in %": 100 * numbers["deficit_frequency"],
+        "mean deficit in MWh": numbers["total_deficit_mwh"],
+        "mean spillage in hm3": numbers["total_spillage_hm3"],
+        "mean curtailment in MWh": numbers["total_curtailment_mwh"],
+    }

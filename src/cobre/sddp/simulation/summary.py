@@ -51,20 +51,17 @@ def end_cost(view: StageView, costs: Rows) -> Floats:
 
 def _energy(view: StageView, tables: Mapping[str, Rows], n: int) -> dict[str, Floats]:
     is_import = view.once(_is_import)
-    sums = {
-        "load_mwh": ("buses", "load_mwh"),
-        "hydro_mwh": ("hydros", "generation_mwh"),
-        "thermal_mwh": ("thermals", "generation_mwh"),
-        "non_controllable_mwh": ("non_controllables", "generation_mwh"),
-        "pumping_mwh": ("pumping_stations", "energy_consumption_mwh"),
-        "losses_mwh": ("exchanges", "losses_mwh"),
-        "deficit_mwh": ("buses", "deficit_mwh"),
-        "excess_mwh": ("buses", "excess_mwh"),
-        "curtailment_mwh": ("non_controllables", "curtailment_mwh"),
-    }
     deficit = tables["buses"]["deficit_mw"]
     return {
-        **{name: _total(tables, n, *place) for name, place in sums.items()},
+        "load_mwh": _total(tables, n, "buses", "load_mwh"),
+        "hydro_mwh": _total(tables, n, "hydros", "generation_mwh"),
+        "thermal_mwh": _total(tables, n, "thermals", "generation_mwh"),
+        "non_controllable_mwh": _total(tables, n, "non_controllables", "generation_mwh"),
+        "pumping_mwh": _total(tables, n, "pumping_stations", "energy_consumption_mwh"),
+        "losses_mwh": _total(tables, n, "exchanges", "losses_mwh"),
+        "deficit_mwh": _total(tables, n, "buses", "deficit_mwh"),
+        "excess_mwh": _total(tables, n, "buses", "excess_mwh"),
+        "curtailment_mwh": _total(tables, n, "non_controllables", "curtailment_mwh"),
         "import_mwh": _total(tables, n, "contracts", "energy_mwh", is_import),
         "export_mwh": _total(tables, n, "contracts", "energy_mwh", ~is_import),
         "max_deficit_mw": deficit.max(axis=1, initial=0.0),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from cobre.arrays import Indices
+from cobre.arrays import Floats, Indices
 from cobre.sddp.subproblem.naming import Axis, NameGroup, Names
 from cobre.solver import LpTemplate, Patches, Target
 
@@ -54,9 +54,9 @@ class LpBuilder:
     def __init__(self) -> None:
         self._columns = _Lines()
         self._rows = _Lines()
-        self._cost: list[NDArray[np.float64]] = []
-        self._column_bounds: tuple[list[NDArray[np.float64]], ...] = ([], [])
-        self._row_bounds: tuple[list[NDArray[np.float64]], ...] = ([], [])
+        self._cost: list[Floats] = []
+        self._column_bounds: tuple[list[Floats], ...] = ([], [])
+        self._row_bounds: tuple[list[Floats], ...] = ([], [])
         self._terms: tuple[list[NDArray[Any]], ...] = ([], [], [])
         self._patch_targets: list[tuple[Target, int]] = []
         self._patches: list[tuple[NDArray[Any], ...]] = []
@@ -168,7 +168,7 @@ class LpBuilder:
             row_names=Names(self._rows.groups),
         )
 
-    def _matrix(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    def _matrix(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
         row, column, value = _join(self._terms[0]), _join(self._terms[1]), _join(self._terms[2])
         key = row.astype(np.int64) * self._columns.count + column.astype(np.int64)
         order = np.argsort(key, kind="stable")

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cobre.arrays import Indices
+from cobre.arrays import Indices, Ints
 from cobre.core.entities import ConstraintTerm, GenericConstraint
 from cobre.errors import ValidationError
 from cobre.sddp.subproblem.builder import ABSENT, LpBuilder
@@ -321,7 +320,7 @@ def _add_row(lp: LpBuilder, row: int, lower: float, upper: float, terms: Express
 
 
 def _expressions(
-    words: Vocabulary, constraints: list[GenericConstraint], blocks: NDArray[np.int64]
+    words: Vocabulary, constraints: list[GenericConstraint], blocks: Ints
 ) -> Iterator[Expression]:
     n_blocks = len(words.scope.blocks)
     for constraint, block in zip(constraints, blocks.tolist(), strict=True):

@@ -7,15 +7,14 @@ per noun: ``[hydro]``, ``[hydro, block]``, and so on, entities in id order.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.arrays import Indices
+from cobre.arrays import Floats, Indices
 
 
-@dataclass(frozen=True)
 class ParameterLayout:
     """The vector that tells one solve of a stage from another.
 
@@ -26,52 +25,19 @@ class ParameterLayout:
     one season share it, the last lag gathers the inflow so far and has no part in the inflow.
     """
 
-    n_hydros: int
-    n_lags: int
-    n_buses: int
-    n_sources: int
-    n_transit: int = 0
-    n_commitments: int = 0
-
-    @cached_property
-    def state_dimension(self) -> int:
-        return int(self.commitments.stop)
-
-    @cached_property
-    def state(self) -> slice:
-        return slice(0, self.state_dimension)
-
-    @cached_property
-    def storage(self) -> slice:
-        return slice(0, self.n_hydros)
-
-    @cached_property
-    def lags(self) -> slice:
-        return slice(self.n_hydros, self.n_hydros * (1 + self.n_lags))
-
-    @cached_property
-    def transit(self) -> slice:
-        return slice(self.lags.stop, self.lags.stop + self.n_transit)
-
-    @cached_property
-    def commitments(self) -> slice:
-        return slice(self.transit.stop, self.transit.stop + self.n_commitments)
-
-    @cached_property
-    def inflow(self) -> slice:
-        return slice(self.state_dimension, self.state_dimension + self.n_hydros)
-
-    @cached_property
-    def load(self) -> slice:
-        return slice(self.inflow.stop, self.inflow.stop + self.n_buses)
-
-    @cached_property
-    def available(self) -> slice:
-        return slice(self.load.stop, self.load.stop + self.n_sources)
-
-    @cached_property
-    def size(self) -> int:
-        return int(self.available.stop)
+    def __init__(
+        self, n_hydros: int, n_lags: int, n_buses: int, n_sources: int, n_transit: int, n_commitments: int
+    ) -> None:
+        self.n_hydros = n_hydros
+        self.n_lags = n_lags
+        sizes = (n_hydros, n_hydros * n_lags, n_transit, n_commitments, n_hydros, n_buses, n_sources)
+        ends = tuple(accumulate(sizes, initial=0))
+        self.storage, self.lags, self.transit, self.commitments, self.inflow, self.load, self.available = map(
+            slice, ends, ends[1:]
+        )
+        self.state_dimension = self.commitments.stop
+        self.state = slice(0, self.state_dimension)
+        self.size = ends[-1]
 
     def numbers(self, part: slice) -> Indices:
         """Positions in the vector that ``part`` covers."""
@@ -113,7 +79,7 @@ class HydroColumns:
     generation: Indices
     """``[cell, block]``: column whose value times ``generation_factor`` is the power: ``turbined``, or its own with
     planes."""
-    generation_factor: NDArray[np.float64]
+    generation_factor: Floats
     """``[cell]``: productivity in MW per m3/s, or 1."""
     has_planes: NDArray[np.bool_]
     """``[hydro]``: whether production planes rule in this stage."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.case import Case
 from cobre.errors import ValidationError
 from cobre.sddp.carried import Carried
@@ -57,7 +57,7 @@ class StageProblem:
     carried: Carried
     """What of the state is neither storage nor past inflow."""
 
-    def state_limits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def state_limits(self) -> tuple[Floats, Floats]:
         """Least and greatest outgoing state. Solvers pass such limits by rounding; past inflows have none."""
         template, layout = self.template, self.parameters
         low, high = (np.full(layout.state_dimension, bound) for bound in (-np.inf, np.inf))

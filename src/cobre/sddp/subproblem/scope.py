@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.arrays import Indices
+from cobre.arrays import Floats, Indices
 from cobre.core.case import Case
 from cobre.core.entities import System
 from cobre.core.horizon import HM3_PER_M3S_HOUR, Block, Stage
@@ -48,12 +48,12 @@ class StageScope:
         return self.index == self.case.horizon.n_stages - 1
 
     @cached_property
-    def hours(self) -> NDArray[np.float64]:
+    def hours(self) -> Floats:
         """Of each block."""
         return self.stage.block_hours
 
     @cached_property
-    def block_hm3(self) -> NDArray[np.float64]:
+    def block_hm3(self) -> Floats:
         """Volume of one m3/s during each block."""
         return HM3_PER_M3S_HOUR * self.hours
 
@@ -72,12 +72,12 @@ class StageScope:
         return (self.blocks,) if self.is_chronological else ()
 
     @cached_property
-    def period_hm3(self) -> NDArray[np.float64]:
+    def period_hm3(self) -> Floats:
         """Volume of one m3/s during each period of the water balance: a block, or the whole stage."""
         return self.block_hm3 if self.is_chronological else np.array([self.stage_hm3])
 
     @cached_property
-    def period_hours(self) -> NDArray[np.float64]:
+    def period_hours(self) -> Floats:
         return self.hours if self.is_chronological else np.array([self.stage.hours])
 
     @cached_property
@@ -95,27 +95,27 @@ class StageScope:
         n = len(self.blocks)
         return np.arange(n) if self.is_chronological else np.zeros(n, dtype=np.int64)
 
-    def at(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, table: Floats) -> Floats:
         """This stage's column of an ``[entity, stage]`` table."""
-        column: NDArray[np.float64] = table[:, self.index]
+        column: Floats = table[:, self.index]
         return column
 
-    def by_block(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def by_block(self, table: Floats) -> Floats:
         """This stage's ``[entity, block]`` part of an ``[entity, stage-block]`` table."""
-        part: NDArray[np.float64] = table[:, self.case.horizon.blocks_of(self.index)]
+        part: Floats = table[:, self.case.horizon.blocks_of(self.index)]
         return part
 
-    def limit(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def limit(self, table: Floats) -> Floats:
         """``[entity, block]`` of a limit or price that may differ by block."""
         if table.shape[1] != self.case.horizon.n_stages:
             return self.by_block(table)
         return np.repeat(self.at(table)[:, None], len(self.blocks), axis=1)
 
-    def cost(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def cost(self, table: Floats) -> Floats:
         """``[entity, block]`` cost of one unit during a block, from a table of prices per hour."""
         return self.at(table)[:, None] * self.hours
 
-    def stage_cost(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    def stage_cost(self, table: Floats) -> Floats:
         """``[entity]`` cost of one unit during the stage, from a table of prices per hour."""
         return self.at(table) * self.stage.hours
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cobre.arrays import Indices
+from cobre.arrays import Floats, Indices, Ints
 from cobre.sddp.subproblem.builder import INFINITY, LpBuilder
 from cobre.sddp.subproblem.layout import ParameterLayout, StateColumns, StateRows
 from cobre.sddp.subproblem.scope import StageScope
@@ -19,7 +18,7 @@ class InflowModel(Protocol):
     """What a stage problem has to know about inflows."""
 
     @property
-    def psi(self) -> NDArray[np.float64]:
+    def psi(self) -> Floats:
         """``[stage, lag, hydro]``: what each past inflow adds to the inflow of a stage."""
 
 
@@ -27,9 +26,9 @@ class LagTransition(Protocol):
     """How each stage hands past inflows on: see :class:`StageMemory`; ``[stage, lag]`` both."""
 
     @property
-    def source(self) -> NDArray[np.int64]: ...
+    def source(self) -> Ints: ...
     @property
-    def weight(self) -> NDArray[np.float64]: ...
+    def weight(self) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +39,10 @@ class StageMemory:
     without the first where ``source[k]`` is -1. There may be more lags than rows of ``psi``: those only gather.
     """
 
-    psi: NDArray[np.float64]
+    psi: Floats
     """``[lag, hydro]``."""
-    source: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    source: Ints
+    weight: Floats
     """``[lag]``, or ``[lag, hydro]`` where hydros differ."""
 
     @classmethod

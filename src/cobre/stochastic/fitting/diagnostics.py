@@ -17,7 +17,7 @@ from cobre.stochastic.fitting.synthetic import SeriesDrawer
 __all__ = ["FEWEST_SERIES", "Band", "LevelDiagnostics", "diagnose"]
 
 FEWEST_SERIES = 100
-LOW, HIGH = 0.05, 0.95
+BAND = (0.05, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Band:
         """``synthetic`` has one axis more, the series, in front."""
         ordered = np.sort(synthetic, axis=0)
         total = np.add.accumulate(synthetic, axis=0)[-1]
-        return cls(observed, total / len(synthetic), _quantile(ordered, LOW), _quantile(ordered, HIGH))
+        return cls(observed, total / len(synthetic), *(_quantile(ordered, share) for share in BAND))
 
     @property
     def is_outside(self) -> NDArray[np.bool_]:

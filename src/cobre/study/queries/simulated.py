@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.io.grids import Fold, Keys, columns_in_turn, read_grid
 from cobre.io.simulation_results import NAMED_BY, SCHEMAS, Calendar, SimulationFiles
 from cobre.study.quantiles import hour_weights, speaks_for_stage
@@ -41,7 +40,7 @@ def stage_values(
     schema = SCHEMAS[table]
     described = {column.name: column for column in schema if column.name in columns}
     keys = ["stage_id", *(name for name in ("block_id", entity) if name in schema.column_names)]
-    found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
+    found: list[tuple[Ints, Ints, Ints]] = []
 
     def plan(rows: Keys) -> dict[str, Fold]:
         stages, stage = np.unique(rows["stage_id"], return_inverse=True)
@@ -67,7 +66,7 @@ def stage_values(
         )
 
 
-def _dense(values: Floats, places: NDArray[np.int64], n_stages: int, n_entities: int) -> Floats:
+def _dense(values: Floats, places: Ints, n_stages: int, n_entities: int) -> Floats:
     shape = (len(values), n_stages, n_entities)
     if len(places) == n_stages * n_entities:
         return values.reshape(shape)
@@ -95,7 +94,7 @@ class BusValues:
     names: list[str]
     hours: Floats
     """``[time]``: of every block of every stage."""
-    stage_of: NDArray[np.int64]
+    stage_of: Ints
     """``[time]``: place of its stage in ``stages``."""
     price: Floats
     """``[scenario, time, bus]``."""

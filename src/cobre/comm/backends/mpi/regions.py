@@ -20,6 +20,7 @@ from cobre.comm.regions import RegionBase, checked_block, closed_region
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cobre.arrays import Ints
     from cobre.comm.backends.mpi.communicator import MpiCommunicator
 
 __all__ = ["MpiRegion", "Window", "WindowTable"]
@@ -119,7 +120,7 @@ class WindowTable:
                 window.free()
         self._windows.clear()
 
-    def _tell(self, *what: int) -> NDArray[np.int64]:
+    def _tell(self, *what: int) -> Ints:
         row = np.array(what, np.int64)
         rows = np.empty((self._node.size, row.size), np.int64)
         self._node.Allgather((row, row.size, self._long), (rows, row.size, self._long))

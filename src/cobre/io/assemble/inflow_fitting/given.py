@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.core.horizon import PreStudyStage, Stage
 from cobre.io.assemble.system import entity_indices
 from cobre.io.read.columns import Table
@@ -83,7 +82,7 @@ def _rows(
     level: Level,
     stages: Sequence[Stage],
     before: Sequence[PreStudyStage],
-) -> tuple[Table, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+) -> tuple[Table, tuple[Ints, Ints]]:
     """The rows of the stages that speak, and their (hydro, season)."""
     places, hydros = _first_stages(level, stages, before), entity_indices(files)["hydro"]
     rows = table.take(np.isin(table["stage_id"], sorted(places)) & np.isin(table["hydro_id"], sorted(hydros)))
@@ -94,7 +93,7 @@ def _rows(
 
 def _filled(
     shape: tuple[int, int],
-    at: tuple[NDArray[np.int64], NDArray[np.int64]],
+    at: tuple[Ints, Ints],
     values: Floats,
     blank: float = 0.0,
 ) -> Floats:

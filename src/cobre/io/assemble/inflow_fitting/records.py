@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cobre.arrays import Ints
 from cobre.io.assemble.system import entity_indices
 from cobre.io.read.columns import Table
 from cobre.io.read.files import CaseFiles
@@ -36,5 +37,5 @@ def records_of(files: CaseFiles) -> tuple[InflowHistory, list[int]]:
     return InflowHistory(len(index), hydro, start, _days(table["end_date"])[order], value), [0] * len(index)
 
 
-def _days(dates: NDArray[np.datetime64]) -> NDArray[np.int64]:
+def _days(dates: NDArray[np.datetime64]) -> Ints:
     return dates.astype("datetime64[D]").astype(np.int64)

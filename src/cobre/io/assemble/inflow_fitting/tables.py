@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cobre.arrays import Floats
 from cobre.core.horizon import Horizon, PreStudyStage, Stage
 from cobre.io.assemble.system import entity_indices
 from cobre.io.read.columns import Table, TableFile
@@ -145,7 +145,7 @@ def correlation_document(
     )
 
 
-def fill_ratios(files: CaseFiles, horizon: Horizon, level: Level, ratio: NDArray[np.float64]) -> None:
+def fill_ratios(files: CaseFiles, horizon: Horizon, level: Level, ratio: Floats) -> None:
     """Put ratios (hydros, seasons) into the rows of coefficients of this level that have none."""
     table, index = files.tables["inflow_lags"], entity_indices(files)["hydro"]
     filled = table["residual_std_ratio"].copy()

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from cobre.errors import UnusableInput
+
 STOCK_VARIABLES = {
     "hydro_storage": "hydro",
     "hydro_storage_initial": "hydro",
@@ -94,13 +96,8 @@ class Expression:
     operator: str | None = None
 
 
-class ExpressionError(ValueError):
-    """The text is no such expression; ``part`` is the piece that could not be understood."""
-
-    def __init__(self, message: str, part: str, remedy: str) -> None:
-        super().__init__(message)
-        self.part = part
-        self.remedy = remedy
+class ExpressionError(UnusableInput):
+    """The text is no such expression; ``value`` is the piece that could not be understood."""
 
 
 def parse_expression(text: str, expressions: Mapping[str, str] | None = None) -> Expression:

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from cobre.io.read import config
 from cobre.io.read.config import (
     BoundStallingRecord,
     ConfigFields,
@@ -98,4 +99,4 @@ class OlderConfig(ConfigFields):
     policy: OlderPolicy | None = None
 
 
-FILE = Document("config.json", OlderConfig, "config", is_required=True)
+FILE = Document(config.FILE.path, OlderConfig, "config", is_required=True)

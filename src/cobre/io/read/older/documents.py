@@ -25,8 +25,9 @@ from cobre.io.read.system import (
 from cobre.io.read.system.buses import BusFields
 from cobre.io.read.system.energy_contracts import ContractFields
 from cobre.io.read.system.hydro_production_models import (
+    BySeasons,
+    ByStages,
     ChoiceFields,
-    Model,
     PlaneReductionRecord,
     StageRangeFields,
 )
@@ -181,20 +182,15 @@ class OlderSeasonModel(OlderModelChoice):
     season_id: Id
 
 
-class OlderStageRanges(Record):
+class OlderStageRanges(ByStages):
     """Models chosen by stage."""
 
-    hydro_id: Id
-    selection_mode: Literal["stage_ranges"]
     stage_ranges: tuple[OlderStageRange, ...]
 
 
-class OlderSeasonal(Record):
+class OlderSeasonal(BySeasons):
     """Models chosen by season."""
 
-    hydro_id: Id
-    selection_mode: Literal["seasonal"]
-    default_model: Model
     seasons: tuple[OlderSeasonModel, ...]
 
 

@@ -1,7 +1,7 @@
 """``constraints/exchange_factors.json`` of 0.5.1: the share of a line's capacity that each block has."""
 
 from cobre.io.read.documents import listing
-from cobre.io.read.records import Id, NonNegative, Record
+from cobre.io.read.records import BlockFactors, Id, NonNegative, Record
 
 
 class ExchangeBlockFactor(Record):
@@ -12,12 +12,10 @@ class ExchangeBlockFactor(Record):
     reverse_factor: NonNegative = 1.0
 
 
-class ExchangeFactorsRecord(Record):
+class ExchangeFactorsRecord(BlockFactors[ExchangeBlockFactor]):
     """The factors of one line in one stage; blocks not listed have 1."""
 
     line_id: Id
-    stage_id: Id
-    block_factors: tuple[ExchangeBlockFactor, ...]
 
 
 class ExchangeFactorsFile(Record):
@@ -26,6 +24,4 @@ class ExchangeFactorsFile(Record):
     exchange_factors: tuple[ExchangeFactorsRecord, ...] = ()
 
 
-FILE = listing(
-    "constraints/exchange_factors.json", ExchangeFactorsFile, "exchange_factors", "line_id", "stage_id"
-)
+FILE = listing("constraints/exchange_factors.json", ExchangeFactorsFile, "line_id", "stage_id")

@@ -1,22 +1,19 @@
 """``scenarios/load_factors.json``: the load of each block, relative to the stage's."""
 
 from cobre.io.read.documents import listing
-from cobre.io.read.records import Id, Positive, Record
+from cobre.io.read.records import BlockFactor, BlockFactors, Id, Positive, Record
 
 
-class BlockFactorRecord(Record):
+class PositiveBlockFactor(BlockFactor):
     """The factor of one block."""
 
-    block_id: Id
     factor: Positive
 
 
-class LoadFactorsRecord(Record):
+class LoadFactorsRecord(BlockFactors[PositiveBlockFactor]):
     """The factors of one bus in one stage; blocks not listed have 1."""
 
     bus_id: Id
-    stage_id: Id
-    block_factors: tuple[BlockFactorRecord, ...]
 
 
 class LoadFactorsFile(Record):
@@ -25,4 +22,4 @@ class LoadFactorsFile(Record):
     load_factors: tuple[LoadFactorsRecord, ...] = ()
 
 
-FILE = listing("scenarios/load_factors.json", LoadFactorsFile, "load_factors", "bus_id", "stage_id")
+FILE = listing("scenarios/load_factors.json", LoadFactorsFile, "bus_id", "stage_id")

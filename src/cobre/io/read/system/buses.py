@@ -23,4 +23,4 @@ class BusesRecord(Record):
     buses: tuple[BusRecord, ...]
 
 
-FILE = listing("system/buses.json", BusesRecord, "buses", "id", is_required=True)
+FILE = listing("system/buses.json", BusesRecord, "id", is_required=True)

@@ -3,14 +3,7 @@
 from typing import Literal
 
 from cobre.io.read.documents import listing
-from cobre.io.read.records import EntityRecord, Id, IsoDate, Limit, NonNegative, Number, Record
-
-
-class ContractLimitsRecord(Record):
-    """Hard limits of the power exchanged."""
-
-    min_mw: NonNegative
-    max_mw: Limit
+from cobre.io.read.records import EntityRecord, Id, IsoDate, Number, PowerLimits, Record
 
 
 class ContractFields(EntityRecord):
@@ -19,7 +12,7 @@ class ContractFields(EntityRecord):
     bus_id: Id
     type: Literal["import", "export"]
     price_per_mwh: Number
-    limits: ContractLimitsRecord
+    limits: PowerLimits
 
 
 class ContractRecord(ContractFields):
@@ -34,4 +27,4 @@ class ContractsRecord(Record):
     contracts: tuple[ContractRecord, ...] = ()
 
 
-FILE = listing("system/energy_contracts.json", ContractsRecord, "contracts", "id")
+FILE = listing("system/energy_contracts.json", ContractsRecord, "id")

@@ -73,20 +73,30 @@ class SeasonModelRecord(ModelChoice):
     season_id: Id
 
 
-class StageRangesRecord(Record):
+class ByStages(Record):
     """Models chosen by stage."""
 
     hydro_id: Id
     selection_mode: Literal["stage_ranges"]
+
+
+class StageRangesRecord(ByStages):
+    """Models chosen by stage."""
+
     stage_ranges: tuple[StageRangeRecord, ...]
 
 
-class SeasonalRecord(Record):
+class BySeasons(Record):
     """Models chosen by season."""
 
     hydro_id: Id
     selection_mode: Literal["seasonal"]
     default_model: Model
+
+
+class SeasonalRecord(BySeasons):
+    """Models chosen by season."""
+
     seasons: tuple[SeasonModelRecord, ...]
 
 
@@ -117,4 +127,4 @@ class ProductionModelsRecord(Record):
     fpha_plane_reduction: Annotated[PlaneReductionRecord, Field(discriminator="method")] | None = None
 
 
-FILE = listing("system/hydro_production_models.json", ProductionModelsRecord, "production_models", "hydro_id")
+FILE = listing("system/hydro_production_models.json", ProductionModelsRecord, "hydro_id")

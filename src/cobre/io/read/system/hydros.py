@@ -167,4 +167,4 @@ class HydrosRecord(Record):
     hydros: tuple[HydroRecord, ...]
 
 
-FILE = listing("system/hydros.json", HydrosRecord, "hydros", "id", is_required=True)
+FILE = listing("system/hydros.json", HydrosRecord, "id", is_required=True)

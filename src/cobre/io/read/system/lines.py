@@ -37,4 +37,4 @@ class LinesRecord(Record):
     lines: tuple[LineRecord, ...]
 
 
-FILE = listing("system/lines.json", LinesRecord, "lines", "id", is_required=True)
+FILE = listing("system/lines.json", LinesRecord, "id", is_required=True)

@@ -33,4 +33,4 @@ class PumpingStationsRecord(Record):
     pumping_stations: tuple[PumpingStationRecord, ...] = ()
 
 
-FILE = listing("system/pumping_stations.json", PumpingStationsRecord, "pumping_stations", "id")
+FILE = listing("system/pumping_stations.json", PumpingStationsRecord, "id")

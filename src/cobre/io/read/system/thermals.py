@@ -1,14 +1,7 @@
 """``system/thermals.json``."""
 
 from cobre.io.read.documents import listing
-from cobre.io.read.records import Count, EntityRecord, Id, IsoDate, Limit, NonNegative, Positive, Record
-
-
-class ThermalGenerationRecord(Record):
-    """Hard limits of generation."""
-
-    min_mw: NonNegative
-    max_mw: Limit
+from cobre.io.read.records import Count, EntityRecord, Id, IsoDate, NonNegative, Positive, PowerLimits, Record
 
 
 class AnticipatedRecord(Record):
@@ -22,7 +15,7 @@ class ThermalFields(EntityRecord):
     """What both generations of the format say of a thermal plant."""
 
     bus_id: Id
-    generation: ThermalGenerationRecord
+    generation: PowerLimits
     cost_per_mwh: NonNegative
 
 
@@ -39,4 +32,4 @@ class ThermalsRecord(Record):
     thermals: tuple[ThermalRecord, ...]
 
 
-FILE = listing("system/thermals.json", ThermalsRecord, "thermals", "id", is_required=True)
+FILE = listing("system/thermals.json", ThermalsRecord, "id", is_required=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cobre.arrays import Floats
+from cobre.arrays import Floats, Ints
 from cobre.sddp.simulation.outcome import Reported, StageOutcome, StageView, by_block
 from cobre.sddp.simulation.tables.layout import OPERATING, flat, keys, states
 from cobre.sddp.subproblem.builder import ABSENT
@@ -73,7 +73,7 @@ def lane_rows(outcome: StageOutcome) -> Values:
     }
 
 
-def _open_lanes(view: StageView) -> tuple[NDArray[np.int64], NDArray[np.bool_], Values]:
+def _open_lanes(view: StageView) -> tuple[Ints, NDArray[np.bool_], Values]:
     """Components in use, whether this stage decides them, and their plants and dates."""
     commitments, stage = view.problem.carried.commitments, view.scope.index
     rows = []
