@@ -109,7 +109,9 @@ failure_of(comm.allgatherv, huge, everything, [huge.size] * size, [huge.size * r
 """
     with Ranks(size, program, timeout_s=1, directory=tmp_path) as group:
         group.start()
-        for rank in range(size):  # no collective before: with this timeout it would be about who got memory when
+        for rank in range(
+            size
+        ):  # no collective before: with this timeout it would be about who got memory when
             group.wait_for(rank, "ready")
         for rank in range(size):
             group.give_word(rank)

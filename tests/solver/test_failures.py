@@ -163,17 +163,28 @@ def test_ctrl_c_ends_a_long_batch_and_leaves_the_solver_usable(threads):
     rng = np.random.default_rng(1)
     template = stage(rng)
     solver = LpSolver(template, pool=ThreadPool(threads))
-    rows = np.tile(parameters(rng, template, 50), (4000, 1))
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    rows = np.tile(parameters(rng, template, 50), (8000, 1))
+    output = solver.allocate(len(rows))
+
+    def interrupt():
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            try:
+                solver.counters()
+            except RuntimeError:  # refused: the batch has begun
+                os.kill(os.getpid(), signal.SIGINT)
+                return
+
+    other = threading.Thread(target=interrupt)
 
     def solve_until_interrupted():
-        timer.start()
-        solver.solve_batch(rows, solver.allocate(len(rows)))
+        other.start()
+        solver.solve_batch(rows, output)
 
     with pytest.raises(KeyboardInterrupt):
         solve_until_interrupted()
-    timer.join()
-    assert 0 < solver.counters()["solves"] < len(rows)
+    other.join()
+    assert solver.counters()["solves"] < len(rows)
     assert solve(solver, rows[:3])[0].is_optimal
 
 
