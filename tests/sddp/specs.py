@@ -8,7 +8,7 @@ With ``hours=UNIT_HOURS`` one m3/s during a block is one hm3.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cobre.core.horizon import RiskMeasure
@@ -40,47 +40,89 @@ class BusSpec:
     load_factor: ByStage = 1.0
 
 
-def _spec(name: str, doc: str, **defaults: Any) -> Any:
-    """A dataclass of these fields; a type as the default stands for an empty one of its own for each."""
-    fields = [
-        (key, Any, field(default_factory=value) if isinstance(value, type) else value)
-        for key, value in defaults.items()
-    ]
-    return make_dataclass(name, fields, namespace={"__doc__": doc, "__module__": __name__})
+@dataclass
+class ThermalSpec:
+    max_mw: ByStage = 100.0
+    cost: ByStage = 10.0
+    min_mw: ByStage = 0.0
+    bus: int = 0
 
 
-ThermalSpec = _spec("ThermalSpec", "All but the bus by stage.", max_mw=100.0, cost=10.0, min_mw=0.0, bus=0)
-LineSpec = _spec(
-    "LineSpec", "Limits and cost by stage.",
-    source=0, target=1, direct_mw=100.0, reverse_mw=100.0, cost=0.0, losses_percent=0.0,
-)  # fmt: skip
-HydroSpec = _spec(
-    "HydroSpec",
+@dataclass
+class LineSpec:
+    source: int = 0
+    target: int = 1
+    direct_mw: ByStage = 100.0
+    reverse_mw: ByStage = 100.0
+    cost: ByStage = 0.0
+    losses_percent: float = 0.0
+
+
+@dataclass
+class HydroSpec:
     """A reservoir with turbines; ``costs`` holds prices of :class:`HydroCosts` that are not zero.
 
-    By stage are limits, ``productivity``, ``withdrawal``, inflows and costs. ``evaporation`` is None or a pair, each
-    by stage: base in m3/s, slope in m3/s per hm3. ``planes`` are rows (constant, per mean hm3, per turbined m3/s, per
-    spilled m3/s), the same in all stages or one list per stage in a tuple; they replace ``productivity`` where there
-    are any. ``lags`` are standardised coefficients from lag 1 on, the same in all stages.
-    """,
-    bus=0, downstream=None, initial=0.0,
-    min_storage=0.0, max_storage=100.0, min_turbined=0.0, max_turbined=1000.0,
-    min_outflow=0.0, max_outflow=INFINITE, min_generation=0.0, max_generation=INFINITE,
-    productivity=1.0, planes=(), diversion=None, max_diversion=0.0, withdrawal=0.0, evaporation=None,
-    inflow=0.0, inflow_std=0.0, lags=(), residual_ratio=1.0, past=(), costs=dict,
-)  # fmt: skip
-SourceSpec = _spec(
-    "SourceSpec",
-    "A non-controllable source; ``mean`` is the share of the installed power. Numbers are by stage.",
-    installed=10.0, cost=0.0, mean=1.0, std=0.0, factor=1.0, has_statistics=False, bus=0,
-)  # fmt: skip
-PumpSpec = _spec(
-    "PumpSpec", "Flows by stage.",
-    source=0, destination=1, max_flow=10.0, min_flow=0.0, consumption=0.0, bus=0,
-)  # fmt: skip
-ContractSpec = _spec(
-    "ContractSpec", "Price and limits by stage.", price=1.0, max_mw=10.0, min_mw=0.0, is_import=True, bus=0
-)
+    ``planes`` are rows (constant, per mean hm3, per turbined m3/s, per spilled m3/s), the same in all stages
+    or one list per stage in a tuple; they replace ``productivity`` where there are any.
+    ``lags`` are standardised coefficients from lag 1 on, the same in all stages.
+    """
+
+    bus: int = 0
+    downstream: int | None = None
+    initial: float = 0.0
+    min_storage: ByStage = 0.0
+    max_storage: ByStage = 100.0
+    min_turbined: ByStage = 0.0
+    max_turbined: ByStage = 1000.0
+    min_outflow: ByStage = 0.0
+    max_outflow: ByStage = INFINITE
+    min_generation: ByStage = 0.0
+    max_generation: ByStage = INFINITE
+    productivity: ByStage = 1.0
+    planes: Sequence[Sequence[float]] | tuple[Sequence[Sequence[float]], ...] = ()
+    diversion: int | None = None
+    max_diversion: ByStage = 0.0
+    withdrawal: ByStage = 0.0
+    evaporation: tuple[ByStage, ByStage] | None = None
+    """Base in m3/s and slope in m3/s per hm3."""
+    inflow: ByStage = 0.0
+    inflow_std: ByStage = 0.0
+    lags: Sequence[float] = ()
+    residual_ratio: float = 1.0
+    past: Sequence[float] = ()
+    costs: dict[str, ByStage] = field(default_factory=dict)
+
+
+@dataclass
+class SourceSpec:
+    """A non-controllable source; ``mean`` is the share of the installed power."""
+
+    installed: ByStage = 10.0
+    cost: ByStage = 0.0
+    mean: ByStage = 1.0
+    std: ByStage = 0.0
+    factor: ByStage = 1.0
+    has_statistics: bool = False
+    bus: int = 0
+
+
+@dataclass
+class PumpSpec:
+    source: int = 0
+    destination: int = 1
+    max_flow: ByStage = 10.0
+    min_flow: ByStage = 0.0
+    consumption: float = 0.0
+    bus: int = 0
+
+
+@dataclass
+class ContractSpec:
+    price: ByStage = 1.0
+    max_mw: ByStage = 10.0
+    min_mw: ByStage = 0.0
+    is_import: bool = True
+    bus: int = 0
 
 
 @dataclass
