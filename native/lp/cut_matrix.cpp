@@ -24,23 +24,33 @@ CutMatrix::CutMatrix(std::span<const std::int32_t> cut_columns, std::int32_t fut
     }
     sources_.insert(sources_.end(), of_given.begin(), of_given.end());
     entries_.resize(sources_.size());
+    row_.resize(sources_.size());
+}
+
+void CutMatrix::make_room(std::size_t n, std::size_t slots) {
+    // By a quarter, not by half or double: the columns together are as large as the policy.
+    const auto grow = [](auto& places, std::size_t needed) {
+        if (places.capacity() < needed) places.reserve(needed + needed / 4);
+    };
+    const std::size_t needed = slots_.size() + n;
+    for (auto& entries : entries_) grow(entries, needed);
+    grow(slots_, needed);
+    grow(lower_, needed);
+    grow(scale_, needed);
+    grow(rows_, slots);
 }
 
 void CutMatrix::append(const CutPool& pool, std::size_t first_slot) {
+    make_room(pool.slots() - first_slot, pool.slots());
     rows_.resize(pool.slots(), -1);
-    std::vector<double> row(sources_.size());
-    // By a quarter, not by half or double: the columns together are as large as the policy.
-    const std::size_t needed = slots_.size() + pool.slots() - first_slot;
-    for (auto& entries : entries_)
-        if (entries.capacity() < needed) entries.reserve(needed + needed / 4);
     for (std::size_t slot = first_slot; slot < pool.slots(); ++slot) {
         if (!pool.is_active(slot)) continue;
         const auto coefficients = pool.coefficients(slot);
-        row[0] = sources_[0].scale;
-        for (std::size_t j = 1; j < row.size(); ++j)
-            row[j] = -coefficients[sources_[j].coefficient] * sources_[j].scale;
-        const double scale = inverse_of_largest(row);
-        for (std::size_t j = 0; j < row.size(); ++j) entries_[j].push_back(row[j] * scale);
+        row_[0] = sources_[0].scale;
+        for (std::size_t j = 1; j < row_.size(); ++j)
+            row_[j] = -coefficients[sources_[j].coefficient] * sources_[j].scale;
+        const double scale = inverse_of_largest(row_);
+        for (std::size_t j = 0; j < row_.size(); ++j) entries_[j].push_back(row_[j] * scale);
         rows_[slot] = static_cast<std::int32_t>(slots_.size());
         slots_.push_back(static_cast<std::int32_t>(slot));
         lower_.push_back(pool.intercept(slot) * scale);

@@ -32,6 +32,8 @@ public:
     double entry(std::size_t j, std::size_t k) const noexcept { return entries_[j][k]; }
     double given_entry(std::size_t j, std::size_t k) const noexcept { return entries_[columns_.size() + j][k]; }
 
+    // For `n` more cuts of a pool that then has `slots`: adding them allocates nothing more.
+    void make_room(std::size_t n, std::size_t slots);
     // Adds the pool's active slots from `first_slot` on.
     void append(const CutPool& pool, std::size_t first_slot);
     void rebuild(const CutPool& pool);
@@ -58,6 +60,7 @@ private:
     std::vector<std::int32_t> columns_;
     std::vector<std::int32_t> given_columns_;
     std::vector<Source> sources_;  // of each stored column
+    std::vector<double> row_;      // memory for one row
     std::vector<std::int32_t> slots_;
     std::vector<std::int32_t> rows_;  // by slot
     std::vector<double> lower_;

@@ -1,5 +1,6 @@
 #include "lp/cuts.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -15,7 +16,16 @@ void CutPool::check_finite(std::span<const double> rows) const {
                                         "intercept and the coefficients of a cut must be finite");
 }
 
-void CutPool::add(const double* rows, std::size_t n) {
+void CutPool::make_room(std::size_t n) {
+    const auto grow = [n](auto& slots) {
+        if (slots.capacity() - slots.size() < n) slots.reserve(std::max(slots.size() + n, 2 * slots.size()));
+    };
+    grow(rows_);
+    grow(active_);
+    grow(active_slots_);
+}
+
+void CutPool::add(const double* rows, std::size_t n) noexcept {
     ++version_;
     for (std::size_t k = 0; k < n; ++k) {
         active_slots_.push_back(static_cast<std::int32_t>(slots()));
@@ -33,6 +43,7 @@ void CutPool::append(std::span<const double> intercepts, std::span<const double>
         rows.insert(rows.end(), own.begin(), own.end());
     }
     check_finite(rows);
+    make_room(intercepts.size());
     copied_.push_back(std::move(rows));
     add(copied_.back().data(), intercepts.size());
 }
@@ -40,6 +51,7 @@ void CutPool::append(std::span<const double> intercepts, std::span<const double>
 void CutPool::share(std::span<const double> rows) {
     const std::size_t width = 1 + dimension_, known = slots();
     check_finite(rows.subspan(known * width));
+    make_room(rows.size() / width - known);
     if (known > 0 && (rows_.front() != rows.data() || !copied_.empty()))
         for (std::size_t slot = 0; slot < known; ++slot) rows_[slot] = rows.data() + slot * width;
     copied_.clear();

@@ -24,9 +24,9 @@ public:
     // How often all cuts were removed: a slot may then hold another cut than before.
     std::size_t clearings() const noexcept { return clearings_; }
 
-    // Both throw std::invalid_argument if a number is not finite; then nothing was added. `append` copies, `share`
-    // does not: `rows` (intercept, coefficients) hold all slots so far and then new ones, and have to stay as they
-    // are until the pool gets other ones or is cleared.
+    // Both throw std::invalid_argument if a number is not finite; whatever they throw, nothing was added then.
+    // `append` copies, `share` does not: `rows` (intercept, coefficients) hold all slots so far and then new ones,
+    // and have to stay as they are until the pool gets other ones or is cleared.
     void append(std::span<const double> intercepts, std::span<const double> coefficients);
     void share(std::span<const double> rows);
     void set_active(std::span<const std::uint8_t> active);
@@ -34,7 +34,8 @@ public:
 
 private:
     void check_finite(std::span<const double> rows) const;
-    void add(const double* rows, std::size_t n);
+    void make_room(std::size_t n);
+    void add(const double* rows, std::size_t n) noexcept;  // where there is room
 
     std::size_t dimension_;
     std::vector<const double*> rows_;         // of each slot: the intercept, then the coefficients

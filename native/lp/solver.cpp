@@ -64,6 +64,7 @@ HighsProgram& Solver::highs() {
 void Solver::append_cuts(std::span<const double> intercepts, std::span<const double> coefficients) {
     StopWatch watch;
     const std::size_t first = cuts_->pool.slots();
+    cuts_->matrix.make_room(intercepts.size(), first + intercepts.size());
     cuts_->pool.append(intercepts, coefficients);
     cuts_->matrix.append(cuts_->pool, first);
     watch.lap(counters_.cuts_ns);
@@ -72,6 +73,8 @@ void Solver::append_cuts(std::span<const double> intercepts, std::span<const dou
 void Solver::share_cuts(std::span<const double> rows) {
     StopWatch watch;
     const std::size_t first = cuts_->pool.slots();
+    const std::size_t slots = rows.size() / (1 + cuts_->pool.dimension());
+    cuts_->matrix.make_room(slots - first, slots);  // before, so that nothing is half done where memory ends
     cuts_->pool.share(rows);
     cuts_->matrix.append(cuts_->pool, first);
     watch.lap(counters_.cuts_ns);

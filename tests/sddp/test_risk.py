@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from cobre.core.horizon import RiskMeasure
+from cobre.errors import ValidationError
 from cobre.sddp.risk import opening_weights, risk_of, weighted_sum
 
 COSTS = np.array([[4.0, 1.0, 3.0, 2.0]])
@@ -79,3 +82,28 @@ def test_sums_over_openings_do_not_depend_on_how_points_are_split():
     for opening in range(101):
         one_by_one += values[3, opening, 2] * weights[3, opening]
     assert together[3, 2] == one_by_one
+
+
+@dataclass(frozen=True)
+class Given:
+    """A measure of a program that gives the same weights whatever the costs are."""
+
+    weights: object
+    is_expectation: bool = False
+
+    def opening_weights(self, costs, probabilities):
+        return self.weights
+
+
+def test_weights_of_an_own_measure_may_be_of_any_kind_of_number():
+    half = [[0.0, 0.0, 0.5, 0.5]]
+    assert opening_weights(COSTS, Given(half)).tolist() == half
+    assert opening_weights(COSTS, Given(np.array(half, dtype=">f4"))).dtype == np.float64
+    assert risk_of(COSTS[0], Given(COSTS.max() == COSTS)) == 4.0
+
+
+@pytest.mark.parametrize("weights", [np.ones(4), np.ones((1, 3)), np.ones((3, 4)), np.ones((1, 4, 1))])
+def test_weights_of_an_own_measure_in_another_shape_are_refused(weights):
+    costs = np.repeat(COSTS, 2, axis=0)
+    with pytest.raises(ValidationError, match=r"Given gave weights of the shape .* not \(2, 4\)"):
+        opening_weights(costs, Given(weights))

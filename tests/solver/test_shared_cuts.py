@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 import numpy as np
 import pytest
 
 from cobre.solver import LpSolver
+from commands import run_command
 from solver.random_programs import RandomProgram
 
 CHAIN = 8
@@ -80,3 +82,64 @@ def test_what_cannot_be_the_cuts_of_the_program_is_refused_and_changes_nothing()
         intercepts[:3].tobytes(),
         slopes[:3].tobytes(),
     ]
+
+
+WHERE_MEMORY_ENDS = """
+import gc, resource, sys
+import numpy as np
+from cobre.solver import LpSolver, LpTemplate
+
+n = 100
+template = LpTemplate(
+    np.r_[np.zeros(n), 1.0], np.zeros(n + 1), np.full(n + 1, 9.0), [1.0], [1.0], [0, 1], [0], [1.0],
+    cut_columns=np.arange(n), future_cost_column=n,
+)
+few = np.random.default_rng(0).random((1000, 1 + n))
+many = np.concatenate([few, np.random.default_rng(1).random((60_000, 1 + n))])
+
+
+def add(solver, rows):
+    if sys.argv[1] == "share":
+        solver.share_cuts(rows)
+    else:
+        new = rows[solver.n_slots :]
+        solver.append_cuts(new[:, 0], new[:, 1:])
+
+
+def objective(solver):
+    output = solver.allocate(1)
+    assert solver.solve_batch(np.empty((1, 0)), output).is_optimal
+    return output.objective[0]
+
+
+solver, twin = LpSolver(template), LpSolver(template)
+for each in (solver, twin):
+    add(each, few)
+expected = objective(solver)
+for spare in (2**20, 2**22, 2**23, 2**24):
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + spare, resource.RLIM_INFINITY))
+    try:
+        add(solver, many)
+        raise SystemExit("there was memory enough")
+    except MemoryError:
+        pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    many = many.copy()
+    gc.collect()
+    assert (solver.n_slots, solver.n_active_cuts) == (1000, 1000), (solver.n_slots, solver.n_active_cuts)
+    assert solver.cuts()[1].tobytes() == few[:, 1:].tobytes()
+    assert objective(solver) == expected
+for each in (solver, twin):
+    add(each, many)
+assert objective(solver) == objective(twin)
+print("nothing is half done")
+"""
+
+
+@pytest.mark.parametrize("way", ["share", "append"])
+def test_where_memory_ends_no_cut_is_added(way):
+    done = run_command([sys.executable, "-c", WHERE_MEMORY_ENDS, way])
+    assert done.stdout == "nothing is half done\n", done.stderr

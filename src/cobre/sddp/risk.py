@@ -6,6 +6,7 @@ import numpy as np
 
 from cobre.arrays import Floats
 from cobre.core.horizon import OwnRiskMeasure, RiskMeasure
+from cobre.errors import ValidationError
 
 
 def opening_weights(
@@ -23,8 +24,7 @@ def opening_weights(
     if measure.is_expectation:
         return each[np.newaxis, :]
     if not isinstance(measure, RiskMeasure):
-        own: Floats = measure.opening_weights(costs, each)
-        return own
+        return _checked(np.asarray(measure.opening_weights(costs, each), np.float64), costs, measure)
     dearest_first = np.argsort(-costs, axis=1, kind="stable")
     share = each[dearest_first]
     left = np.ones(len(costs))
@@ -35,6 +35,19 @@ def opening_weights(
         filled[:, k] = (1.0 - measure.weight) * share[:, k] + measure.weight * in_tail
     weights = np.empty_like(costs)
     np.put_along_axis(weights, dearest_first, filled, axis=1)
+    return weights
+
+
+def _checked(weights: Floats, costs: Floats, measure: OwnRiskMeasure) -> Floats:
+    """What a program gave, if it has a row for each point or one for all of them."""
+    if weights.shape not in (costs.shape, (1, costs.shape[1])):
+        raise ValidationError(
+            f"the risk measure {type(measure).__name__} gave weights of the shape {weights.shape} for costs "
+            f"[point, opening], not {costs.shape}",
+            kind="IncompatibleSettings",
+            context={"measure": type(measure).__name__},
+            suggestion="have opening_weights return an array like costs",
+        )
     return weights
 
 
