@@ -72,15 +72,14 @@ class CutPool:
         self._reserve(self.size + n)
         return self._rows[self.size : self.size + n]
 
-    def insert(self, n: int, iteration: int) -> Floats:
-        """Make the ``n`` rows filled after `open_slots` cuts of ``iteration``; returns them."""
+    def insert(self, n: int, iteration: int) -> None:
+        """Make the ``n`` rows filled after `open_slots` cuts of ``iteration``."""
         new = slice(self.size, self.size + n)
         self.size += n
         self._active[new] = True
         self._last_active[new] = iteration
         self._active_count[new] = 0
         self._iteration[new] = iteration
-        return self._rows[new]
 
     def record_activity(self, counts: Ints, iteration: int) -> None:
         """Note in how many solves of ``iteration`` each active slot was binding; ``counts`` follow `active_slots`."""
@@ -139,8 +138,8 @@ def synchronize_cuts(
     n_cuts: int,
     iteration: int,
     counts: Sequence[int] | None = None,
-) -> Floats:
-    """Collective: insert the ``n_cuts`` cuts of an iteration into every rank's ``pool``; returns their rows.
+) -> None:
+    """Collective: insert the ``n_cuts`` cuts of an iteration into every rank's ``pool``.
 
     ``mine`` holds this rank's rows (intercept, coefficients) of its contiguous block of trial points; ``counts`` has
     the sizes of the blocks if they are not those of `block_layout`. Every rank inserts the same bytes in the same
@@ -155,10 +154,10 @@ def synchronize_cuts(
         [count * width for count in counts],
         [start * width for start in displs],
     )
-    return pool.insert(n_cuts, iteration)
+    pool.insert(n_cuts, iteration)
 
 
-def insert_cuts(pool: CutPool, rows: Floats, iteration: int) -> Floats:
-    """Insert ``rows`` (intercept, coefficients) that every rank has; returns them as the pool has them."""
+def insert_cuts(pool: CutPool, rows: Floats, iteration: int) -> None:
+    """Insert ``rows`` (intercept, coefficients) that every rank has."""
     pool.open_slots(len(rows))[:] = rows
-    return pool.insert(len(rows), iteration)
+    pool.insert(len(rows), iteration)
