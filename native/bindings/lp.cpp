@@ -9,264 +9,15 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
-#include <array>
-#include <cstring>
-#include <mutex>
-#include <optional>
 #include <stdexcept>
 #include <string>
 
-#include "bindings/gil.hpp"
-#include "bindings/lp_arguments.hpp"
-#include "lp/highs_library.hpp"
-#include "lp/parallel_solver.hpp"
-#include "lp/solver.hpp"
-#include "lp/thread_pool.hpp"
+#include "bindings/bound_solver.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace cobre::bindings {
-
-namespace {
-
-// One caller at a time: a second thread is told so, rather than made to wait for a batch of unknown length.
-class Turn {
-public:
-    explicit Turn(std::mutex& mutex) : lock_(mutex, std::try_to_lock) {
-        if (!lock_.owns_lock())
-            throw std::runtime_error(
-                "this LpSolver is at work in another thread\n  fix: give each thread an LpSolver of its own");
-    }
-
-private:
-    std::unique_lock<std::mutex> lock_;
-};
-
-class BoundSolver {
-public:
-    BoundSolver(std::shared_ptr<const lp::HighsLibrary> highs, lp::Model model, lp::PatchPlan plan,
-                lp::Observation observation, lp::Settings settings, std::shared_ptr<lp::ThreadPool> pool)
-        : solver_(std::make_unique<lp::Solver>(std::move(highs), std::move(model), std::move(plan),
-                                               std::move(observation), settings),
-                  std::move(pool)) {}
-
-    void append_cuts(const Vector<double>& intercepts, const Matrix<double>& coefficients) {
-        const Turn turn(busy_);
-        const std::size_t dimension = solver_.cuts().dimension();
-        if (coefficients.shape(0) != intercepts.size() || coefficients.shape(1) != dimension)
-            throw std::invalid_argument("the coefficients have the shape " +
-                                        shape_text(coefficients.shape(0), coefficients.shape(1)) + ", " +
-                                        std::to_string(intercepts.size()) + " cuts need " +
-                                        shape_text(intercepts.size(), dimension) +
-                                        "\n  fix: give one row per cut and one column per cut column");
-        check_takes_cuts();
-        solver_.append_cuts(viewed(intercepts), {coefficients.data(), coefficients.size()});
-    }
-
-    void share_cuts(const Matrix<double>& rows) {
-        const Turn turn(busy_);
-        const std::size_t known = solver_.cuts().slots(), width = 1 + solver_.cuts().dimension();
-        if (rows.shape(0) < known || rows.shape(1) != width)
-            throw std::invalid_argument("the cuts have the shape " + shape_text(rows.shape(0), rows.shape(1)) +
-                                        ", this program has " + std::to_string(known) + " and takes rows of " +
-                                        std::to_string(width) +
-                                        "\n  fix: give all cuts so far and new ones, each its intercept and one "
-                                        "coefficient per cut column");
-        check_takes_cuts();
-        solver_.share_cuts({rows.data(), rows.size()});
-        shared_rows_ = rows;
-    }
-
-    void set_active(const Vector<bool>& active) {
-        const Turn turn(busy_);
-        if (active.size() != solver_.cuts().slots())
-            throw std::invalid_argument("the mask has " + std::to_string(active.size()) + " elements for " +
-                                        std::to_string(solver_.cuts().slots()) +
-                                        " slots\n  fix: give one per slot");
-        std::vector<std::uint8_t> mask(active.size());
-        for (std::size_t slot = 0; slot < mask.size(); ++slot) mask[slot] = active.data()[slot] ? 1 : 0;
-        solver_.set_active(mask);
-    }
-
-    void clear_cuts() {
-        const Turn turn(busy_);
-        solver_.clear_cuts();
-        shared_rows_ = {};
-    }
-
-    std::tuple<lp::Status, std::size_t, int> solve(
-        const Matrix<double>& parameters, std::size_t chain_length, std::size_t block_length,
-        const std::optional<Matrix<std::uint8_t>>& start_bases, std::int64_t basis_of,
-        const std::optional<Vector<std::int32_t>>& order, const VectorOut<double>& objective,
-        const MatrixOut<double>& observed_primal, const MatrixOut<double>& observed_dual,
-        const std::optional<MatrixOut<double>>& cut_dual, const std::optional<MatrixOut<double>>& primal,
-        const std::optional<MatrixOut<double>>& dual, const std::optional<MatrixOut<double>>& reduced_cost,
-        const std::optional<VectorOut<std::int32_t>>& iterations,
-        const std::optional<MatrixOut<std::uint8_t>>& bases) {
-        const Turn turn(busy_);
-        const std::size_t n = parameters.shape(0);
-        const lp::Model& model = solver_.last().patched();
-        const lp::Observation& observed = solver_.last().observation();
-        const std::size_t n_parameters = solver_.last().n_parameters();
-        lp::BatchInput input;
-        input.solves = n;
-        input.chain_length = chain_length;
-        if (parameters.shape(1) != n_parameters)
-            throw std::invalid_argument("a row of parameters holds " + std::to_string(parameters.shape(1)) +
-                                        " values but the patches read " + std::to_string(n_parameters) +
-                                        "\n  fix: give one column per parameter");
-        if (chain_length == 0 || n % chain_length != 0)
-            throw std::invalid_argument(std::to_string(n) + " solves do not fill chains of " +
-                                        std::to_string(chain_length) +
-                                        "\n  fix: give a multiple of the chain's length");
-        if (block_length == 0)
-            throw std::invalid_argument("blocks of a chain have no solves\n  fix: give 1 or more");
-        const std::size_t chains = n / chain_length;
-        const auto length = static_cast<std::int64_t>(chain_length);
-        if (basis_of < -length || basis_of >= length)
-            throw std::invalid_argument("basis_of is " + std::to_string(basis_of) + " in chains of " +
-                                        std::to_string(chain_length) + "\n  fix: name a solve of the chain");
-        input.basis_of = static_cast<std::size_t>(basis_of < 0 ? basis_of + length : basis_of);
-        input.parameters = {parameters.data(), parameters.size()};
-        if (start_bases) take_start(*start_bases, chains, input);
-        if (order) {
-            check_order(*order, chain_length);
-            input.order = viewed(*order);
-        }
-        lp::BatchOutput out;
-        out.objective = output<double>(std::optional(objective), "objective", n);
-        out.observed_primal =
-            output<double>(std::optional(observed_primal), "observed_primal", n, observed.columns.size());
-        out.observed_dual = output<double>(std::optional(observed_dual), "observed_dual", n, observed.rows.size());
-        out.cut_dual = output<double>(cut_dual, "cut_dual", n, solver_.cuts().slots());
-        out.primal = output<double>(primal, "primal", n, model.columns());
-        out.dual = output<double>(dual, "dual", n, model.rows());
-        out.reduced_cost = output<double>(reduced_cost, "reduced_cost", n, model.columns());
-        out.iterations = output<std::int32_t>(iterations, "iterations", n);
-        out.bases = output<std::uint8_t>(bases, "bases", chains, basis_size());
-
-        lp::Outcome outcome;
-        {
-            const WithoutGil released;
-            outcome = solver_.solve(input, block_length, out, [] {
-                const WithGil held;
-                return PyErr_CheckSignals() != 0;
-            });
-        }
-        if (outcome.status == lp::Status::interrupted) throw nb::python_error();
-        return {outcome.status, outcome.solved, outcome.attempts};
-    }
-
-    nb::dict patched() {
-        const Turn turn(busy_);
-        const lp::Model& model = solver_.last().patched();
-        nb::dict arrays;
-        arrays["column_cost"] = owned_copy<double>(model.cost);
-        arrays["column_lower"] = owned_copy<double>(model.column_lower);
-        arrays["column_upper"] = owned_copy<double>(model.column_upper);
-        arrays["row_lower"] = owned_copy<double>(model.row_lower);
-        arrays["row_upper"] = owned_copy<double>(model.row_upper);
-        return arrays;
-    }
-
-    nb::tuple cuts() {
-        const Turn turn(busy_);
-        const lp::CutPool& pool = solver_.cuts();
-        std::vector<double> intercepts, coefficients;
-        std::vector<std::uint8_t> active;
-        for (std::size_t slot = 0; slot < pool.slots(); ++slot) {
-            intercepts.push_back(pool.intercept(slot));
-            const auto row = pool.coefficients(slot);
-            coefficients.insert(coefficients.end(), row.begin(), row.end());
-            active.push_back(pool.is_active(slot) ? 1 : 0);
-        }
-        return nb::make_tuple(owned_copy<double>(intercepts), owned_copy<double>(coefficients),
-                              owned_copy<std::uint8_t>(active));
-    }
-
-    nb::dict counters() {
-        const Turn turn(busy_);
-        const lp::Counters c = solver_.counters();
-        const lp::Counters& own = solver_.own_counters();
-        nb::dict all;
-        all["own_patch_ns"] = own.patch_ns;
-        all["own_basis_ns"] = own.basis_ns;
-        all["own_run_ns"] = own.run_ns;
-        all["own_extract_ns"] = own.extract_ns;
-        all["own_cuts_ns"] = own.cuts_ns;
-        all["waiting_ns"] = solver_.waiting_ns();
-        all["patch_ns"] = c.patch_ns;
-        all["basis_ns"] = c.basis_ns;
-        all["run_ns"] = c.run_ns;
-        all["extract_ns"] = c.extract_ns;
-        all["cuts_ns"] = c.cuts_ns;
-        all["solves"] = c.solves;
-        all["chains"] = c.chains;
-        all["iterations"] = c.iterations;
-        all["retries"] = c.retries;
-        all["handed_over"] = c.handed_over;
-        for (std::size_t k = 0; k < c.recovered.size(); ++k)
-            all[("recovered_" + std::to_string(k + 2)).c_str()] = c.recovered[k];
-        return all;
-    }
-
-    // In the order of `cobre.solver.COUNTED`.
-    std::array<std::int64_t, 14> counted() {
-        const Turn turn(busy_);
-        const lp::Counters c = solver_.counters();
-        return {c.solves,       c.chains,       c.iterations,   c.retries,      c.run_ns,
-                c.cuts_ns,      c.patch_ns,     c.basis_ns,     c.recovered[0], c.recovered[1],
-                c.recovered[2], c.recovered[3], c.recovered[4], c.recovered[5]};
-    }
-
-    void reset_counters() {
-        const Turn turn(busy_);
-        solver_.reset_counters();
-    }
-
-    std::size_t slots() const { return solver_.cuts().slots(); }
-    std::size_t active_cuts() const { return solver_.cuts().active_slots().size(); }
-    std::size_t basis_size() const { return solver_.last().basis_size(); }
-
-private:
-    void check_takes_cuts() const {
-        if (solver_.last().observation().future_cost_column < 0)
-            throw std::invalid_argument(
-                "this template has no future_cost_column, so that it takes no cuts\n  fix: name that column");
-    }
-
-    void take_start(const Matrix<std::uint8_t>& start, std::size_t chains, lp::BatchInput& input) const {
-        const std::size_t fixed = solver_.last().patched().columns() + solver_.last().patched().rows();
-        const std::size_t width = start.shape(1);
-        if (width < fixed || width > basis_size())
-            throw std::invalid_argument(
-                "a start basis has " + std::to_string(width) + " bytes, this program takes " +
-                std::to_string(fixed) + " to " + std::to_string(basis_size()) +
-                "\n  fix: give a basis that this program or an earlier state of it stored");
-        if (start.shape(0) != chains && start.shape(0) != 1)
-            throw std::invalid_argument(std::to_string(start.shape(0)) + " start bases for " +
-                                        std::to_string(chains) + " chains\n  fix: give one per chain, or one");
-        for (std::size_t row = 0; row < start.shape(0); ++row) {
-            const std::uint8_t* bytes = start.data() + row * width;
-            if (bytes[0] == lp::no_basis) continue;
-            for (std::size_t k = 0; k < width; ++k)
-                if (bytes[k] > 4)
-                    throw std::invalid_argument("start basis " + std::to_string(row) + " has the byte " +
-                                                std::to_string(bytes[k]) + " at " + std::to_string(k) +
-                                                "\n  fix: pass a basis as it was stored");
-        }
-        input.start_bases = {start.data(), start.size()};
-        input.start_width = width;
-        input.is_start_shared = start.shape(0) == 1;
-    }
-
-    lp::ParallelSolver solver_;
-    Matrix<double> shared_rows_;  // keeps the memory of cuts that are not copied
-    std::mutex busy_;
-};
-
-}  // namespace
 
 void bind_lp(nb::module_& m) {
     nb::class_<lp::HighsLibrary>(m, "HighsLibrary", "HiGHS, as an imported highspy has mapped it.")
@@ -345,13 +96,14 @@ void bind_lp(nb::module_& m) {
              "primal"_a.noconvert().none(), "dual"_a.noconvert().none(), "reduced_cost"_a.noconvert().none(),
              "iterations"_a.noconvert().none(), "bases"_a.noconvert().none(),
              "Return (status, solves done, attempts of the last one). The GIL is released.")
+        .def("cut_expectation", &BoundSolver::cut_expectation, "states"_a, "openings"_a, "weights"_a,
+             "rows"_a.noconvert(), nb::kw_only(), "block_length"_a, "start_bases"_a.none(), "order"_a.none(),
+             "Fill rows with the cut of each state; return what solve returns. The GIL is released.")
         .def("patched", &BoundSolver::patched, nb::sig("def patched(self) -> dict[str, NDArray[numpy.float64]]"))
         .def("cuts", &BoundSolver::cuts,
              nb::sig(
                  "def cuts(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.uint8]]"))
         .def("counters", &BoundSolver::counters, nb::sig("def counters(self) -> dict[str, int]"))
-        .def("counted", &BoundSolver::counted, nb::sig("def counted(self) -> list[int]"),
-             "Some of the counters, in an order of their own.")
         .def("reset_counters", &BoundSolver::reset_counters)
         .def_prop_ro("n_slots", &BoundSolver::slots)
         .def_prop_ro("n_active", &BoundSolver::active_cuts)

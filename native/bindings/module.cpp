@@ -31,6 +31,7 @@ NB_MODULE(_native, m) {
     cobre::bindings::bind_fitting(fitting);
     nb::module_ lp = m.def_submodule("lp", "Linear programs, solved by HiGHS a batch at a time.");
     cobre::bindings::bind_lp(lp);
+    cobre::bindings::bind_lp_paths(lp);
     cobre::bindings::bind_linearise(lp);
     nb::module_ noise = m.def_submodule("noise", "Seeds, generator, normal numbers, sampling and correlation.");
     cobre::bindings::bind_noise(noise);

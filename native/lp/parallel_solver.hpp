@@ -39,10 +39,17 @@ public:
     Outcome solve(const BatchInput& input, std::size_t block_length, const BatchOutput& output,
                   const std::function<bool()>& is_interrupted);
 
+    // For work that is shared out in another way (`follow_paths`): the pool, if there is one, the solver of each
+    // of its threads, which thread solved last, and how long the caller waited.
+    ThreadPool* pool() const noexcept { return pool_.get(); }
+    Solver& solver_of(std::size_t thread);
+    void set_last(std::size_t thread) noexcept {
+        last_ = thread < solvers_.size() && solvers_[thread] != nullptr ? thread : 0;
+    }
+    void add_waiting(std::int64_t ns) noexcept { waiting_ns_ += ns; }
+
 private:
     class Batch;
-
-    Solver& solver_of(std::size_t thread);
 
     std::shared_ptr<ThreadPool> pool_;
     std::vector<std::unique_ptr<Solver>> solvers_;  // by thread; one that was never needed is not there

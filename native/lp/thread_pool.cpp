@@ -1,11 +1,18 @@
 #include "lp/thread_pool.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <thread>
 #include <vector>
+
+#include "lp/stop_watch.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace cobre::lp {
 
@@ -27,10 +34,28 @@ private:
     sigset_t before_{};
 };
 
+// Between two steps of a pass some 20 us go by. To wake a thread that sleeps takes longer.
+constexpr std::int64_t spin_ns = 100'000;
+
+void pause() noexcept {
+#if defined(__x86_64__)
+    _mm_pause();
+#else
+    std::this_thread::yield();
+#endif
+}
+
+// Whether each thread can have a processor of its own: otherwise one that spins keeps another from its work.
+bool has_processors_for(std::size_t threads) noexcept {
+    cpu_set_t allowed;
+    return sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
+           static_cast<std::size_t>(CPU_COUNT(&allowed)) >= threads;
+}
+
 }  // namespace
 
 struct ThreadPool::Helpers {
-    explicit Helpers(std::size_t count) {
+    explicit Helpers(std::size_t count) : is_spinning(has_processors_for(count + 1)) {
         const SignalsHeld held;
         try {
             for (std::size_t k = 0; k < count; ++k) threads.emplace_back([this, k] { serve(k + 1); });
@@ -44,6 +69,7 @@ struct ThreadPool::Helpers {
         std::uint32_t seen = 0;
         for (;;) {
             // Pairs with the release in `begin` and `stop`: the job, or the end, is visible once the round is.
+            spin_while([&] { return round.load(std::memory_order_acquire) == seen; });
             round.wait(seen, std::memory_order_acquire);
             seen = round.load(std::memory_order_acquire);
             if (is_ending.load(std::memory_order_relaxed)) return;
@@ -60,7 +86,21 @@ struct ThreadPool::Helpers {
         round.notify_all();
     }
 
+    // Gives up after a while: then it is time to sleep.
+    template <class Condition>
+    void spin_while(Condition&& is_to_wait) const noexcept {
+        if (!is_spinning) return;
+        for (const std::int64_t end = now_ns() + spin_ns; now_ns() < end;) {
+            for (int k = 0; k < 16; ++k) {
+                if (!is_to_wait()) return;
+                pause();
+            }
+            std::this_thread::yield();  // to whoever has work
+        }
+    }
+
     void finish() {
+        spin_while([&] { return working.load(std::memory_order_acquire) != 0; });
         for (;;) {
             const std::uint32_t left = working.load(std::memory_order_acquire);
             if (left == 0) return;
@@ -75,6 +115,7 @@ struct ThreadPool::Helpers {
         for (std::thread& thread : threads) thread.join();
     }
 
+    const bool is_spinning;
     std::vector<std::thread> threads;
     const std::function<void(std::size_t)>* job = nullptr;
     std::atomic<std::uint32_t> round{0};

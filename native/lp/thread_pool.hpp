@@ -1,4 +1,4 @@
-// Threads that help their caller with one job at a time and sleep in between.
+// Threads that help their caller with one job at a time, wait a moment for the next one, and then sleep.
 //
 // A job takes its work from a counter of its own, so that it is complete whoever takes part: the caller alone is
 // enough. That is what happens while another thread uses the pool, and in the child of a fork, which has no

@@ -109,8 +109,7 @@ def give_cuts_to_outcomes(nodes: Sequence[StageModel]) -> None:
                 suggestion="use cut_formulation single",
             )
         shares = joint_probabilities(node.node, children)
-        n = children[0].n_openings
-        node.give_cuts_to_outcomes(np.full(n, 1.0 / n) if shares is None else shares, node.risk)
+        node.give_cuts_to_outcomes(children[0].shares if shares is None else shares, node.risk)
 
 
 def _width(nodes: Sequence[StageModel], step: Step, dimension: int) -> int:
@@ -123,6 +122,10 @@ def _rows_of_paths(
     nodes: Sequence[StageModel], step: Step, trial: Floats, iteration: int, activity: _Activity
 ) -> Floats:
     """Cuts of this rank's visits of ``step``."""
+    if (plain := _plain_child(nodes, step, activity)) is not None:
+        following, weights = plain
+        length = openings_per_block(following.n_openings, len(step))
+        return following.expected_cuts(trial, weights, iteration, step.my_paths, length, step.my_rows)
     here, numbers, visited = step.here, step.paths[step.mine], step.visited
     found: dict[int, tuple[Ints | None, Outcomes]] = {}
     for child in sorted({child for position in step.visited_here for child in nodes[position].node.children}):
@@ -159,6 +162,19 @@ def _rows_of_paths(
         made = _cuts_of(node, trial[mine], parts)
         rows[mine, : made.shape[1]] = made
     return rows
+
+
+def _plain_child(
+    nodes: Sequence[StageModel], step: Step, activity: _Activity
+) -> tuple[StageModel, Floats] | None:
+    """What follows all visits of ``step`` and the probabilities of its openings, if a cut needs nothing else."""
+    if len(step.visited) > 1 or activity.is_wanted or not len(step.here):
+        return None
+    node = nodes[step.visited[0]]
+    if node.node.probabilities != (1.0,) or node.n_outcomes or not node.risk.is_expectation:
+        return None
+    child = nodes[node.node.children[0]]
+    return None if child.truncation is not None else (child, child.shares)
 
 
 def _rows_of_tree(
@@ -244,11 +260,7 @@ def joint_probabilities(node: Node, children: Sequence[StageModel]) -> Floats | 
     """Of the openings of all children in order, and of nothing that follows; None if all are equally likely."""
     if node.probabilities == (1.0,):
         return children[0].probabilities
-    parts = [
-        share
-        * (np.full(child.n_openings, 1.0 / child.n_openings) if (own := child.probabilities) is None else own)
-        for share, child in zip(node.probabilities, children, strict=True)
-    ]
+    parts = [share * child.shares for share, child in zip(node.probabilities, children, strict=True)]
     stop = node.stop_probability
     return np.concatenate([*parts, [stop]] if stop else parts)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from cobre.arrays import Floats, Ints
 from cobre.comm import Communicator, contiguous_block
+from cobre.sddp.chain import Chain
 from cobre.sddp.forecast import Forecast, visit_values
 from cobre.sddp.itinerary import Step
 from cobre.sddp.stage import StageModel
@@ -56,13 +57,17 @@ def forward_pass(
     n_scenarios: int,
     iteration: int,
     tree_seed: int,
+    chain: Chain | None = None,
 ) -> Trajectories:
     """Run this rank's contiguous block of the ``n_scenarios`` sampled paths, step by step.
 
     A solve begins from the basis that the same path left at the same node when it was last there, so that its result
-    does not depend on who solved what else.
+    does not depend on who solved what else. With the ``chain`` of a study without branches that is one native call.
     """
     first, n_paths = contiguous_block(n_scenarios, comm.rank, comm.size)
+    if chain is not None and n_paths:
+        of_paths = chain.follow(forecast, initial_state, iteration, first, n_paths)
+        return Trajectories(first, of_paths[0], of_paths[1], steps, of_paths[2])
     costs = np.zeros(n_paths)
     states: list[Floats] = []
     visit_costs: list[Floats] = []

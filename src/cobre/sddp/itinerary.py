@@ -72,6 +72,12 @@ class Step:
         rows: Ints = self.paths[self.mine] - self.first_path
         return rows
 
+    @cached_property
+    def my_paths(self) -> list[int]:
+        """Numbers of the paths of this rank's visits."""
+        numbers: list[int] = self.paths[self.mine].tolist()
+        return numbers
+
     def __len__(self) -> int:
         return len(self.nodes)
 

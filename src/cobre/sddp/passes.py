@@ -6,6 +6,7 @@ import numpy as np
 
 from cobre.comm import Communicator
 from cobre.core.config import TrainingConfig
+from cobre.sddp.chain import Chain
 from cobre.sddp.forward import Trajectories, enumerated_pass, forward_pass
 from cobre.sddp.itinerary import Step, enumerated_steps, is_drawn, sampled_steps, survival_of
 from cobre.sddp.risk import risk_of
@@ -24,6 +25,7 @@ class Passes:
         self._tree = enumerated_steps(work.graph, comm) if settings.is_enumerated else []
         self._fixed: list[Step] | None = None
         """The steps of every iteration, where nothing of them is drawn."""
+        self._chain: Chain | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -44,16 +46,18 @@ class Passes:
             return enumerated_pass(
                 self._comm, work.nodes, self._tree, work.discounts, work.initial_state, iteration
             )
+        steps = self._steps(iteration)
         return forward_pass(
             self._comm,
             work.nodes,
-            self._steps(iteration),
+            steps,
             work.forecast,
             work.discounts,
             work.initial_state,
             n,
             iteration,
             self._settings.tree_seed,
+            self._chain,
         )
 
     def _steps(self, iteration: int) -> list[Step]:
@@ -63,6 +67,7 @@ class Passes:
         steps = sampled_steps(graph, self._survival, self._settings.forward_passes, iteration, self._comm)
         if not is_drawn(graph):
             self._fixed = steps
+            self._chain = Chain.of(self._work.nodes, steps, self._work.discounts)
         return steps
 
     def cost(self, trajectories: Trajectories) -> CostStatistics:

@@ -10,7 +10,7 @@ import numpy as np
 from cobre.arrays import Floats
 from cobre.core.training_tables import RETRY_HISTOGRAM, SOLVER_ITERATIONS
 from cobre.sddp.stage import StageModel
-from cobre.solver import COUNTED
+from cobre.solver import COUNTED, count_all
 
 Columns = dict[str, list[Any]]
 Part = tuple[int | None, str, Floats]
@@ -24,7 +24,7 @@ NS_PER_MS = 1e6
 
 def solver_counters(models: Sequence[StageModel]) -> Floats:
     """``[model, counter]`` of this rank's solvers up to now: see `COUNTERS`."""
-    return np.array([model.solver.counted() for model in models], dtype=np.float64)
+    return count_all([model.solver for model in models])[:, : len(COUNTERS)]
 
 
 def by_stage(models: Sequence[StageModel], values: Floats) -> Floats:

@@ -84,7 +84,7 @@ class StageModel:
         self.pool: CutPool = CutPool(self.layout.state_dimension) if shares is None else shares.pool
         storage = problem.columns.state.storage
         self.storage_limits = (template.column_lower[storage], template.column_upper[storage])
-        self._state_limits = problem.state_limits()
+        self.state_limits = problem.state_limits()
         self.future_cost_floor = float(template.column_lower[template.future_cost_column])
         self.bases: Bases | None = None
         """Of this rank's trajectories, as their last visit left them; `NO_BASIS` where one never came here."""
@@ -103,6 +103,13 @@ class StageModel:
     def is_own_nature(self) -> bool:
         """Whether this node has a realisation or probabilities of its own."""
         return self.node.scenario is not None or self.node.opening_probabilities is not None
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Probabilities of the openings, also where all are equally likely."""
+        if self.probabilities is not None:
+            return self.probabilities
+        return np.full(self.n_openings, 1.0 / self.n_openings)
 
     @cached_property
     def order(self) -> Order:
@@ -133,7 +140,7 @@ class StageModel:
 
     def outgoing(self, primal: Floats) -> Floats:
         """States that leave this stage, exactly within their limits, which a solver passes by a hair."""
-        low, high = self._state_limits
+        low, high = self.state_limits
         states: Floats = np.maximum(primal[:, : self.layout.state_dimension], low)
         return np.minimum(states, high, out=states)
 
@@ -178,6 +185,33 @@ class StageModel:
         )  # the end of a cycle costs nothing
         self.solver = self.open_solver(with_outcomes(self.template, risk, probabilities, floor))
         self.pool = CutPool(self.layout.state_dimension + 1 + self.n_outcomes)
+
+    def expected_cuts(
+        self,
+        trial: Floats,
+        weights: Floats,
+        iteration: int,
+        chains: Sequence[int],
+        block_length: int,
+        rows: Rows,
+    ) -> Floats:
+        """Cuts (intercept, coefficients) of the expectation under ``weights`` of what follows ``trial`` states.
+
+        ``rows`` are the trajectories of this rank that the states belong to, ``chains`` their numbers for messages.
+        """
+        made = np.empty((len(trial), 1 + trial.shape[1]))
+        outcome = self.solver.cut_expectation(
+            trial,
+            self.openings,
+            weights,
+            made,
+            block_length=block_length,
+            start_bases=self.start_bases(rows),
+            order=self.order,
+        )
+        if not outcome.is_optimal:
+            raise self._failed(outcome, iteration, chains, "scenario", self.n_openings)
+        return made
 
     def cuts(self) -> CutPool:
         """The cuts about the whole future cost."""
@@ -236,11 +270,21 @@ class StageModel:
             order=order,
         )
         if not outcome.is_optimal:
-            chain, place = divmod(outcome.index, chain_length)
-            opening = f", opening {place}" if chain_length > 1 else ""
-            number = first_chain + chain if isinstance(first_chain, int) else first_chain[chain]
-            raise self.failure(outcome, iteration, f"{chain_of} {number}{opening}")
+            raise self._failed(outcome, iteration, first_chain, chain_of, chain_length)
         return output
+
+    def _failed(
+        self,
+        outcome: BatchOutcome,
+        iteration: int,
+        first_chain: int | Sequence[int],
+        chain_of: str,
+        chain_length: int,
+    ) -> SolverError:
+        chain, place = divmod(outcome.index, chain_length)
+        opening = f", opening {place}" if chain_length > 1 else ""
+        number = first_chain + chain if isinstance(first_chain, int) else first_chain[chain]
+        return self.failure(outcome, iteration, f"{chain_of} {number}{opening}")
 
     def failure(
         self, outcome: BatchOutcome, iteration: int, where: str, solver: LpSolver | None = None

@@ -3,6 +3,7 @@
 from cobre._lazy import TYPE_CHECKING, lazy_names
 from cobre._native.lp import ThreadPool, linearise
 from cobre.solver.batch import COUNTED, LAST_BASIS_STATUS, NO_BASIS, BatchOutcome, BatchOutput, Status
+from cobre.solver.paths import PathOutput, count_all, follow_paths
 from cobre.solver.solver import LpSolver
 from cobre.solver.template import LpTemplate, Patches, Target
 
@@ -18,10 +19,13 @@ __all__ = [
     "LpSolver",
     "LpTemplate",
     "Patches",
+    "PathOutput",
     "Status",
     "Target",
     "ThreadPool",
     "Violation",
+    "count_all",
+    "follow_paths",
     "linearise",
 ]
 

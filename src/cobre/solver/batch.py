@@ -30,7 +30,7 @@ COUNTED = (
     "basis_ns",
     *(f"recovered_{attempt}" for attempt in range(2, 8)),
 )
-"""Of the counters of a solver, what `LpSolver.counted` gives."""
+"""Of the counters of a solver, what `count_all` gives."""
 
 
 class Status(StrEnum):

@@ -60,7 +60,7 @@ class LpSolver:
         """
         patches = template.patches
         self.template = template
-        self._native = lp.Solver(
+        self.native = lp.Solver(  # for the other modules of this package
             load_highs(),
             cost=template.column_cost,
             column_lower=template.column_lower,
@@ -91,12 +91,12 @@ class LpSolver:
     @property
     def n_slots(self) -> int:
         """Cuts ever appended, active or not."""
-        return self._native.n_slots
+        return self.native.n_slots
 
     def append_cuts(self, intercepts: ArrayLike, coefficients: ArrayLike) -> None:
         """Add active cuts in the next slots: ``future cost - coefficients[k] . x[cut_columns] >= intercepts[k]``."""
         rows = np.ascontiguousarray(coefficients, np.float64)
-        self._native.append_cuts(np.ascontiguousarray(intercepts, np.float64), rows)
+        self.native.append_cuts(np.ascontiguousarray(intercepts, np.float64), rows)
 
     def share_cuts(self, rows: Floats) -> None:
         """Add active cuts without a copy: ``rows`` are all cuts so far, then new ones.
@@ -104,38 +104,38 @@ class LpSolver:
         A row is an intercept and the coefficients. The memory has to stay as it is, until a later call gives other
         memory that holds the same cuts.
         """
-        self._native.share_cuts(rows)
+        self.native.share_cuts(rows)
 
     def set_active_cuts(self, active: ArrayLike) -> None:
         """Keep in the program exactly the slots where ``active`` (bool, one per slot) is true, in slot order.
 
         A cut that is switched off keeps its slot and may be switched on again.
         """
-        self._native.set_active(np.ascontiguousarray(active, np.bool_))
+        self.native.set_active(np.ascontiguousarray(active, np.bool_))
 
     @property
     def n_active_cuts(self) -> int:
-        return self._native.n_active
+        return self.native.n_active
 
     def set_cuts(
         self, intercepts: ArrayLike, coefficients: ArrayLike, active: ArrayLike | None = None
     ) -> None:
         """Replace all cuts; slots count from 0 again."""
-        self._native.clear_cuts()
+        self.native.clear_cuts()
         self.append_cuts(intercepts, coefficients)
         if active is not None:
             self.set_active_cuts(active)
 
     def cuts(self) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Copies of intercepts ``[slots]``, coefficients ``[slots, d]`` and the active mask, in slot order."""
-        intercepts, coefficients, active = self._native.cuts()
+        intercepts, coefficients, active = self.native.cuts()
         shape = (len(intercepts), len(self.template.cut_columns))
         return intercepts, coefficients.reshape(shape), active.astype(np.bool_)
 
     @property
     def basis_size(self) -> int:
         """Bytes of a basis stored now: one per column, row and cut slot."""
-        return self._native.basis_size
+        return self.native.basis_size
 
     def allocate(
         self,
@@ -189,7 +189,7 @@ class LpSolver:
         `explain_infeasibility` speak of that solve. Ctrl-C raises KeyboardInterrupt between two solves and leaves
         the solver usable.
         """
-        status, index, attempts = self._native.solve(
+        status, index, attempts = self.native.solve(
             parameters,
             chain_length=chain_length,
             block_length=chain_length if block_length is None else block_length,
@@ -209,7 +209,41 @@ class LpSolver:
         if status is lp.Status.OPTIMAL:  # nearly always, and at once
             return BatchOutcome(Status.OPTIMAL, index, attempts)
         if status is lp.Status.BAD_PARAMETER:
-            self._refuse_parameters(parameters[index], index)
+            self.refuse_parameters(parameters[index], index)
+        return BatchOutcome(Status[status.name], index, attempts)
+
+    def cut_expectation(
+        self,
+        states: Floats,
+        openings: Floats,
+        weights: Floats,
+        rows: Floats,
+        *,
+        block_length: int,
+        start_bases: NDArray[np.uint8] | None = None,
+        order: NDArray[np.int32] | None = None,
+    ) -> BatchOutcome:
+        """Fill ``rows[point]`` with the cut of each of ``states``: the weighted sum of its openings, linearised there.
+
+        The parameters of a solve are a state and an opening, and the rows observed first are those whose duals say what
+        a component of the state is worth. A trial point is a chain of all ``openings``; the other arguments and
+        the order of solves are those of `solve_batch`, and an intercept and coefficients have the bits of
+        `linearise`.
+        """
+        status, index, attempts = self.native.cut_expectation(
+            states,
+            openings,
+            weights,
+            rows,
+            block_length=block_length,
+            start_bases=start_bases,
+            order=order,
+        )
+        if status is lp.Status.OPTIMAL:
+            return BatchOutcome(Status.OPTIMAL, index, attempts)
+        if status is lp.Status.BAD_PARAMETER:
+            point, opening = divmod(index, len(weights))
+            self.refuse_parameters(np.concatenate([states[point], openings[opening]]), index)
         return BatchOutcome(Status[status.name], index, attempts)
 
     def counters(self) -> dict[str, int]:
@@ -218,20 +252,16 @@ class LpSolver:
         All threads together; names that begin with ``own`` are of the calling thread, which waited for the others
         ``waiting_ns``. ``run_ns`` includes retries.
         """
-        return self._native.counters()
-
-    def counted(self) -> list[int]:
-        """Those of `counters` that `COUNTED` names, in its order."""
-        return self._native.counted()
+        return self.native.counters()
 
     def reset_counters(self) -> None:
-        self._native.reset_counters()
+        self.native.reset_counters()
 
     def patched_model(self) -> ModelData:
         """The program of the last solve in the caller's units, its active cuts as rows at the end."""
         from cobre.solver.model_file import ModelData  # only for programs without an optimum
 
-        return ModelData.of(self.template, self._native.patched(), *self.cuts())
+        return ModelData.of(self.template, self.native.patched(), *self.cuts())
 
     def write_model(self, path: str | Path) -> Path:
         """Write the program of the last solve for any LP solver; ``.lp`` or ``.mps`` decides the format.
@@ -248,7 +278,8 @@ class LpSolver:
 
         return explain(self.patched_model(), limit)
 
-    def _refuse_parameters(self, parameters: Floats, index: int) -> NoReturn:
+    def refuse_parameters(self, parameters: Floats, index: int) -> NoReturn:
+        """Raise what a solve for ``parameters`` that no program can have ends with."""
         bad = np.flatnonzero(~np.isfinite(parameters))
         where = f"parameters {bad[:5].tolist()} of them" if bad.size else "a value computed from them"
         raise ValueError(

@@ -1,0 +1,44 @@
+// The backward pass of a stage in one call: all openings at all trial points, and the cut of their expectation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "lp/parallel_solver.hpp"
+
+namespace cobre::lp {
+
+struct TrialInput {
+    std::span<const double> states;  // [point, component]
+    std::size_t points = 0;
+    std::span<const double> openings;     // [opening, value]; parameters of a solve are a state and an opening
+    std::span<const double> weights;      // [opening]
+    std::size_t block_length = 1;         // of the openings of a point, as in `ParallelSolver::solve`
+    std::span<const std::int32_t> order;  // of the openings
+    std::span<const std::uint8_t> start_bases;  // one per point, one for all, or empty
+    std::size_t start_width = 0;
+    bool is_start_shared = false;
+};
+
+// Keeps its memory from call to call.
+class ExpectedCuts {
+public:
+    // rows[point] = intercept, then coefficients: the sum over the openings, one after the other, of what the
+    // solver's first observed rows say about each component of the state.
+    Outcome make(ParallelSolver& solver, const TrialInput& trial, std::span<double> rows,
+                 const std::function<bool()>& is_interrupted);
+
+    // Of the solve that went wrong.
+    std::span<const double> parameters_of(std::size_t solve) const noexcept {
+        return std::span(parameters_).subspan(solve * n_parameters_, n_parameters_);
+    }
+
+private:
+    std::size_t n_parameters_ = 0;
+    std::vector<double> parameters_, objective_, primal_, dual_;
+};
+
+}  // namespace cobre::lp
