@@ -61,6 +61,22 @@ class RecordingSolver(LpSolver):
             )
         return super().solve_batch(parameters, output, **options)
 
+    def cut_expectation(self, states, openings, weights, rows, **options):
+        n = len(openings)
+        parameters = np.concatenate(
+            [np.repeat(states, n, axis=0), np.tile(openings, (len(states), 1))], axis=1
+        )
+        self.recorded[id(self)] = Recorded(
+            self.template,
+            self.cuts(),
+            parameters,
+            n,
+            options["block_length"],
+            options["start_bases"],
+            options["order"],
+        )
+        return super().cut_expectation(states, openings, weights, rows, **options)
+
 
 def record(case: cobre.Case) -> list[Recorded]:
     """Chains of the last iteration, one batch per stage."""

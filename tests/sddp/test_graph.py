@@ -136,6 +136,7 @@ def test_risk_sees_all_children_and_openings_at_once():
     class Child:
         n_openings = 2
         probabilities = None
+        shares = np.array([0.5, 0.5])
 
     nothing = np.zeros((1, 2, 0))
     parts = [

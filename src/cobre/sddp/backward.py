@@ -12,6 +12,7 @@ from cobre.comm import Communicator, ReduceOp
 from cobre.core.graph import Node
 from cobre.core.horizon import OwnRiskMeasure, RiskMeasure
 from cobre.errors import ValidationError
+from cobre.sddp.chain import Chain
 from cobre.sddp.cuts import insert_cuts, synchronize_cuts
 from cobre.sddp.forward import Trajectories
 from cobre.sddp.itinerary import Step
@@ -50,14 +51,19 @@ def backward_pass(
     activity_tolerance: float | None = None,
     *,
     is_enumerated: bool = False,
+    chain: Chain | None = None,
 ) -> None:
     """Collective: add a cut to the pool of every visited node with a future, on every rank the same.
 
     A trial point is solved for all openings of all children of its node. The first opening begins from the basis
     that the same path left in that child; where there are few trial points the others follow in several blocks
     (`openings_per_block`). The risk measure sees all children and openings at once. With an ``activity_tolerance`` it
-    also counts how often each cut was binding.
+    also counts how often each cut was binding. With the ``chain`` of a study without branches a step is one native call
+    and a collective, where its cuts are those of an expectation.
     """
+    if chain is not None and chain.makes_cuts and activity_tolerance is None:
+        chain.add_cuts(comm, trajectories.states, iteration)
+        return
     activity = _Activity(comm, nodes, activity_tolerance)
     steps, states = trajectories.steps, trajectories.states
     for k in range(len(steps) - 1, -1, -1):
@@ -122,10 +128,6 @@ def _rows_of_paths(
     nodes: Sequence[StageModel], step: Step, trial: Floats, iteration: int, activity: _Activity
 ) -> Floats:
     """Cuts of this rank's visits of ``step``."""
-    if (plain := _plain_child(nodes, step, activity)) is not None:
-        following, weights = plain
-        length = openings_per_block(following.n_openings, len(step))
-        return following.expected_cuts(trial, weights, iteration, step.my_paths, length, step.my_rows)
     here, numbers, visited = step.here, step.paths[step.mine], step.visited
     found: dict[int, tuple[Ints | None, Outcomes]] = {}
     for child in sorted({child for position in step.visited_here for child in nodes[position].node.children}):
@@ -162,19 +164,6 @@ def _rows_of_paths(
         made = _cuts_of(node, trial[mine], parts)
         rows[mine, : made.shape[1]] = made
     return rows
-
-
-def _plain_child(
-    nodes: Sequence[StageModel], step: Step, activity: _Activity
-) -> tuple[StageModel, Floats] | None:
-    """What follows all visits of ``step`` and the probabilities of its openings, if a cut needs nothing else."""
-    if len(step.visited) > 1 or activity.is_wanted or not len(step.here):
-        return None
-    node = nodes[step.visited[0]]
-    if node.node.probabilities != (1.0,) or node.n_outcomes or not node.risk.is_expectation:
-        return None
-    child = nodes[node.node.children[0]]
-    return None if child.truncation is not None else (child, child.shares)
 
 
 def _rows_of_tree(

@@ -1,23 +1,58 @@
-"""The forward pass of a study without branches: every path visits the same node in each step."""
+"""The passes of a study without branches: every path visits the same node in each step."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from cobre.arrays import Floats
+from cobre.comm import Communicator
 from cobre.sddp.forecast import Forecast
 from cobre.sddp.itinerary import Step
 from cobre.sddp.stage import StageModel
+from cobre.sddp.units import openings_per_block
 from cobre.solver import follow_paths
+
+
+@dataclass(frozen=True)
+class _CutStep:
+    """A step whose node has a future."""
+
+    number: int
+    node: StageModel
+    child: StageModel
+    n_points: int
+    """Of all ranks."""
+    paths: list[int]
+    """Of this rank."""
+    counts: list[int]
+    """Numbers in the cuts of each rank."""
+    starts: list[int]
+    block_length: int
+
+    @classmethod
+    def of(cls, number: int, step: Step, node: StageModel, child: StageModel) -> _CutStep:
+        width = 1 + node.layout.state_dimension
+        counts = [count * width for count in step.counts]
+        starts = [sum(counts[:rank]) for rank in range(len(counts))]
+        length = openings_per_block(child.n_openings, len(step))
+        return cls(number, node, child, len(step), step.my_paths, counts, starts, length)
 
 
 class Chain:
     """The nodes of all steps, solved for all paths of this rank in one native call."""
 
-    def __init__(self, models: list[StageModel], discounts: Floats) -> None:
+    def __init__(self, models: list[StageModel], steps: Sequence[Step], discounts: Floats) -> None:
         self._models = models
+        pairs = list(pairwise(models))
+        self.makes_cuts = all(_is_cut_expected(node) for node, _ in pairs) and not (models[-1].node.children)
+        """Whether `add_cuts` makes the cuts of this study."""
+        self._cut_steps = [
+            _CutStep.of(number, steps[number], node, child) for number, (node, child) in enumerate(pairs)
+        ]
         self._stages = [model.index for model in models]
         self._solvers = [model.solver for model in models]
         low, high = zip(*(model.state_limits for model in models), strict=True)
@@ -42,7 +77,7 @@ class Chain:
             for step, model in zip(steps, models, strict=True)
         )
         is_chain = is_chain and len({id(model.solver) for model in models}) == len(models)
-        return cls(models, discounts) if is_chain else None
+        return cls(models, steps, discounts) if is_chain else None
 
     def follow(
         self, forecast: Forecast, initial_state: Floats, iteration: int, first: int, n_paths: int
@@ -63,3 +98,21 @@ class Chain:
         costs = found.objective - self._future_shares * found.next
         total: Floats = np.add.accumulate(self._discounts * costs, axis=0)[-1] + 0.0
         return total, list(found.states), list(costs)
+
+    def add_cuts(self, comm: Communicator, states: Sequence[Floats], iteration: int) -> None:
+        """Collective: a cut for every trial point, ``states [path, component]`` of each step of this rank's paths."""
+        for step in reversed(self._cut_steps):
+            pool, trial = step.node.pool, states[step.number]
+            slots = pool.open_slots(step.n_points)
+            mine = slots if comm.size == 1 else np.empty((len(trial), slots.shape[1]))
+            if len(trial):
+                step.child.fill_expected_cuts(mine, trial, iteration, step.paths, step.block_length)
+            if comm.size > 1:
+                comm.allgatherv(mine, slots, step.counts, step.starts)
+            pool.insert(step.n_points, iteration)
+            step.node.share_cuts()
+
+
+def _is_cut_expected(node: StageModel) -> bool:
+    """Whether the cuts of ``node`` are those of the expectation over the openings of what follows."""
+    return node.node.probabilities == (1.0,) and node.risk.is_expectation and not node.n_outcomes

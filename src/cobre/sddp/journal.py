@@ -16,10 +16,10 @@ from cobre.sddp.solver_tables import (
     by_stage,
     retry_columns,
     solver_columns,
-    solver_counters,
 )
 from cobre.sddp.stage import StageModel
 from cobre.sddp.statistics import gather_rows
+from cobre.solver import count_all
 
 PHASES = ("forward", "backward", "selection", "lower_bound")
 COMMUNICATION = ("allreduce_move", "other_move", "wait")
@@ -53,10 +53,11 @@ class Journal:
         """One entry per iteration: ``[phase]``, the rows of all programs that were solved, cuts included."""
         self._times: list[Floats] = []
         """One entry per iteration: ``[phase, (seconds, communication…)]``."""
-        self._rows_without_cuts = np.array([model.solver.template.n_rows for model in self.models])
+        self._solvers = [model.solver for model in self.models]
+        self._rows_without_cuts = np.array([solver.template.n_rows for solver in self._solvers])
         self._most_rows = 0
-        self._last_counters = solver_counters(self.models)
-        self._last_times = self._read_times()
+        self._marks: list[tuple[Floats, list[float]]] = []
+        """Counters and active cuts of all models, and times, when this iteration began and after each phase."""
 
     @property
     def n_iterations(self) -> int:
@@ -65,28 +66,37 @@ class Journal:
 
     def begin_iteration(self) -> None:
         """What happened since the last phase belongs to none."""
-        self._counters.append(np.zeros((len(PHASES), len(self.models), len(COUNTERS))))
-        self._rows.append(np.zeros(len(PHASES)))
-        self._times.append(np.zeros((len(PHASES), 1 + len(COMMUNICATION))))
-        self._last_counters, self._last_times = solver_counters(self.models), self._read_times()
+        self._marks = [self._mark()]
 
     def end_phase(self, phase: str) -> None:
-        """What happened since the last call belongs to ``phase`` of this iteration."""
-        place = PHASES.index(phase)
-        counters, times = solver_counters(self.models), self._read_times()
-        self._counters[-1][place] = counters - self._last_counters
-        self._times[-1][place] = times - self._last_times
-        solves = self._counters[-1][place, :, COUNTERS.index("solves")]
-        rows = self._rows_without_cuts + [model.solver.n_active_cuts for model in self.models]
-        self._rows[-1][place] = float((solves * rows).sum())
-        self._most_rows = max(self._most_rows, int(rows[solves > 0].max(initial=0)))
-        self._last_counters, self._last_times = counters, times
+        """What happened since the last call belongs to ``phase`` of this iteration; phases come in their order."""
+        self._marks.append(self._mark())
+        if phase != PHASES[len(self._marks) - 2]:
+            raise AssertionError(f"phase {phase} out of turn")
+        if len(self._marks) == 1 + len(PHASES):
+            self._end_iteration()
 
-    def _read_times(self) -> Floats:
+    def _mark(self) -> tuple[Floats, list[float]]:
+        return count_all(self._solvers), self._read_times()
+
+    def _end_iteration(self) -> None:
+        counted = np.stack([mark for mark, _ in self._marks])
+        counters = np.diff(counted[:, :, :-1], axis=0)
+        self._counters.append(counters)
+        self._times.append(np.diff(np.array([times for _, times in self._marks]), axis=0))
+        solves = counters[:, :, COUNTERS.index("solves")]
+        rows = self._rows_without_cuts + counted[1:, :, -1]
+        self._rows.append((solves * rows).sum(axis=1))
+        self._most_rows = max(self._most_rows, int(rows[solves > 0].max(initial=0)))
+
+    def _read_times(self) -> list[float]:
         stats = self.comm.stats()
-        other = sum(entry["move_s"] for verb, entry in stats.items() if verb != "allreduce")
-        wait = sum(entry["wait_s"] for entry in stats.values())
-        return np.array([time.perf_counter(), stats["allreduce"]["move_s"], other, wait])
+        other = wait = 0.0
+        for verb, entry in stats.items():
+            wait += entry["wait_s"]
+            if verb != "allreduce":
+                other += entry["move_s"]
+        return [time.perf_counter(), stats["allreduce"]["move_s"], other, wait]
 
     def last_iteration(self) -> tuple[Floats, Floats]:
         """Of the newest iteration on this rank: ``[counter]`` over phases and stages, and ``[phase, (seconds, …)]``."""

@@ -25,7 +25,8 @@ class Passes:
         self._tree = enumerated_steps(work.graph, comm) if settings.is_enumerated else []
         self._fixed: list[Step] | None = None
         """The steps of every iteration, where nothing of them is drawn."""
-        self._chain: Chain | None = None
+        self.chain: Chain | None = None
+        """What runs the passes of a study without branches, from the first iteration on."""
 
     @property
     def is_exact(self) -> bool:
@@ -57,7 +58,7 @@ class Passes:
             n,
             iteration,
             self._settings.tree_seed,
-            self._chain,
+            self.chain,
         )
 
     def _steps(self, iteration: int) -> list[Step]:
@@ -67,7 +68,7 @@ class Passes:
         steps = sampled_steps(graph, self._survival, self._settings.forward_passes, iteration, self._comm)
         if not is_drawn(graph):
             self._fixed = steps
-            self._chain = Chain.of(self._work.nodes, steps, self._work.discounts)
+            self.chain = Chain.of(self._work.nodes, steps, self._work.discounts)
         return steps
 
     def cost(self, trajectories: Trajectories) -> CostStatistics:

@@ -24,7 +24,7 @@ NS_PER_MS = 1e6
 
 def solver_counters(models: Sequence[StageModel]) -> Floats:
     """``[model, counter]`` of this rank's solvers up to now: see `COUNTERS`."""
-    return count_all([model.solver for model in models])[:, : len(COUNTERS)]
+    return np.ascontiguousarray(count_all([model.solver for model in models])[:, : len(COUNTERS)])
 
 
 def by_stage(models: Sequence[StageModel], values: Floats) -> Floats:

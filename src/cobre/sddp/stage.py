@@ -186,32 +186,24 @@ class StageModel:
         self.solver = self.open_solver(with_outcomes(self.template, risk, probabilities, floor))
         self.pool = CutPool(self.layout.state_dimension + 1 + self.n_outcomes)
 
-    def expected_cuts(
-        self,
-        trial: Floats,
-        weights: Floats,
-        iteration: int,
-        chains: Sequence[int],
-        block_length: int,
-        rows: Rows,
-    ) -> Floats:
-        """Cuts (intercept, coefficients) of the expectation under ``weights`` of what follows ``trial`` states.
+    def fill_expected_cuts(
+        self, rows: Floats, trial: Floats, iteration: int, chains: Sequence[int], block_length: int
+    ) -> None:
+        """Fill ``rows`` (intercept, coefficients) with cuts of the expectation of all openings at ``trial`` states.
 
-        ``rows`` are the trajectories of this rank that the states belong to, ``chains`` their numbers for messages.
+        Those are where all trajectories of this rank came here; ``chains`` are their numbers, for messages.
         """
-        made = np.empty((len(trial), 1 + trial.shape[1]))
         outcome = self.solver.cut_expectation(
             trial,
             self.openings,
-            weights,
-            made,
+            self.shares,
+            rows,
             block_length=block_length,
-            start_bases=self.start_bases(rows),
+            start_bases=self.bases,
             order=self.order,
         )
         if not outcome.is_optimal:
             raise self._failed(outcome, iteration, chains, "scenario", self.n_openings)
-        return made
 
     def cuts(self) -> CutPool:
         """The cuts about the whole future cost."""

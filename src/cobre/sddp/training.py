@@ -223,6 +223,7 @@ class _Training:
             iteration,
             self.selector.activity_tolerance,
             is_enumerated=self.passes.is_exact,
+            chain=self.passes.chain,
         )
         self.clock.lap("backward")
         self.journal.end_phase("backward")

@@ -1,0 +1,89 @@
+"""The passes of a study without branches as native calls: the bits and errors of the passes step by step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cobre.comm import LocalCommunicator
+from cobre.errors import SolverError
+from cobre.sddp.chain import Chain
+from cobre.sddp.passes import Passes
+from cobre.sddp.workspace import open_workspace
+from sddp.cases import make_case
+from sddp.graph_studies import graph_cases
+from sddp.specs import BusSpec, HydroSpec, StageSpec, ThermalSpec
+from sddp.studies import split_cases, study
+from sddp.trained import digest, settings, trained
+
+
+def cases():
+    discounted = study(
+        [StageSpec((200.0, 100.0), n, discount=0.97) for n in (2, 5, 4, 3)],
+        hydro={
+            "lags": [0.5, 0.2],
+            "residual_ratio": 0.8,
+            "past": [12.0, 9.0],
+            "costs": {"negative_inflow": 30.0},
+        },
+        load_std=4.0,
+        training=settings(12, 3),
+        non_negativity="penalty",
+    )
+    return {**split_cases(), "discounted": discounted}
+
+
+def chain_of(case) -> Chain | None:
+    with LocalCommunicator() as comm:
+        work = open_workspace(comm, case)
+        passes = Passes(comm, work, case.config.training)
+        passes.forward(1)
+        return passes.chain
+
+
+@pytest.mark.parametrize("name", cases())
+def test_the_bits_are_those_of_the_passes_step_by_step(name, monkeypatch):
+    case = cases()[name]
+    by_chain = digest(trained(case))
+    with_threads = digest(trained(case, threads=3))
+    monkeypatch.setattr(Chain, "of", lambda *_: None)
+    assert digest(trained(case)) == by_chain == with_threads
+
+
+def test_which_studies_are_chains():
+    found = {name: chain_of(case) for name, case in cases().items()}
+    assert found["stalling"] is None  # truncated inflows need their lags
+    assert found["sampled"].makes_cuts
+    assert found["discounted"].makes_cuts
+    assert not found["level1"].makes_cuts  # CVaR
+    assert chain_of(graph_cases()["climates"]) is None
+
+
+def failing():
+    """The reservoir cannot be as full as it must be where it rains little: paths fail in several stages."""
+    return make_case(
+        [StageSpec(744.0, 3)] * 5,
+        buses=[BusSpec(load=5.0)],
+        thermals=[ThermalSpec(max_mw=10.0)],
+        hydros=[
+            HydroSpec(initial=50.0, min_storage=[0.0, 0.0, 48.0, 49.0, 90.0], inflow=1.0, inflow_std=4.0)
+        ],
+        training=settings(3, 9),
+        non_negativity="none",
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_program_without_a_solution_is_told_alike(threads, monkeypatch):
+    def told() -> tuple[int, str]:
+        with pytest.raises(SolverError) as caught:
+            trained(failing(), threads=threads)
+        message, _, rest = caught.value.message.partition("; the program is in ")
+        Path(rest.splitlines()[0]).unlink()
+        return caught.value.stage, message + rest.partition("\n")[2]
+
+    by_chain = told()
+    monkeypatch.setattr(Chain, "of", lambda *_: None)
+    assert told() == by_chain
+    assert by_chain[0] in (2, 3)
