@@ -54,7 +54,7 @@ def rank_memory(comm: Communicator, stages: int) -> float:
         future_cost_column=STATES,
     )
     rng = np.random.default_rng(comm.rank)
-    pools = [CutPool(STATES) for _ in range(stages)]
+    pools = [CutPool(STATES, comm) for _ in range(stages)]
     solvers = [LpSolver(template) for _ in range(stages)]
     before = _memory_mb()
     for iteration in range(1, 1 + CUTS // PER_ITERATION):

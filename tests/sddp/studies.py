@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+import cobre.sddp.cuts
 from cobre.core.case import DatedValue
 from cobre.core.config import BoundStalling, CutSelection, IterationLimit, ScenarioSource
 from cobre.core.entities import LeadTime
@@ -154,3 +155,9 @@ def split_cases():
 def digests(comm, threads=1):
     """Of all of them, trained on this group."""
     return {name: digest(train(comm, case, threads=threads)) for name, case in split_cases().items()}
+
+
+def digests_with_shared_cuts(comm):
+    """The same, where ranks share the memory of all cuts, however few."""
+    cobre.sddp.cuts.SHARED_FROM_BYTES = 1  # of this process
+    return digests(comm)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import cobre.sddp.cuts
 from cobre.comm import LocalCommunicator, contiguous_block, run
 from cobre.core.config import CutSelection
 from cobre.sddp.cuts import CutPool, synchronize_cuts
@@ -47,8 +48,10 @@ def test_cuts_of_a_state_without_components(comm):
     assert pool.coefficients.shape == (1, 0)
 
 
-def _rows_on_every_rank(comm, n_cuts):
-    pool = CutPool(2)
+def _rows_on_every_rank(comm, n_cuts, is_shared=False):
+    pool = CutPool(2, comm if is_shared else None)
+    if is_shared:
+        cobre.sddp.cuts.SHARED_FROM_BYTES = 1  # of this process
     for iteration in (1, 2):
         start, count = contiguous_block(n_cuts, comm.rank, comm.size)
         mine = np.array([[100 * iteration + k, k, -k] for k in range(start, start + count)], float).reshape(
@@ -62,6 +65,64 @@ def _rows_on_every_rank(comm, n_cuts):
 def test_every_rank_inserts_the_same_cuts_in_the_same_slots(n_cuts):
     alone = run(_rows_on_every_rank, num_workers=1, args=(n_cuts,))
     assert set(run(_rows_on_every_rank, num_workers=3, args=(n_cuts,))) == set(alone)
+
+
+@pytest.mark.parametrize(("backend", "n_ranks"), [("shm", 3), ("tcp", 2)])
+def test_pools_in_shared_memory_hold_the_same_cuts(backend, n_ranks):
+    alone = run(_rows_on_every_rank, num_workers=1, args=(100,))
+    found = run(_rows_on_every_rank, num_workers=n_ranks, backend=backend, args=(100, True))
+    assert set(found) == set(alone)
+
+
+def _number_written_by_rank_0(comm):
+    pool = CutPool(600, comm)
+    for iteration in range(1, 11):  # more than SHARED_FROM_BYTES, and a few times more room
+        _, count = contiguous_block(40, comm.rank, comm.size)
+        synchronize_cuts(comm, pool, np.full((count, 601), float(iteration)), 40, iteration)
+    before = pool.rows.copy()
+    comm.barrier()
+    if comm.rank == 0:
+        pool.rows[5, 7] = -1.0
+    comm.barrier()
+    return float(before[5, 7]), float(pool.rows[5, 7]), float(pool.rows[399, 600])
+
+
+def test_ranks_of_a_machine_have_one_copy_of_many_cuts():
+    assert run(_number_written_by_rank_0, num_workers=2, backend="shm") == [(1.0, -1.0, 10.0)] * 2
+    assert run(_number_written_by_rank_0, num_workers=2, backend="tcp") == [
+        (1.0, -1.0, 10.0),
+        (1.0, 1.0, 10.0),
+    ]
+
+
+class WithoutRoom:
+    """A group on a machine whose shared memory is too small."""
+
+    def __init__(self, comm):
+        self._comm = comm
+        self.asked = 0
+
+    def create_shared_region(self, count):
+        self.asked += 1
+        return self._comm.create_shared_region(10**17 if self.asked == 2 else count)
+
+    def __getattr__(self, name):
+        return getattr(self._comm, name)
+
+
+def _rows_where_memory_ends(comm):
+    cobre.sddp.cuts.SHARED_FROM_BYTES = 2048
+    comm = WithoutRoom(comm)
+    pool = CutPool(2, comm)
+    for iteration in range(1, 60):
+        _, count = contiguous_block(10, comm.rank, comm.size)
+        synchronize_cuts(comm, pool, np.full((count, 3), float(iteration)), 10, iteration)
+    return comm.asked, pool.rows.tobytes()
+
+
+def test_where_shared_memory_ends_each_rank_goes_on_with_its_own():
+    expected = np.repeat(np.arange(1.0, 60.0), 30).tobytes()
+    assert run(_rows_where_memory_ends, num_workers=2, backend="shm") == [(2, expected)] * 2
 
 
 def test_level1_drops_what_was_never_binding_but_no_new_cut(comm):

@@ -11,7 +11,7 @@ import pytest
 from cobre.comm import run
 from matrices import IS_SOAK, every_value_once
 from mpi_ranks import LIBRARIES, launch, write_program
-from sddp.studies import digests, split_cases
+from sddp.studies import digests, digests_with_shared_cuts, split_cases
 from sddp.trained import digest, trained
 
 GROUPS = [("shm", 2), ("tcp", 3), ("shm", 9)]
@@ -41,6 +41,12 @@ def test_ranks_with_threads(alone):
         assert found == alone
 
 
+@pytest.mark.parametrize("n_ranks", [2, 9] if IS_SOAK else [2])
+def test_ranks_that_share_the_memory_of_cuts(n_ranks, alone):
+    for found in run(digests_with_shared_cuts, num_workers=n_ranks, backend="shm"):
+        assert found == alone
+
+
 def test_a_second_run(alone):
     assert {name: digest(trained(case)) for name, case in split_cases().items()} == alone
 
@@ -54,9 +60,9 @@ def test_a_changed_bit_changes_the_hash(alone):
 ON_MPI = """
 import json
 sys.path.insert(0, FOLDER)
-from sddp.studies import digests
+from sddp.studies import digests_with_shared_cuts
 with create_communicator() as comm:
-    found = digests(comm)
+    found = digests_with_shared_cuts(comm)
     say(json.dumps(found))
 """
 

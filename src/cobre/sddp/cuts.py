@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.arrays import Floats, Ints
-from cobre.comm import Communicator, block_layout
+from cobre.comm import Communicator, GroupMember, block_layout
+from cobre.errors import AllocationFailed
 
 FIRST_CAPACITY = 64
+SHARED_FROM_BYTES = 1 << 20
+"""From so many on, ranks of a machine share the numbers of a pool: below it a region costs more than it saves."""
 
 
 class CutPool:
@@ -18,10 +21,14 @@ class CutPool:
 
     The cuts of an iteration follow those of the one before, in the order of its passes, whichever rank computed them. A
     cut that selection drops keeps its slot and only leaves the linear program.
+
+    The ranks of ``comm``, if it is given, all make the same calls with the same cuts. Where they have shared memory the
+    numbers of a large pool are in one copy per machine: what one rank writes there, every other writes as well.
     """
 
-    def __init__(self, state_dimension: int) -> None:
+    def __init__(self, state_dimension: int, comm: GroupMember | None = None) -> None:
         self.state_dimension = state_dimension
+        self.comm = comm
         self.size = 0
         self._rows = np.empty((FIRST_CAPACITY, 1 + state_dimension))
         self._active = np.zeros(FIRST_CAPACITY, dtype=np.bool_)
@@ -120,15 +127,36 @@ class CutPool:
         capacity = len(self._rows)
         if size <= capacity:
             return
+        # In proportion: the copies cost less than a few passes over all cuts, whatever their number. Shared memory is
+        # taken at once, other memory when it is written.
         while capacity < size:
-            capacity *= (
-                2  # doubling: the copies cost less than one more pass over all cuts, whatever their number
-            )
-        for name in ("_rows", "_active", "_last_active", "_active_count", "_iteration"):
+            capacity += capacity // 2 if self._is_shared(capacity) else capacity
+        rows = self._new_rows(capacity)
+        rows[: self.size] = self.rows
+        self._rows = rows
+        for name in ("_active", "_last_active", "_active_count", "_iteration"):
             old = getattr(self, name)
-            new = np.zeros((capacity, *old.shape[1:]), dtype=old.dtype)
+            new = np.zeros(capacity, dtype=old.dtype)
             new[: self.size] = old[: self.size]
             setattr(self, name, new)
+
+    def _is_shared(self, capacity: int) -> bool:
+        size = 8 * capacity * (1 + self.state_dimension)
+        return self.comm is not None and self.comm.size > 1 and size >= SHARED_FROM_BYTES
+
+    def _new_rows(self, capacity: int) -> Floats:
+        """Collective among the ranks of ``comm`` where the rows are many."""
+        shape = (capacity, 1 + self.state_dimension)
+        count = shape[0] * shape[1]
+        if self.comm is not None and self._is_shared(capacity):
+            try:
+                region = self.comm.create_shared_region(count)
+            except AllocationFailed:  # on every rank; containers often have little shared memory
+                self.comm = None
+            else:
+                shared: Floats = region.as_mut_block(0, count).reshape(shape)
+                return shared
+        return np.zeros(shape)
 
 
 def synchronize_cuts(

@@ -184,7 +184,7 @@ class StageModel:
             1.0 - self.node.stop_probability
         )  # the end of a cycle costs nothing
         self.solver = self.open_solver(with_outcomes(self.template, risk, probabilities, floor))
-        self.pool = CutPool(self.layout.state_dimension + 1 + self.n_outcomes)
+        self.pool = CutPool(self.layout.state_dimension + 1 + self.n_outcomes, self.pool.comm)
 
     def fill_expected_cuts(
         self, rows: Floats, trial: Floats, iteration: int, chains: Sequence[int], block_length: int

@@ -93,6 +93,7 @@ def open_workspace(
             None if owner == k else nodes[owner],
         )
         model.node = node
+        model.pool.comm = comm
         model.counts_future = not node.children and end_cost_bound is not None
         nodes.append(model)
     return Workspace(
