@@ -229,7 +229,8 @@ BoundSolver::Outcome BoundSolver::cut_expectation(const Matrix<double>& states, 
                                                   const Vector<double>& weights, const MatrixOut<double>& rows,
                                                   std::size_t block_length,
                                                   const std::optional<Matrix<std::uint8_t>>& start_bases,
-                                                  const std::optional<Vector<std::int32_t>>& order) {
+                                                  const std::optional<Vector<std::int32_t>>& order,
+                                                  const std::optional<VectorOut<std::int64_t>>& next) {
     const Turn turn(busy_);
     const std::size_t points = states.shape(0), dimension = states.shape(1);
     check_parameters(dimension + openings.shape(1));
@@ -259,10 +260,15 @@ BoundSolver::Outcome BoundSolver::cut_expectation(const Matrix<double>& states, 
     }
     const std::span<double> out = output<double>(std::optional(rows), "rows", points, 1 + dimension);
     if (points == 0) return {lp::Status::optimal, 0, 1};
+    if (next && next->size() != 1)
+        throw std::invalid_argument("the counter has " + std::to_string(next->size()) +
+                                    " numbers\n  fix: give an array of one");
     lp::Outcome outcome;
     {
         const WithoutGil released;
-        outcome = expected_cuts_.make(solver_, trial, out, has_python_interrupt);
+        outcome = next ? expected_cuts_.make_claimed(solver_, trial, out, std::atomic_ref(*next->data()),
+                                                     has_python_interrupt)
+                       : expected_cuts_.make(solver_, trial, out, has_python_interrupt);
     }
     if (outcome.status == lp::Status::interrupted) throw nb::python_error();
     return {outcome.status, outcome.solved, outcome.attempts};

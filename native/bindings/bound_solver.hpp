@@ -60,7 +60,8 @@ public:
     Outcome cut_expectation(const Matrix<double>& states, const Matrix<double>& openings,
                             const Vector<double>& weights, const MatrixOut<double>& rows, std::size_t block_length,
                             const std::optional<Matrix<std::uint8_t>>& start_bases,
-                            const std::optional<Vector<std::int32_t>>& order);
+                            const std::optional<Vector<std::int32_t>>& order,
+                            const std::optional<VectorOut<std::int64_t>>& next);
 
     nanobind::dict patched();
     nanobind::tuple cuts();

@@ -98,7 +98,9 @@ void bind_lp(nb::module_& m) {
              "Return (status, solves done, attempts of the last one). The GIL is released.")
         .def("cut_expectation", &BoundSolver::cut_expectation, "states"_a, "openings"_a, "weights"_a,
              "rows"_a.noconvert(), nb::kw_only(), "block_length"_a, "start_bases"_a.none(), "order"_a.none(),
-             "Fill rows with the cut of each state; return what solve returns. The GIL is released.")
+             "next"_a.noconvert().none(),
+             "Fill rows with the cut of each state, or of those claimed from next; return what solve returns. The "
+             "GIL is released.")
         .def("patched", &BoundSolver::patched, nb::sig("def patched(self) -> dict[str, NDArray[numpy.float64]]"))
         .def("cuts", &BoundSolver::cuts,
              nb::sig(

@@ -1,6 +1,7 @@
 // The backward pass of a stage in one call: all openings at all trial points, and the cut of their expectation.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -31,14 +32,20 @@ public:
     Outcome make(ParallelSolver& solver, const TrialInput& trial, std::span<double> rows,
                  const std::function<bool()>& is_interrupted);
 
-    // Of the solve that went wrong.
-    std::span<const double> parameters_of(std::size_t solve) const noexcept {
-        return std::span(parameters_).subspan(solve * n_parameters_, n_parameters_);
-    }
+    // The same for the points that this process claims from a counter in memory of several processes, which begins
+    // with 0; `block_length` has no part. Bits are those of `make` with all openings of a point in one block.
+    Outcome make_claimed(ParallelSolver& solver, const TrialInput& trial, std::span<double> rows,
+                         std::atomic_ref<std::int64_t> next, const std::function<bool()>& is_interrupted);
 
 private:
-    std::size_t n_parameters_ = 0;
+    void prepare(const ParallelSolver& solver, const TrialInput& trial);
+    void set_parameters(const TrialInput& trial, std::size_t point);
+    void fill_rows(const TrialInput& trial, std::size_t point, std::size_t points, std::span<double> rows) const;
+
+    std::size_t n_openings_ = 0, dimension_ = 0, width_ = 0, n_observed_ = 0;
     std::vector<double> parameters_, objective_, primal_, dual_;
+    BatchInput input_;
+    BatchOutput output_;
 };
 
 }  // namespace cobre::lp

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from cobre.comm import LocalCommunicator
-from cobre.errors import SolverError
+from cobre.comm import LocalCommunicator, run
+from cobre.errors import CobreError, SolverError
+from cobre.sddp.board import Board
 from cobre.sddp.chain import Chain
 from cobre.sddp.passes import Passes
+from cobre.sddp.training import train
 from cobre.sddp.workspace import open_workspace
 from sddp.cases import make_case
 from sddp.graph_studies import graph_cases
@@ -87,3 +89,81 @@ def test_a_program_without_a_solution_is_told_alike(threads, monkeypatch):
     monkeypatch.setattr(Chain, "of", lambda *_: None)
     assert told() == by_chain
     assert by_chain[0] in (2, 3)
+
+
+class WithLittleMemory:
+    """A group whose shared memory ends with the region number ``last``."""
+
+    def __init__(self, comm, last):
+        self._comm = comm
+        self._left = last
+
+    def create_shared_region(self, count, dtype="float64"):
+        self._left -= 1
+        return self._comm.create_shared_region(count if self._left >= 0 else 10**17, dtype)
+
+    def __getattr__(self, name):
+        return getattr(self._comm, name)
+
+
+def _digests_and_boards(comm, regions):
+    """Of a study, where ``regions`` can be made once its passes have begun."""
+    found = []
+    made = Board.of
+
+    def noted(group, *shape):
+        board = made(WithLittleMemory(group, regions), *shape)
+        found.append(board)
+        return board
+
+    Board.of = noted
+    used = []
+    publish = Board.publish
+    Board.publish = lambda *arguments: used.append(publish(*arguments)) or used[-1]
+    return digest(train(comm, cases()["sampled"])), found[0] is not None, used
+
+
+@pytest.mark.parametrize("n_ranks", [2, 3])
+def test_ranks_of_a_machine_claim_trial_points(n_ranks):
+    alone = digest(trained(cases()["sampled"]))
+    for found, has_board, used in run(_digests_and_boards, num_workers=n_ranks, backend="shm", args=(100,)):
+        assert found == alone
+        assert has_board
+        assert len(used) > 1
+        assert all(used)
+
+
+@pytest.mark.parametrize(("regions", "has_board", "used"), [(2, False, []), (3, True, [False])])
+def test_where_shared_memory_ends_each_rank_solves_its_own_trial_points(regions, has_board, used):
+    alone = digest(trained(cases()["sampled"]))
+    expected = [(alone, has_board, used)] * 2
+    assert run(_digests_and_boards, num_workers=2, backend="shm", args=(regions,)) == expected
+
+
+def failing_backward():
+    """The reservoir cannot stay full in an opening that no forward pass of the first iteration draws."""
+    return make_case(
+        [StageSpec(744.0, 1), StageSpec(744.0, 60)],
+        buses=[BusSpec(load=5.0)],
+        thermals=[ThermalSpec(max_mw=10.0)],
+        hydros=[HydroSpec(initial=50.0, min_storage=[50.0, 50.0], inflow=1.0, inflow_std=[0.0, 0.5])],
+        training=settings(3, 8, tree_seed=44),
+        non_negativity="none",
+    )
+
+
+def _failure_of(comm):
+    with pytest.raises(CobreError) as caught:
+        train(comm, failing_backward())
+    message, _, rest = caught.value.message.partition("; the program is in ")
+    if rest:
+        Path(rest.splitlines()[0]).unlink()
+    return message
+
+
+def test_a_program_without_a_solution_ends_all_ranks_that_claim():
+    alone = _failure_of(LocalCommunicator())
+    assert "scenario 0, opening 10: the linear program is infeasible" in alone
+    told = run(_failure_of, num_workers=3, backend="shm")
+    assert sum("opening 10: the linear program is infeasible" in each for each in told) >= 1
+    assert all(told)

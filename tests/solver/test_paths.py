@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -180,6 +182,50 @@ def test_cuts_of_an_expectation_have_the_bits_of_a_batch_and_of_linearise(thread
     assert outcome.is_optimal
     assert np.isfinite(rows).all()
     assert rows.tobytes() == expected.tobytes()
+
+
+def test_processes_that_claim_points_fill_all_rows_with_the_same_bits():
+    expected, _ = Trial(3).by_batch(6)
+    rows = np.full((PATHS, 1 + N_STATE), np.nan)
+    claims = np.zeros(1, np.int64)
+    claimants = [Trial(3) for _ in range(3)]
+    outcomes = []
+
+    def work(trial: Trial) -> None:
+        outcomes.append(
+            trial.solver.cut_expectation(
+                trial.states,
+                trial.openings,
+                trial.weights,
+                rows,
+                block_length=6,
+                start_bases=trial.starts,
+                order=trial.order,
+                claims=claims,
+            )
+        )
+
+    threads = [threading.Thread(target=work, args=(trial,)) for trial in claimants]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60.0)
+    assert [outcome.is_optimal for outcome in outcomes] == [True] * 3
+    assert rows.tobytes() == expected.tobytes()
+    assert claims.tolist() == [PATHS + 3]
+    assert sum(trial.solver.counters()["solves"] for trial in claimants) == 3 * PATHS + 6 * PATHS
+
+
+def test_a_point_without_an_optimum_is_told_by_the_one_that_claimed_it():
+    trial = Trial(3)
+    trial.openings[3, -1] = -5.0
+    claims = np.full(1, 2, np.int64)  # others have the first two
+    rows = np.full((PATHS, 1 + N_STATE), np.nan)
+    outcome = trial.solver.cut_expectation(
+        trial.states, trial.openings, trial.weights, rows, block_length=6, claims=claims
+    )
+    assert (outcome.status, outcome.index) == (Status.INFEASIBLE, 2 * 6 + 3)
+    assert np.isnan(rows).all()
 
 
 def test_cuts_of_an_expectation_tell_the_same_failure_as_a_batch():

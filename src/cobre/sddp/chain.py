@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cobre.arrays import Floats
-from cobre.comm import Communicator
+from cobre.comm import Communicator, GroupMember
+from cobre.sddp.board import Board
 from cobre.sddp.forecast import Forecast
 from cobre.sddp.itinerary import Step
 from cobre.sddp.stage import StageModel
 from cobre.sddp.units import openings_per_block
 from cobre.solver import follow_paths
+
+if TYPE_CHECKING:
+    from cobre.sddp.forward import Trajectories
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,11 @@ class _CutStep:
     starts: list[int]
     block_length: int
 
+    @property
+    def can_be_claimed(self) -> bool:
+        """Whether a trial point is one unit of work, and this rank one thread."""
+        return self.block_length >= self.child.n_openings and not self.child.solver.is_threaded
+
     @classmethod
     def of(cls, number: int, step: Step, node: StageModel, child: StageModel) -> _CutStep:
         width = 1 + node.layout.state_dimension
@@ -45,7 +55,9 @@ class _CutStep:
 class Chain:
     """The nodes of all steps, solved for all paths of this rank in one native call."""
 
-    def __init__(self, models: list[StageModel], steps: Sequence[Step], discounts: Floats) -> None:
+    def __init__(
+        self, comm: GroupMember, models: list[StageModel], steps: Sequence[Step], discounts: Floats
+    ) -> None:
         self._models = models
         pairs = list(pairwise(models))
         self.makes_cuts = all(_is_cut_expected(node) for node, _ in pairs) and not (models[-1].node.children)
@@ -53,6 +65,9 @@ class Chain:
         self._cut_steps = [
             _CutStep.of(number, steps[number], node, child) for number, (node, child) in enumerate(pairs)
         ]
+        can_share = self.makes_cuts and all(step.can_be_claimed for step in self._cut_steps)
+        dimension = models[0].layout.state_dimension
+        self._board = Board.of(comm, len(models), len(steps[0]), dimension) if can_share else None
         self._stages = [model.index for model in models]
         self._solvers = [model.solver for model in models]
         low, high = zip(*(model.state_limits for model in models), strict=True)
@@ -63,8 +78,10 @@ class Chain:
         )
 
     @classmethod
-    def of(cls, nodes: Sequence[StageModel], steps: Sequence[Step], discounts: Floats) -> Chain | None:
-        """None where paths differ, or where a solve needs more than its state and what nature gives."""
+    def of(
+        cls, comm: GroupMember, nodes: Sequence[StageModel], steps: Sequence[Step], discounts: Floats
+    ) -> Chain | None:
+        """Collective. None where paths differ, or where a solve needs more than its state and what nature gives."""
         models = [nodes[int(step.nodes[0])] for step in steps]
         first = models[0]
         is_chain = all(
@@ -77,7 +94,7 @@ class Chain:
             for step, model in zip(steps, models, strict=True)
         )
         is_chain = is_chain and len({id(model.solver) for model in models}) == len(models)
-        return cls(models, steps, discounts) if is_chain else None
+        return cls(comm, models, steps, discounts) if is_chain else None
 
     def follow(
         self, forecast: Forecast, initial_state: Floats, iteration: int, first: int, n_paths: int
@@ -99,18 +116,49 @@ class Chain:
         total: Floats = np.add.accumulate(self._discounts * costs, axis=0)[-1] + 0.0
         return total, list(found.states), list(costs)
 
-    def add_cuts(self, comm: Communicator, states: Sequence[Floats], iteration: int) -> None:
-        """Collective: a cut for every trial point, ``states [path, component]`` of each step of this rank's paths."""
+    def add_cuts(self, comm: Communicator, trajectories: Trajectories, iteration: int) -> None:
+        """Collective: a cut for every trial point."""
+        if self._board is not None and self._publish(self._board, trajectories):
+            self._add_claimed(comm, self._board, iteration)
+            return
+        self._board = None
         for step in reversed(self._cut_steps):
-            pool, trial = step.node.pool, states[step.number]
-            slots = pool.open_slots(step.n_points)
+            trial = trajectories.states[step.number]
+            slots = step.node.pool.open_slots(step.n_points)
             mine = slots if comm.size == 1 else np.empty((len(trial), slots.shape[1]))
             if len(trial):
-                step.child.fill_expected_cuts(mine, trial, iteration, step.paths, step.block_length)
+                child = step.child
+                child.fill_expected_cuts(mine, trial, iteration, step.paths, step.block_length, child.bases)
             if comm.size > 1:
                 comm.allgatherv(mine, slots, step.counts, step.starts)
-            pool.insert(step.n_points, iteration)
-            step.node.share_cuts()
+            _insert(step, iteration)
+
+    def _publish(self, board: Board, trajectories: Trajectories) -> bool:
+        bases = [model.bases for model in self._models]
+        widths = [solver.basis_size for solver in self._solvers]
+        return board.publish(trajectories.first_scenario, trajectories.states, bases, widths)
+
+    def _add_claimed(self, comm: Communicator, board: Board, iteration: int) -> None:
+        """The same where every rank can take every trial point."""
+        for step in reversed(self._cut_steps):
+            number = step.number
+            step.child.fill_expected_cuts(
+                board.rows[number],
+                board.states[number],
+                iteration,
+                range(step.n_points),
+                step.block_length,
+                board.bases(number + 1),
+                board.claims[number],
+            )
+            comm.barrier()
+            step.node.pool.open_slots(step.n_points)[:] = board.rows[number]
+            _insert(step, iteration)
+
+
+def _insert(step: _CutStep, iteration: int) -> None:
+    step.node.pool.insert(step.n_points, iteration)
+    step.node.share_cuts()
 
 
 def _is_cut_expected(node: StageModel) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cobre.comm import Communicator
+from cobre.comm import GroupMember
 from cobre.core.config import TrainingConfig
 from cobre.sddp.chain import Chain
 from cobre.sddp.forward import Trajectories, enumerated_pass, forward_pass
@@ -17,7 +17,7 @@ from cobre.sddp.workspace import Workspace
 class Passes:
     """Runs the forward passes of a study and says what they cost."""
 
-    def __init__(self, comm: Communicator, work: Workspace, settings: TrainingConfig) -> None:
+    def __init__(self, comm: GroupMember, work: Workspace, settings: TrainingConfig) -> None:
         self._comm = comm
         self._work = work
         self._settings = settings
@@ -68,7 +68,7 @@ class Passes:
         steps = sampled_steps(graph, self._survival, self._settings.forward_passes, iteration, self._comm)
         if not is_drawn(graph):
             self._fixed = steps
-            self.chain = Chain.of(self._work.nodes, steps, self._work.discounts)
+            self.chain = Chain.of(self._comm, self._work.nodes, steps, self._work.discounts)
         return steps
 
     def cost(self, trajectories: Trajectories) -> CostStatistics:

@@ -187,11 +187,19 @@ class StageModel:
         self.pool = CutPool(self.layout.state_dimension + 1 + self.n_outcomes, self.pool.comm)
 
     def fill_expected_cuts(
-        self, rows: Floats, trial: Floats, iteration: int, chains: Sequence[int], block_length: int
+        self,
+        rows: Floats,
+        trial: Floats,
+        iteration: int,
+        chains: Sequence[int],
+        block_length: int,
+        start_bases: Bases | None,
+        claims: Ints | None = None,
     ) -> None:
         """Fill ``rows`` (intercept, coefficients) with cuts of the expectation of all openings at ``trial`` states.
 
-        Those are where all trajectories of this rank came here; ``chains`` are their numbers, for messages.
+        ``chains`` are the numbers of their paths, for messages. With ``claims`` only of points that no other process
+        has claimed: see `cobre.solver.LpSolver.cut_expectation`.
         """
         outcome = self.solver.cut_expectation(
             trial,
@@ -199,8 +207,9 @@ class StageModel:
             self.shares,
             rows,
             block_length=block_length,
-            start_bases=self.bases,
+            start_bases=start_bases,
             order=self.order,
+            claims=claims,
         )
         if not outcome.is_optimal:
             raise self._failed(outcome, iteration, chains, "scenario", self.n_openings)

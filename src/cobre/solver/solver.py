@@ -60,6 +60,7 @@ class LpSolver:
         """
         patches = template.patches
         self.template = template
+        self.is_threaded = pool is not None
         self.native = lp.Solver(  # for the other modules of this package
             load_highs(),
             cost=template.column_cost,
@@ -222,6 +223,7 @@ class LpSolver:
         block_length: int,
         start_bases: NDArray[np.uint8] | None = None,
         order: NDArray[np.int32] | None = None,
+        claims: NDArray[np.int64] | None = None,
     ) -> BatchOutcome:
         """Fill ``rows[point]`` with the cut of each of ``states``: the weighted sum of its openings, linearised there.
 
@@ -229,6 +231,10 @@ class LpSolver:
         a component of the state is worth. A trial point is a chain of all ``openings``; the other arguments and
         the order of solves are those of `solve_batch`, and an intercept and coefficients have the bits of
         `linearise`.
+
+        With ``claims``, an array of one number that begins with 0 in memory that several processes share, this one
+        solves and fills only the points that no other has claimed: when all have returned, all rows are filled. Each
+        point is one block then.
         """
         status, index, attempts = self.native.cut_expectation(
             states,
@@ -238,6 +244,7 @@ class LpSolver:
             block_length=block_length,
             start_bases=start_bases,
             order=order,
+            next=claims,
         )
         if status is lp.Status.OPTIMAL:
             return BatchOutcome(Status.OPTIMAL, index, attempts)
