@@ -62,6 +62,7 @@ def rank_memory(comm: Communicator, stages: int) -> float:
             mine = rng.random((contiguous_block(PER_ITERATION, comm.rank, comm.size)[1], 1 + STATES))
             synchronize_cuts(comm, pool, mine, PER_ITERATION, iteration)
             solver.share_cuts(pool.rows)
+            pool.close_outgrown()
     return _memory_mb() - before
 
 

@@ -79,6 +79,7 @@ def _number_written_by_rank_0(comm):
     for iteration in range(1, 11):  # more than SHARED_FROM_BYTES, and a few times more room
         _, count = contiguous_block(40, comm.rank, comm.size)
         synchronize_cuts(comm, pool, np.full((count, 601), float(iteration)), 40, iteration)
+        pool.close_outgrown()
     before = pool.rows.copy()
     comm.barrier()
     if comm.rank == 0:

@@ -159,7 +159,7 @@ class SharedMemoryProvider(Protocol):
         """Whether this rank populates regions for its node. Always true without true sharing."""
 
     def create_shared_region(self, count: int, dtype: DTypeLike = "float64") -> SharedRegion:
-        """Collective, for initialisation only. Memory that is not there: `AllocationFailed`, now."""
+        """Collective, and slower than a message: make few. Memory that is not there: `AllocationFailed`, now."""
 
     def split_local(self) -> Communicator:
         """Collective. The communicator of this node's ranks; closing it leaves this one open."""

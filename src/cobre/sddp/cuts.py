@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cobre.arrays import Floats, Ints
-from cobre.comm import Communicator, GroupMember, block_layout
+from cobre.comm import Communicator, GroupMember, SharedRegion, block_layout
 from cobre.errors import AllocationFailed
 
 FIRST_CAPACITY = 64
@@ -29,6 +29,8 @@ class CutPool:
     def __init__(self, state_dimension: int, comm: GroupMember | None = None) -> None:
         self.state_dimension = state_dimension
         self.comm = comm
+        self._regions: list[SharedRegion] = []
+        """The one that holds the rows, and before it those that they have outgrown."""
         self.size = 0
         self._rows = np.empty((FIRST_CAPACITY, 1 + state_dimension))
         self._active = np.zeros(FIRST_CAPACITY, dtype=np.bool_)
@@ -87,6 +89,11 @@ class CutPool:
         self._last_active[new] = iteration
         self._active_count[new] = 0
         self._iteration[new] = iteration
+
+    def close_outgrown(self) -> None:
+        """Collective: free the memory that the rows have outgrown, once nothing reads it any more."""
+        while len(self._regions) > 1:
+            self._regions.pop(0).close()
 
     def record_activity(self, counts: Ints, iteration: int) -> None:
         """Note in how many solves of ``iteration`` each active slot was binding; ``counts`` follow `active_slots`."""
@@ -154,6 +161,7 @@ class CutPool:
             except AllocationFailed:  # on every rank; containers often have little shared memory
                 self.comm = None
             else:
+                self._regions.append(region)
                 shared: Floats = region.as_mut_block(0, count).reshape(shape)
                 return shared
         return np.zeros(shape)

@@ -228,8 +228,9 @@ class StageModel:
         self.keep_active_cuts()
 
     def share_cuts(self) -> None:
-        """Have the cuts that the pool has got in the program, too; there is one copy of them."""
+        """Collective: have the cuts that the pool has got in the program, too; there is one copy of them."""
         self.solver.share_cuts(self.pool.rows)
+        self.pool.close_outgrown()
 
     def keep_active_cuts(self) -> None:
         """Have just the active cuts of the pool in the program."""
