@@ -1,6 +1,6 @@
 """Where the time of training goes, and what each rank keeps in memory. How it grows: ``growth.py``.
 
-    python benchmarks/training_split.py [CASE] [--parts split memory] [--iterations N]
+    python benchmarks/training_split.py [CASE] [--parts split memory] [--iterations N] [--passes N]
 
 Without CASE it trains the example that ``cobre init`` writes. Times are this machine's; run it on free cores.
 """
@@ -26,6 +26,7 @@ from cobre.sddp.workspace import open_workspace
 from cobre.study import TrainingResult
 
 PARTS = ("run", "basis", "patch", "extract", "cuts")
+ROUNDS = 9
 
 
 def main() -> None:
@@ -33,12 +34,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case", nargs="?")
     parser.add_argument("--parts", nargs="+", default=["split", "memory"])
-    parser.add_argument("--iterations", type=int, default=60)
+    parser.add_argument("--iterations", type=int, default=30)
+    parser.add_argument("--passes", type=int)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         case = cobre.load_case(named_cases([options.case] if options.case else [], folder)[0])
     if "split" in options.parts:
-        publish(f"training_split_{case.name}", "% of the loop, or ms", split(case, options.iterations))
+        publish(
+            f"training_split_{case.name}",
+            "% of the loop, or ms",
+            split(case, options.iterations, options.passes),
+        )
     if "memory" in options.parts:
         publish(f"training_memory_{case.name}", "MB per rank", memory(case))
 
@@ -51,28 +57,35 @@ def with_training(case: Case, iterations: int, passes: int | None = None) -> Cas
     return replace(case, config=replace(case.config, training=training))
 
 
-def split(case: Case, iterations: int) -> dict[str, float]:
-    """Shares of the loop with one and two workers, and how much faster two are; three alternating runs each."""
-    study = with_training(case, iterations)
-    runs: dict[int, list[TrainingResult]] = {1: [], 2: []}
-    for _ in range(3):
-        for workers, found in runs.items():
-            found.append(cobre.train(study, num_workers=workers))
+WORKERS = {"one": {}, "two processes": {"num_workers": 2}, "two threads": {"threads": 2}}
+
+
+def split(case: Case, iterations: int, passes: int | None) -> dict[str, float]:
+    """Shares of the loop of one worker and of two, and what two take of one's time; alternating runs.
+
+    ``loop`` are the iterations, ``call`` is all of `cobre.train`, the start of processes included.
+    """
+    study = with_training(case, iterations, passes)
+    runs: dict[str, list[TrainingResult]] = {name: [] for name in WORKERS}
+    calls: dict[str, list[float]] = {name: [] for name in WORKERS}
+    for _ in range(ROUNDS):
+        for name, options in WORKERS.items():
+            began = time.perf_counter()
+            runs[name].append(cobre.train(study, **options))
+            calls[name].append(1000.0 * (time.perf_counter() - began))
     figures = {}
-    for workers, found in runs.items():
+    for name, found in runs.items():
         result = min(found, key=loop_ms)
         timings, loop = result.timings, loop_ms(result)
-        figures[f"{workers} workers: loop, ms"] = loop
+        figures[f"{name}: loop, ms"] = statistics.median(map(loop_ms, found))
+        figures[f"{name}: call, ms"] = statistics.median(calls[name])
         for part in PARTS:
-            figures[f"{workers} workers: solver {part}, %"] = 100.0 * timings[f"solver_{part}_ms"] / loop
-        for name in ("python", "communication", "waiting"):
-            figures[f"{workers} workers: {name}, %"] = 100.0 * timings[f"{name}_ms"] / loop
-        lp = timings["solver_run_ms"] + timings["solver_basis_ms"]
-        figures[f"{workers} workers: around LPs without waiting, %"] = (
-            100.0 * (loop - lp - timings["waiting_ms"]) / loop
-        )
-    medians = {workers: statistics.median(map(loop_ms, found)) for workers, found in runs.items()}
-    figures["two workers' time over one's, %"] = 100.0 * medians[2] / medians[1]
+            figures[f"{name}: solver {part}, %"] = 100.0 * timings[f"solver_{part}_ms"] / loop
+        for part in ("python", "communication", "waiting"):
+            figures[f"{name}: {part}, %"] = 100.0 * timings[f"{part}_ms"] / loop
+    for name in list(WORKERS)[1:]:
+        for part in ("loop", "call"):
+            figures[f"{name} over one: {part}"] = figures[f"{name}: {part}, ms"] / figures[f"one: {part}, ms"]
     return figures
 
 
