@@ -230,7 +230,8 @@ BoundSolver::Outcome BoundSolver::cut_expectation(const Matrix<double>& states, 
                                                   std::size_t block_length,
                                                   const std::optional<Matrix<std::uint8_t>>& start_bases,
                                                   const std::optional<Vector<std::int32_t>>& order,
-                                                  const std::optional<VectorOut<std::int64_t>>& next) {
+                                                  const std::optional<VectorOut<std::int64_t>>& next,
+                                                  double risk_weight, double tail) {
     const Turn turn(busy_);
     const std::size_t points = states.shape(0), dimension = states.shape(1);
     check_parameters(dimension + openings.shape(1));
@@ -260,6 +261,12 @@ BoundSolver::Outcome BoundSolver::cut_expectation(const Matrix<double>& states, 
     }
     const std::span<double> out = output<double>(std::optional(rows), "rows", points, 1 + dimension);
     if (points == 0) return {lp::Status::optimal, 0, 1};
+    if (!(risk_weight >= 0.0 && risk_weight <= 1.0 && tail > 0.0 && tail <= 1.0))
+        throw std::invalid_argument("the risk measure has the weight " + std::to_string(risk_weight) +
+                                    " and the tail " + std::to_string(tail) +
+                                    "\n  fix: give a weight from 0 to 1 and a tail above 0, at most 1");
+    trial.risk_weight = risk_weight;
+    trial.tail = tail;
     if (next && next->size() != 1)
         throw std::invalid_argument("the counter has " + std::to_string(next->size()) +
                                     " numbers\n  fix: give an array of one");

@@ -61,7 +61,7 @@ public:
                             const Vector<double>& weights, const MatrixOut<double>& rows, std::size_t block_length,
                             const std::optional<Matrix<std::uint8_t>>& start_bases,
                             const std::optional<Vector<std::int32_t>>& order,
-                            const std::optional<VectorOut<std::int64_t>>& next);
+                            const std::optional<VectorOut<std::int64_t>>& next, double risk_weight, double tail);
 
     nanobind::dict patched();
     nanobind::tuple cuts();

@@ -98,7 +98,7 @@ void bind_lp(nb::module_& m) {
              "Return (status, solves done, attempts of the last one). The GIL is released.")
         .def("cut_expectation", &BoundSolver::cut_expectation, "states"_a, "openings"_a, "weights"_a,
              "rows"_a.noconvert(), nb::kw_only(), "block_length"_a, "start_bases"_a.none(), "order"_a.none(),
-             "next"_a.noconvert().none(),
+             "next"_a.noconvert().none(), "risk_weight"_a, "tail"_a,
              "Fill rows with the cut of each state, or of those claimed from next; return what solve returns. The "
              "GIL is released.")
         .def("patched", &BoundSolver::patched, nb::sig("def patched(self) -> dict[str, NDArray[numpy.float64]]"))

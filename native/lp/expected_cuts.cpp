@@ -1,6 +1,7 @@
 #include "lp/expected_cuts.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "lp/linearise.hpp"
 #include "lp/stop_watch.hpp"
@@ -40,11 +41,30 @@ void ExpectedCuts::set_parameters(const TrialInput& trial, std::size_t point) {
     }
 }
 
-void ExpectedCuts::fill_rows(const TrialInput& trial, std::size_t point, std::size_t points,
-                             std::span<double> rows) const {
+// Each opening keeps (1 - risk weight) of its probability. The risk weight is given to the dearest ones, up to
+// probability / tail of it to each, equally dear ones in their order.
+const double* ExpectedCuts::weights_at(const TrialInput& trial, std::size_t point) {
+    if (trial.risk_weight == 0.0) return trial.weights.data();
+    const double* costs = objective_.data() + point * n_openings_;
+    weights_.resize(n_openings_);
+    dearest_first_.resize(n_openings_);
+    std::iota(dearest_first_.begin(), dearest_first_.end(), std::size_t{0});
+    std::stable_sort(dearest_first_.begin(), dearest_first_.end(),
+                     [costs](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
+    double left = 1.0;
+    for (const std::size_t opening : dearest_first_) {
+        const double share = trial.weights[opening];
+        const double in_tail = std::min(share / trial.tail, left);
+        left -= in_tail;
+        weights_[opening] = (1.0 - trial.risk_weight) * share + trial.risk_weight * in_tail;
+    }
+    return weights_.data();
+}
+
+void ExpectedCuts::fill_row(const TrialInput& trial, std::size_t point, std::span<double> rows) {
     const std::size_t first = point * n_openings_;
-    linearise({points, n_openings_, dimension_, objective_.data() + first, dual_.data() + first * n_observed_,
-               n_observed_, trial.weights.data(), 0, trial.states.data() + point * dimension_},
+    linearise({1, n_openings_, dimension_, objective_.data() + first, dual_.data() + first * n_observed_,
+               n_observed_, weights_at(trial, point), 0, trial.states.data() + point * dimension_},
               rows.data() + point * (1 + dimension_));
 }
 
@@ -53,7 +73,8 @@ Outcome ExpectedCuts::make(ParallelSolver& solver, const TrialInput& trial, std:
     prepare(solver, trial);
     for (std::size_t point = 0; point < trial.points; ++point) set_parameters(trial, point);
     const Outcome outcome = solver.solve(input_, trial.block_length, output_, is_interrupted);
-    if (outcome.status == Status::optimal) fill_rows(trial, 0, trial.points, rows);
+    if (outcome.status == Status::optimal)
+        for (std::size_t point = 0; point < trial.points; ++point) fill_row(trial, point, rows);
     return outcome;
 }
 
@@ -75,7 +96,7 @@ Outcome ExpectedCuts::make_claimed(ParallelSolver& solver, const TrialInput& tri
             if (is_interrupted()) outcome.status = Status::interrupted;
         }
         if (outcome.status != Status::optimal) return outcome;
-        fill_rows(trial, point, 1, rows);
+        fill_row(trial, point, rows);
     }
 }
 

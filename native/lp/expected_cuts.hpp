@@ -1,4 +1,5 @@
-// The backward pass of a stage in one call: all openings at all trial points, and the cut of their expectation.
+// The backward pass of a stage in one call: all openings at all trial points, and the cut of their expectation, or
+// of a part of it and of the mean of the dearest ones (CVaR), which is an expectation under other probabilities.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,9 @@ struct TrialInput {
     std::span<const double> states;  // [point, component]
     std::size_t points = 0;
     std::span<const double> openings;     // [opening, value]; parameters of a solve are a state and an opening
-    std::span<const double> weights;      // [opening]
+    std::span<const double> weights;      // [opening]: probabilities
+    double risk_weight = 0.0;             // of the CVaR; 0: the plain expectation
+    double tail = 1.0;                    // the share of the dearest openings that the CVaR is the mean of
     std::size_t block_length = 1;         // of the openings of a point, as in `ParallelSolver::solve`
     std::span<const std::int32_t> order;  // of the openings
     std::span<const std::uint8_t> start_bases;  // one per point, one for all, or empty
@@ -40,10 +43,12 @@ public:
 private:
     void prepare(const ParallelSolver& solver, const TrialInput& trial);
     void set_parameters(const TrialInput& trial, std::size_t point);
-    void fill_rows(const TrialInput& trial, std::size_t point, std::size_t points, std::span<double> rows) const;
+    void fill_row(const TrialInput& trial, std::size_t point, std::span<double> rows);
+    const double* weights_at(const TrialInput& trial, std::size_t point);
 
     std::size_t n_openings_ = 0, dimension_ = 0, width_ = 0, n_observed_ = 0;
-    std::vector<double> parameters_, objective_, primal_, dual_;
+    std::vector<double> parameters_, objective_, primal_, dual_, weights_;
+    std::vector<std::size_t> dearest_first_;
     BatchInput input_;
     BatchOutput output_;
 };

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from cobre.comm import LocalCommunicator, run
+from cobre.core.horizon import RiskMeasure
 from cobre.errors import CobreError, SolverError
+from cobre.sddp.backward import give_cuts_to_outcomes
 from cobre.sddp.board import Board
 from cobre.sddp.chain import Chain
 from cobre.sddp.passes import Passes
@@ -33,12 +35,16 @@ def cases():
         training=settings(12, 3),
         non_negativity="penalty",
     )
-    return {**split_cases(), "discounted": discounted}
+    risk = RiskMeasure(weight=0.5, tail=0.4)
+    risky = study([StageSpec((200.0, 100.0), n, risk=risk) for n in (2, 5, 4, 3)], training=settings(12, 8))
+    return {**split_cases(), "discounted": discounted, "CVaR": risky}
 
 
 def chain_of(case) -> Chain | None:
     with LocalCommunicator() as comm:
         work = open_workspace(comm, case)
+        if case.config.training.is_multi_cut:
+            give_cuts_to_outcomes(work.nodes)
         passes = Passes(comm, work, case.config.training)
         passes.forward(1)
         return passes.chain
@@ -58,7 +64,8 @@ def test_which_studies_are_chains():
     assert found["stalling"] is None  # truncated inflows need their lags
     assert found["sampled"].makes_cuts
     assert found["discounted"].makes_cuts
-    assert not found["level1"].makes_cuts  # CVaR
+    assert found["CVaR"].makes_cuts
+    assert not found["multi-cut"].makes_cuts
     assert chain_of(graph_cases()["climates"]) is None
 
 

@@ -7,6 +7,8 @@ import threading
 import numpy as np
 import pytest
 
+from cobre.core.horizon import RiskMeasure
+from cobre.sddp.risk import opening_weights
 from cobre.solver import LpSolver, Status, ThreadPool, follow_paths, linearise
 from solver.programs import cuts, parameters, stage
 
@@ -136,7 +138,7 @@ class Trial:
         assert self.solver.solve_batch(first, output).is_optimal
         self.starts = output.bases
 
-    def made(self, block_length: int):
+    def made(self, block_length: int, **risk: float):
         rows = np.full((PATHS, 1 + N_STATE), np.nan)
         outcome = self.solver.cut_expectation(
             self.states,
@@ -146,10 +148,11 @@ class Trial:
             block_length=block_length,
             start_bases=self.starts,
             order=self.order,
+            **risk,
         )
         return rows, outcome
 
-    def by_batch(self, block_length: int):
+    def by_batch(self, block_length: int, measure: RiskMeasure | None = None):
         states = np.repeat(self.states, 6, axis=0)
         all_parameters = np.concatenate([states, np.tile(self.openings, (PATHS, 1))], axis=1)
         output = self.solver.allocate(len(all_parameters), chain_length=6)
@@ -166,7 +169,7 @@ class Trial:
             linearise(
                 output.objective.reshape(PATHS, 6),
                 output.observed_dual.reshape(PATHS, 6, -1)[:, :, :N_STATE],
-                self.weights[np.newaxis],
+                opening_weights(output.objective.reshape(PATHS, 6), measure or RiskMeasure(), self.weights),
                 self.states,
                 rows,
             )
@@ -182,6 +185,17 @@ def test_cuts_of_an_expectation_have_the_bits_of_a_batch_and_of_linearise(thread
     assert outcome.is_optimal
     assert np.isfinite(rows).all()
     assert rows.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(("risk_weight", "tail"), [(1.0, 0.25), (0.3, 0.5), (0.7, 1.0 / 3.0), (1.0, 1e-3)])
+def test_cuts_of_a_tail_have_the_weights_of_the_risk_measure(risk_weight, tail):
+    trial = Trial(4)
+    trial.weights = np.array([0.1, 0.2, 0.3, 0.1, 0.1, 0.2])
+    trial.openings[4] = trial.openings[1]  # equally dear
+    expected, _ = trial.by_batch(6, RiskMeasure(risk_weight, tail))
+    rows, _ = trial.made(6, risk_weight=risk_weight, tail=tail)
+    plain, _ = trial.made(6)
+    assert rows.tobytes() == expected.tobytes() != plain.tobytes()
 
 
 def test_processes_that_claim_points_fill_all_rows_with_the_same_bits():
@@ -250,3 +264,8 @@ def test_cuts_of_an_expectation_refuse_arrays_that_do_not_fit():
             trial.solver.cut_expectation(*arguments, block_length=6)
     with pytest.raises(ValueError, match="no solves"):
         trial.solver.cut_expectation(*good, block_length=0)
+    for risk in ({"risk_weight": 1.5}, {"risk_weight": 0.5, "tail": 0.0}, {"risk_weight": np.nan}):
+        with pytest.raises(ValueError, match="the risk measure has the weight"):
+            trial.solver.cut_expectation(*good, block_length=6, **risk)
+    with pytest.raises(ValueError, match="the counter has 2 numbers"):
+        trial.solver.cut_expectation(*good, block_length=6, claims=np.zeros(2, np.int64))

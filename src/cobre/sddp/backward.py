@@ -59,7 +59,7 @@ def backward_pass(
     that the same path left in that child; where there are few trial points the others follow in several blocks
     (`openings_per_block`). The risk measure sees all children and openings at once. With an ``activity_tolerance`` it
     also counts how often each cut was binding. With the ``chain`` of a study without branches a step is one native call
-    and a collective, where its cuts are those of an expectation.
+    and a collective, where its cuts are those of the expectation or CVaR.
     """
     if chain is not None and chain.makes_cuts and activity_tolerance is None:
         chain.add_cuts(comm, trajectories, iteration)

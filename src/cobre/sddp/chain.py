@@ -11,6 +11,7 @@ import numpy as np
 
 from cobre.arrays import Floats
 from cobre.comm import Communicator, GroupMember
+from cobre.core.horizon import RiskMeasure
 from cobre.sddp.board import Board
 from cobre.sddp.forecast import Forecast
 from cobre.sddp.itinerary import Step
@@ -37,6 +38,8 @@ class _CutStep:
     """Numbers in the cuts of each rank."""
     starts: list[int]
     block_length: int
+    risk: RiskMeasure | None
+    """None: the expectation."""
 
     @property
     def can_be_claimed(self) -> bool:
@@ -49,7 +52,8 @@ class _CutStep:
         counts = [count * width for count in step.counts]
         starts = [sum(counts[:rank]) for rank in range(len(counts))]
         length = openings_per_block(child.n_openings, len(step))
-        return cls(number, node, child, len(step), step.my_paths, counts, starts, length)
+        risk = node.risk if isinstance(node.risk, RiskMeasure) and not node.risk.is_expectation else None
+        return cls(number, node, child, len(step), step.my_paths, counts, starts, length, risk)
 
 
 class Chain:
@@ -60,7 +64,7 @@ class Chain:
     ) -> None:
         self._models = models
         pairs = list(pairwise(models))
-        self.makes_cuts = all(_is_cut_expected(node) for node, _ in pairs) and not (models[-1].node.children)
+        self.makes_cuts = all(_is_cut_native(node) for node, _ in pairs) and not (models[-1].node.children)
         """Whether `add_cuts` makes the cuts of this study."""
         self._cut_steps = [
             _CutStep.of(number, steps[number], node, child) for number, (node, child) in enumerate(pairs)
@@ -128,7 +132,9 @@ class Chain:
             mine = slots if comm.size == 1 else np.empty((len(trial), slots.shape[1]))
             if len(trial):
                 child = step.child
-                child.fill_expected_cuts(mine, trial, iteration, step.paths, step.block_length, child.bases)
+                child.fill_cuts(
+                    mine, trial, iteration, step.paths, step.block_length, child.bases, risk=step.risk
+                )
             if comm.size > 1:
                 comm.allgatherv(mine, slots, step.counts, step.starts)
             _insert(step, iteration)
@@ -142,7 +148,7 @@ class Chain:
         """The same where every rank can take every trial point."""
         for step in reversed(self._cut_steps):
             number = step.number
-            step.child.fill_expected_cuts(
+            step.child.fill_cuts(
                 board.rows[number],
                 board.states[number],
                 iteration,
@@ -150,6 +156,7 @@ class Chain:
                 step.block_length,
                 board.bases(number + 1),
                 board.claims[number],
+                step.risk,
             )
             comm.barrier()
             step.node.pool.open_slots(step.n_points)[:] = board.rows[number]
@@ -161,6 +168,7 @@ def _insert(step: _CutStep, iteration: int) -> None:
     step.node.share_cuts()
 
 
-def _is_cut_expected(node: StageModel) -> bool:
-    """Whether the cuts of ``node`` are those of the expectation over the openings of what follows."""
-    return node.node.probabilities == (1.0,) and node.risk.is_expectation and not node.n_outcomes
+def _is_cut_native(node: StageModel) -> bool:
+    """Whether the cuts of ``node`` are those of the expectation or CVaR of the openings of what follows."""
+    is_known = node.risk.is_expectation or isinstance(node.risk, RiskMeasure)
+    return node.node.probabilities == (1.0,) and is_known and not node.n_outcomes

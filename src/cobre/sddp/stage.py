@@ -186,7 +186,7 @@ class StageModel:
         self.solver = self.open_solver(with_outcomes(self.template, risk, probabilities, floor))
         self.pool = CutPool(self.layout.state_dimension + 1 + self.n_outcomes, self.pool.comm)
 
-    def fill_expected_cuts(
+    def fill_cuts(
         self,
         rows: Floats,
         trial: Floats,
@@ -195,11 +195,12 @@ class StageModel:
         block_length: int,
         start_bases: Bases | None,
         claims: Ints | None = None,
+        risk: RiskMeasure | None = None,
     ) -> None:
-        """Fill ``rows`` (intercept, coefficients) with cuts of the expectation of all openings at ``trial`` states.
+        """Fill ``rows`` (intercept, coefficients) with cuts of the ``risk`` of all openings at ``trial`` states.
 
-        ``chains`` are the numbers of their paths, for messages. With ``claims`` only of points that no other process
-        has claimed: see `cobre.solver.LpSolver.cut_expectation`.
+        Without ``risk`` it is the expectation. ``chains`` are the numbers of their paths, for messages. With ``claims``
+        only of points that no other process has claimed: see `cobre.solver.LpSolver.cut_expectation`.
         """
         outcome = self.solver.cut_expectation(
             trial,
@@ -210,6 +211,8 @@ class StageModel:
             start_bases=start_bases,
             order=self.order,
             claims=claims,
+            risk_weight=0.0 if risk is None else risk.weight,
+            tail=1.0 if risk is None else risk.tail,
         )
         if not outcome.is_optimal:
             raise self._failed(outcome, iteration, chains, "scenario", self.n_openings)

@@ -224,6 +224,8 @@ class LpSolver:
         start_bases: NDArray[np.uint8] | None = None,
         order: NDArray[np.int32] | None = None,
         claims: NDArray[np.int64] | None = None,
+        risk_weight: float = 0.0,
+        tail: float = 1.0,
     ) -> BatchOutcome:
         """Fill ``rows[point]`` with the cut of each of ``states``: the weighted sum of its openings, linearised there.
 
@@ -231,6 +233,9 @@ class LpSolver:
         a component of the state is worth. A trial point is a chain of all ``openings``; the other arguments and
         the order of solves are those of `solve_batch`, and an intercept and coefficients have the bits of
         `linearise`.
+
+        With a ``risk_weight`` it is not the expectation but ``(1 - risk_weight)`` of it and ``risk_weight`` of the mean
+        of the dearest share ``tail`` of the openings (CVaR).
 
         With ``claims``, an array of one number that begins with 0 in memory that several processes share, this one
         solves and fills only the points that no other has claimed: when all have returned, all rows are filled. Each
@@ -245,6 +250,8 @@ class LpSolver:
             start_bases=start_bases,
             order=order,
             next=claims,
+            risk_weight=risk_weight,
+            tail=tail,
         )
         if status is lp.Status.OPTIMAL:
             return BatchOutcome(Status.OPTIMAL, index, attempts)
