@@ -198,13 +198,13 @@ build-asan build-tsan: build-%: setup
 
 sanitize: build-asan build-tsan ## run the core's drivers briefly under all sanitizers
 	build/asan/core_driver && build/asan/lp_driver && build/asan/noise_driver && build/asan/output_driver && build/asan/shm_driver 100 && build/asan/tcp_driver && build/asan/tcp_fuzz 20000
-	build/tsan/core_driver && build/tsan/noise_driver && build/tsan/shm_driver 50 && build/tsan/tcp_driver && build/tsan/tcp_fuzz 5000
+	build/tsan/core_driver && build/tsan/lp_driver && build/tsan/noise_driver && build/tsan/shm_driver 50 && build/tsan/tcp_driver && build/tsan/tcp_fuzz 5000
 
 asan: build-asan ## run the core's drivers under AddressSanitizer and UBSan
 	build/asan/core_driver && build/asan/lp_driver && build/asan/noise_driver && build/asan/output_driver && build/asan/shm_driver && build/asan/tcp_driver && build/asan/tcp_fuzz 100000
 
 tsan: build-tsan ## run the core's drivers under ThreadSanitizer, ranks as threads
-	build/tsan/core_driver && build/tsan/shm_driver 100 && build/tsan/tcp_driver
+	build/tsan/core_driver && build/tsan/lp_driver && build/tsan/shm_driver 100 && build/tsan/tcp_driver
 
 fuzz: build-asan ## feed a million inputs to the tcp backend's parsers under the sanitizers
 	build/asan/tcp_fuzz 1000000

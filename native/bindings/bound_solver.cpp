@@ -273,9 +273,9 @@ BoundSolver::Outcome BoundSolver::cut_expectation(const Matrix<double>& states, 
     lp::Outcome outcome;
     {
         const WithoutGil released;
-        outcome = next ? expected_cuts_.make_claimed(solver_, trial, out, std::atomic_ref(*next->data()),
-                                                     has_python_interrupt)
-                       : expected_cuts_.make(solver_, trial, out, has_python_interrupt);
+        outcome =
+            next ? lp::make_claimed_cuts(solver_, trial, out, std::atomic_ref(*next->data()), has_python_interrupt)
+                 : lp::make_expected_cuts(solver_, trial, out, has_python_interrupt);
     }
     if (outcome.status == lp::Status::interrupted) throw nb::python_error();
     return {outcome.status, outcome.solved, outcome.attempts};

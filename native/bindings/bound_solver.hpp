@@ -86,7 +86,6 @@ private:
     void check_takes_cuts() const;
 
     lp::ParallelSolver solver_;
-    lp::ExpectedCuts expected_cuts_;
     Matrix<double> shared_rows_;  // keeps the memory of cuts that are not copied
     std::mutex busy_;
 };

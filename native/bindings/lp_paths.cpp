@@ -65,6 +65,8 @@ std::tuple<lp::Status, std::size_t, std::size_t, int> follow_paths(
         lp::PathStage& stage = stages[s];
         BoundSolver& solver = *solvers[s];
         stage.solver = &solver.solver();
+        require(stage.solver->pool() == stages[0].solver->pool(),
+                "the solvers have threads of different pools\n  fix: make all of them with the same ThreadPool");
         solver.check_parameters(width);
         require(dimension <= width && stage.solver->last().observation().columns.size() > dimension,
                 "a solver must take the state first, and observe the outgoing one and a column more");

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <vector>
 
 #include "lp/parallel_solver.hpp"
 
@@ -27,30 +26,15 @@ struct TrialInput {
     bool is_start_shared = false;
 };
 
-// Keeps its memory from call to call.
-class ExpectedCuts {
-public:
-    // rows[point] = intercept, then coefficients: the sum over the openings, one after the other, of what the
-    // solver's first observed rows say about each component of the state.
-    Outcome make(ParallelSolver& solver, const TrialInput& trial, std::span<double> rows,
-                 const std::function<bool()>& is_interrupted);
+// rows[point] = intercept, then coefficients: the sum over the openings, one after the other, of what the solver's
+// first observed rows say about each component of the state.
+Outcome make_expected_cuts(ParallelSolver& solver, const TrialInput& trial, std::span<double> rows,
+                           const std::function<bool()>& is_interrupted);
 
-    // The same for the points that this process claims from a counter in memory of several processes, which begins
-    // with 0; `block_length` has no part. Bits are those of `make` with all openings of a point in one block.
-    Outcome make_claimed(ParallelSolver& solver, const TrialInput& trial, std::span<double> rows,
-                         std::atomic_ref<std::int64_t> next, const std::function<bool()>& is_interrupted);
-
-private:
-    void prepare(const ParallelSolver& solver, const TrialInput& trial);
-    void set_parameters(const TrialInput& trial, std::size_t point);
-    void fill_row(const TrialInput& trial, std::size_t point, std::span<double> rows);
-    const double* weights_at(const TrialInput& trial, std::size_t point);
-
-    std::size_t n_openings_ = 0, dimension_ = 0, width_ = 0, n_observed_ = 0;
-    std::vector<double> parameters_, objective_, primal_, dual_, weights_;
-    std::vector<std::size_t> dearest_first_;
-    BatchInput input_;
-    BatchOutput output_;
-};
+// The same for the points that this process claims from a counter in memory of several processes, which begins
+// with 0; `block_length` has no part. Bits are those of `make_expected_cuts` with all openings of a point in one
+// block.
+Outcome make_claimed_cuts(ParallelSolver& solver, const TrialInput& trial, std::span<double> rows,
+                          std::atomic_ref<std::int64_t> next, const std::function<bool()>& is_interrupted);
 
 }  // namespace cobre::lp

@@ -16,27 +16,20 @@ namespace {
 // What the threads of one call share.
 class Pass {
 public:
-    Pass(std::span<const PathStage> stages, std::size_t paths) : stages_(stages), paths_(paths) {
+    Pass(std::span<const PathStage> stages, std::size_t paths, std::size_t threads)
+        : stages_(stages), paths_(paths) {
+        std::size_t columns = 0, rows = 0;
         for (const PathStage& stage : stages) {
-            const Solver& solver = stage.solver->last();
-            const Observation& observed = solver.observation();
-            scratch_.push_back({std::vector<double>(paths * observed.columns.size()),
-                                std::vector<double>(paths * observed.rows.size())});
-            BatchInput& input = inputs_.emplace_back();
-            input.parameters = stage.parameters;
-            input.solves = paths;
-            input.start_bases = stage.start_bases;
-            input.start_width = stage.start_width;
-            BatchOutput& output = outputs_.emplace_back();
-            output.objective = stage.objective;
-            output.observed_primal = scratch_.back().primal;
-            output.observed_dual = scratch_.back().dual;
-            output.bases = stage.bases;
+            const Observation& observed = stage.solver->last().observation();
+            columns = std::max(columns, observed.columns.size());
+            rows = std::max(rows, observed.rows.size());
         }
+        observed_.assign(threads, {std::vector<double>(columns), std::vector<double>(rows)});
     }
 
     // Takes paths until there are none.
     void take_paths(std::size_t thread, const std::function<bool()>& is_interrupted) noexcept {
+        working_.fetch_add(1, std::memory_order_relaxed);
         guarded([&] {
             std::int64_t asked_ns = now_ns();
             for (;;) {
@@ -46,6 +39,8 @@ public:
                     if (!step(stage, path, thread, is_interrupted, asked_ns)) break;
             }
         });
+        working_.fetch_sub(1, std::memory_order_relaxed);
+        wake_caller();
     }
 
     // The same for a thread that is alone: the data of a stage stay in the cache while all paths are there.
@@ -58,6 +53,24 @@ public:
         });
     }
 
+    // Signals are for the caller's thread alone, also while the last paths of other threads take long.
+    void wait_for_others(const std::function<bool()>& is_interrupted) noexcept {
+        guarded([&] {
+            for (;;) {
+                const std::uint32_t seen = news_.load(std::memory_order_acquire);
+                if (working_.load(std::memory_order_relaxed) == 0) return;
+                if (!is_stopped() && is_interrupted()) fail(0, 0, 0, {Status::interrupted, 0, 1});
+                news_.wait(seen, std::memory_order_acquire);
+            }
+        });
+    }
+
+    // What the other threads ask now and then.
+    bool is_stopped_by_caller() noexcept {
+        wake_caller();
+        return is_stopped();
+    }
+
     bool is_stopped() const noexcept { return is_stopped_.load(std::memory_order_relaxed); }
 
     // Once no thread works any more.
@@ -68,7 +81,7 @@ public:
     }
 
 private:
-    struct Scratch {
+    struct Observed {
         std::vector<double> primal, dual;
     };
     static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
@@ -90,8 +103,7 @@ private:
     bool step(std::size_t stage, std::size_t path, std::size_t thread, const std::function<bool()>& is_interrupted,
               std::int64_t& asked_ns) {
         if (number(stage, path) >= first_failure_.load(std::memory_order_relaxed)) return false;
-        Solver& solver = stages_[stage].solver->solver_of(thread);
-        Outcome outcome = solver.solve(inputs_[stage], {path, 0, 1, {}}, outputs_[stage], is_interrupted);
+        Outcome outcome = solve(stages_[stage], path, thread, is_interrupted);
         const std::int64_t now = now_ns();
         if (outcome.status == Status::optimal && now - asked_ns > interrupt_interval_ns) {
             asked_ns = now;
@@ -101,16 +113,34 @@ private:
             fail(stage, path, thread, outcome);
             return false;
         }
-        hand_on(stage, path);
+        hand_on(stage, path, observed_[thread].primal);
         return true;
     }
 
+    Outcome solve(const PathStage& stage, std::size_t path, std::size_t thread,
+                  const std::function<bool()>& is_interrupted) {
+        Solver& solver = stage.solver->solver_of(thread);
+        const std::size_t n_parameters = solver.n_parameters();
+        BatchInput input;
+        input.parameters = stage.parameters.subspan(path * n_parameters, n_parameters);
+        input.solves = 1;
+        if (!stage.start_bases.empty())
+            input.start_bases = stage.start_bases.subspan(path * stage.start_width, stage.start_width);
+        input.start_width = stage.start_width;
+        BatchOutput output;
+        output.objective = stage.objective.subspan(path, 1);
+        output.observed_primal = observed_[thread].primal;
+        output.observed_dual = observed_[thread].dual;
+        output.bases = stage.bases.subspan(path * solver.basis_size(), solver.basis_size());
+        Outcome outcome = solver.solve(input, {0, 0, 1, {}}, output, is_interrupted);
+        outcome.solved = path;
+        return outcome;
+    }
+
     // The outgoing state, exactly within its limits, which a solver passes by a hair.
-    void hand_on(std::size_t stage, std::size_t path) {
+    void hand_on(std::size_t stage, std::size_t path, std::span<const double> observed) {
         const PathStage& at = stages_[stage];
         const std::size_t dimension = at.low.size();
-        const double* observed =
-            outputs_[stage].observed_primal.data() + path * at.solver->last().observation().columns.size();
         double* state = at.states.data() + path * dimension;
         for (std::size_t j = 0; j < dimension; ++j) {
             const double raised = observed[j] >= at.low[j] ? observed[j] : at.low[j];
@@ -120,6 +150,11 @@ private:
         if (stage + 1 == stages_.size()) return;
         const PathStage& following = stages_[stage + 1];
         std::copy_n(state, dimension, following.parameters.data() + path * (following.parameters.size() / paths_));
+    }
+
+    void wake_caller() noexcept {
+        news_.fetch_add(1, std::memory_order_release);
+        news_.notify_one();
     }
 
     void fail(std::size_t stage, std::size_t path, std::size_t thread, const Outcome& outcome) {
@@ -135,12 +170,12 @@ private:
 
     const std::span<const PathStage> stages_;
     const std::size_t paths_;
-    std::vector<Scratch> scratch_;
-    std::vector<BatchInput> inputs_;
-    std::vector<BatchOutput> outputs_;
+    std::vector<Observed> observed_;  // by thread, of its last solve
     std::atomic<std::size_t> next_{0};
     std::atomic<std::size_t> first_failure_{none};  // solves from here on need not be done
     std::atomic<bool> is_stopped_{false};
+    std::atomic<std::uint32_t> working_{0};  // threads that take paths
+    std::atomic<std::uint32_t> news_{0};     // grows when the caller is to look at `working_` and at signals
     std::mutex mutex_;
     std::exception_ptr error_;
     PathOutcome failure_;
@@ -152,17 +187,20 @@ private:
 PathOutcome follow_paths(std::span<const PathStage> stages, std::size_t paths,
                          const std::function<bool()>& is_interrupted) {
     if (stages.empty() || paths == 0) return {};
-    Pass pass(stages, paths);
     ThreadPool* pool = stages[0].solver->pool();
-    if (pool == nullptr || paths == 1) {
+    const bool is_alone = pool == nullptr || paths == 1;
+    Pass pass(stages, paths, is_alone ? 1 : pool->threads());
+    if (is_alone) {
         pass.go_by_stage(is_interrupted);
         return pass.outcome();
     }
-    const std::function<bool()> is_stopped = [&pass] { return pass.is_stopped(); };
+    const std::function<bool()> is_stopped = [&pass] { return pass.is_stopped_by_caller(); };
     std::int64_t own_end = 0;
     pool->run([&](std::size_t thread) {
         pass.take_paths(thread, thread == 0 ? is_interrupted : is_stopped);
-        if (thread == 0) own_end = now_ns();
+        if (thread != 0) return;
+        own_end = now_ns();
+        pass.wait_for_others(is_interrupted);
     });
     stages[0].solver->add_waiting(now_ns() - own_end);
     return pass.outcome();

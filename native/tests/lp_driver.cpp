@@ -1,11 +1,12 @@
 // Kernels of the solver: wide registers give what narrow ones give, bit by bit, and nothing is written beyond the
-// end.
+// end. Passes with threads have the bits of passes without.
 #include <cmath>
 #include <cstring>
 #include <random>
 #include <vector>
 
 #include "lp/kernels.hpp"
+#include "lp_passes_checks.hpp"
 #include "report.hpp"
 
 namespace {
@@ -96,5 +97,6 @@ int main() {
     std::mt19937_64 random(18);
     for (std::size_t n = 0; n < 140; ++n)
         for (int round = 0; round < 5; ++round) check(report, n, random);
+    cobre::tests::check_passes(report);
     return report.finish();
 }

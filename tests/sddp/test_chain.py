@@ -118,8 +118,8 @@ def _digests_and_boards(comm, regions):
     found = []
     made = Board.of
 
-    def noted(group, *shape):
-        board = made(WithLittleMemory(group, regions), *shape)
+    def noted(group, *shape, can_claim):
+        board = made(WithLittleMemory(group, regions), *shape, can_claim=can_claim)
         found.append(board)
         return board
 
@@ -145,6 +145,15 @@ def test_where_shared_memory_ends_each_rank_solves_its_own_trial_points(regions,
     alone = digest(trained(cases()["sampled"]))
     expected = [(alone, has_board, used)] * 2
     assert run(_digests_and_boards, num_workers=2, backend="shm", args=(regions,)) == expected
+
+
+def _digest_with_unlike_threads(comm):
+    return digest(train(comm, cases()["sampled"], threads=1 + comm.rank % 2))
+
+
+def test_ranks_may_have_unlike_numbers_of_threads():
+    alone = digest(trained(cases()["sampled"]))
+    assert run(_digest_with_unlike_threads, num_workers=3, backend="shm") == [alone] * 3
 
 
 def failing_backward():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,6 +107,13 @@ def test_arguments_that_do_not_fit_are_refused():
             study.high,
             study.starts,
         ),
+        "different pools": (
+            [*study.solvers[:-1], Study(2, ThreadPool(2)).solvers[-1]],
+            study.parameters,
+            study.low,
+            study.high,
+            study.starts,
+        ),
         "same solver": ([study.solvers[0]] * STAGES, study.parameters, study.low, study.high, study.starts),
         "one start basis per path": (
             study.solvers,
@@ -196,6 +204,31 @@ def test_cuts_of_a_tail_have_the_weights_of_the_risk_measure(risk_weight, tail):
     rows, _ = trial.made(6, risk_weight=risk_weight, tail=tail)
     plain, _ = trial.made(6)
     assert rows.tobytes() == expected.tobytes() != plain.tobytes()
+
+
+def resident_bytes() -> int:
+    (line,) = [
+        line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS")
+    ]
+    return 1024 * int(line.split()[1])
+
+
+@pytest.mark.parametrize("is_claimed", [False, True])
+def test_solves_of_a_step_take_memory_only_while_it_is_made(is_claimed):
+    rng = np.random.default_rng(1)
+    template = stage(rng, N_STATE, 3)
+    points, openings = 400, parameters(rng, template, 300)[:, N_STATE:].copy()
+    states = parameters(rng, template, points)[:, :N_STATE].copy()
+    rows = np.empty((points, 1 + N_STATE))
+    solvers = [LpSolver(template) for _ in range(20)]
+    one_step = 8 * points * openings.size
+    before = resident_bytes()
+    for solver in solvers:
+        claims = np.full(1, points - 1) if is_claimed else None
+        weights = np.full(len(openings), 1.0 / len(openings))
+        outcome = solver.cut_expectation(states, openings, weights, rows, block_length=300, claims=claims)
+        assert outcome.is_optimal
+    assert resident_bytes() - before < 5 * one_step
 
 
 def test_processes_that_claim_points_fill_all_rows_with_the_same_bits():

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from cobre.arrays import Floats, Ints
-from cobre.comm import GroupMember
+from cobre.comm import GroupMember, ReduceOp
 from cobre.comm.selection import BackendKind
 from cobre.errors import AllocationFailed
 from cobre.sddp.stage import Bases
@@ -36,9 +36,15 @@ class Board:
         self._widths = [0] * n_steps
 
     @classmethod
-    def of(cls, comm: GroupMember, n_steps: int, n_paths: int, dimension: int) -> Board | None:
-        """Collective. None where ranks share no memory, or not enough of it."""
+    def of(
+        cls, comm: GroupMember, n_steps: int, n_paths: int, dimension: int, *, can_claim: bool
+    ) -> Board | None:
+        """Collective. None where ranks share no memory, or not enough of it, or not all ``can_claim``."""
         if comm.size == 1 or comm.backend != BackendKind.SHM:
+            return None
+        mine, everyone = np.array([can_claim]), np.empty(1, np.bool_)
+        comm.allreduce(mine, everyone, ReduceOp.MIN)
+        if not everyone[0]:
             return None
         try:
             return cls(comm, n_steps, n_paths, dimension)

@@ -69,9 +69,11 @@ class Chain:
         self._cut_steps = [
             _CutStep.of(number, steps[number], node, child) for number, (node, child) in enumerate(pairs)
         ]
-        can_share = self.makes_cuts and all(step.can_be_claimed for step in self._cut_steps)
-        dimension = models[0].layout.state_dimension
-        self._board = Board.of(comm, len(models), len(steps[0]), dimension) if can_share else None
+        self._board: Board | None = None
+        if self.makes_cuts:
+            can_claim = all(step.can_be_claimed for step in self._cut_steps)  # ranks may have unlike threads
+            dimension = models[0].layout.state_dimension
+            self._board = Board.of(comm, len(models), len(steps[0]), dimension, can_claim=can_claim)
         self._stages = [model.index for model in models]
         self._solvers = [model.solver for model in models]
         low, high = zip(*(model.state_limits for model in models), strict=True)
