@@ -6,6 +6,7 @@ import pytest
 import cobre.sddp.cuts
 from cobre.comm import LocalCommunicator, contiguous_block, run
 from cobre.core.config import CutSelection
+from cobre.errors import InvalidCommunicator
 from cobre.sddp.cuts import CutPool, synchronize_cuts
 from cobre.sddp.selection import StateArchive, cut_values, dominated, select_cuts
 
@@ -102,10 +103,13 @@ class WithoutRoom:
     def __init__(self, comm):
         self._comm = comm
         self.asked = 0
+        self.made = []
 
     def create_shared_region(self, count):
         self.asked += 1
-        return self._comm.create_shared_region(10**17 if self.asked == 2 else count)
+        region = self._comm.create_shared_region(10**17 if self.asked == 2 else count)
+        self.made.append(region)
+        return region
 
     def __getattr__(self, name):
         return getattr(self._comm, name)
@@ -118,6 +122,9 @@ def _rows_where_memory_ends(comm):
     for iteration in range(1, 60):
         _, count = contiguous_block(10, comm.rank, comm.size)
         synchronize_cuts(comm, pool, np.full((count, 3), float(iteration)), 10, iteration)
+        pool.close_outgrown()
+    with pytest.raises(InvalidCommunicator, match="region is closed"):
+        comm.made[0].as_slice()
     return comm.asked, pool.rows.tobytes()
 
 
