@@ -96,6 +96,20 @@ class CutPool:
         while self._outgrown:
             self._outgrown.pop(0).close()
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether the rows are in memory of several ranks."""
+        return self._region is not None
+
+    def close(self) -> None:
+        """Collective: let go of all cuts, and free memory that ranks share once nothing reads it any more."""
+        self.size = 0
+        self._rows = np.empty((FIRST_CAPACITY, 1 + self.state_dimension))
+        if self._region is not None:
+            self._outgrown.append(self._region)
+            self._region = None
+        self.close_outgrown()
+
     def record_activity(self, counts: Ints, iteration: int) -> None:
         """Note in how many solves of ``iteration`` each active slot was binding; ``counts`` follow `active_slots`."""
         slots = self.active_slots
@@ -138,7 +152,7 @@ class CutPool:
         # In proportion: the copies cost less than a few passes over all cuts, whatever their number. Shared memory is
         # taken at once, other memory when it is written.
         while capacity < size:
-            capacity += capacity // 2 if self._is_shared(capacity) else capacity
+            capacity += capacity // 2 if self._is_to_share(capacity) else capacity
         before = self._region
         rows = self._new_rows(capacity)
         rows[: self.size] = self.rows
@@ -151,7 +165,7 @@ class CutPool:
             new[: self.size] = old[: self.size]
             setattr(self, name, new)
 
-    def _is_shared(self, capacity: int) -> bool:
+    def _is_to_share(self, capacity: int) -> bool:
         size = 8 * capacity * (1 + self.state_dimension)
         return self.comm is not None and self.comm.size > 1 and size >= SHARED_FROM_BYTES
 
@@ -160,7 +174,7 @@ class CutPool:
         shape = (capacity, 1 + self.state_dimension)
         count = shape[0] * shape[1]
         self._region = None
-        if self.comm is not None and self._is_shared(capacity):
+        if self.comm is not None and self._is_to_share(capacity):
             try:
                 region = self.comm.create_shared_region(count)
             except AllocationFailed:  # on every rank; containers often have little shared memory
