@@ -45,7 +45,6 @@ void BoundSolver::share_cuts(const Matrix<double>& rows) {
                                     "coefficient per cut column");
     check_takes_cuts();
     solver_.share_cuts({rows.data(), rows.size()});
-    shared_rows_ = rows;
 }
 
 void BoundSolver::set_active(const Vector<bool>& active) {
@@ -61,7 +60,6 @@ void BoundSolver::set_active(const Vector<bool>& active) {
 void BoundSolver::clear_cuts() {
     const Turn turn(busy_);
     solver_.clear_cuts();
-    shared_rows_ = {};
 }
 
 BoundSolver::Outcome BoundSolver::solve(

@@ -44,6 +44,7 @@ public:
                 lp::Observation observation, lp::Settings settings, std::shared_ptr<lp::ThreadPool> pool);
 
     void append_cuts(const Vector<double>& intercepts, const Matrix<double>& coefficients);
+    // The caller keeps the memory of `rows` until the next call or `clear_cuts`.
     void share_cuts(const Matrix<double>& rows);
     void set_active(const Vector<bool>& active);
     void clear_cuts();
@@ -86,7 +87,6 @@ private:
     void check_takes_cuts() const;
 
     lp::ParallelSolver solver_;
-    Matrix<double> shared_rows_;  // keeps the memory of cuts that are not copied
     std::mutex busy_;
 };
 

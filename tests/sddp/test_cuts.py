@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
 import cobre.sddp.cuts
 from cobre.comm import LocalCommunicator, contiguous_block, run
 from cobre.core.config import CutSelection
+from cobre.errors import InvalidCommunicator
 from cobre.sddp.cuts import CutPool, synchronize_cuts
 from cobre.sddp.selection import StateArchive, cut_values, dominated, select_cuts
+from cobre.sddp.training import train
+from sddp.studies import split_cases
 
 
 @pytest.fixture
@@ -102,10 +107,13 @@ class WithoutRoom:
     def __init__(self, comm):
         self._comm = comm
         self.asked = 0
+        self.made = []
 
     def create_shared_region(self, count):
         self.asked += 1
-        return self._comm.create_shared_region(10**17 if self.asked == 2 else count)
+        region = self._comm.create_shared_region(10**17 if self.asked == 2 else count)
+        self.made.append(region)
+        return region
 
     def __getattr__(self, name):
         return getattr(self._comm, name)
@@ -118,12 +126,49 @@ def _rows_where_memory_ends(comm):
     for iteration in range(1, 60):
         _, count = contiguous_block(10, comm.rank, comm.size)
         synchronize_cuts(comm, pool, np.full((count, 3), float(iteration)), 10, iteration)
+        pool.close_outgrown()
+    with pytest.raises(InvalidCommunicator, match="region is closed"):
+        comm.made[0].as_slice()
     return comm.asked, pool.rows.tobytes()
 
 
 def test_where_shared_memory_ends_each_rank_goes_on_with_its_own():
     expected = np.repeat(np.arange(1.0, 60.0), 30).tobytes()
     assert run(_rows_where_memory_ends, num_workers=2, backend="shm") == [(2, expected)] * 2
+
+
+class Noting:
+    """A group that remembers the regions it made."""
+
+    def __init__(self, comm):
+        self._comm = comm
+        self.made = []
+
+    def create_shared_region(self, *what):
+        self.made.append(self._comm.create_shared_region(*what))
+        return self.made[-1]
+
+    def __getattr__(self, name):
+        return getattr(self._comm, name)
+
+
+def _regions_left_by_training(comm):
+    cobre.sddp.cuts.SHARED_FROM_BYTES = 1
+    noting = Noting(comm)
+    train(noting, split_cases()["level1"])
+    left = 0
+    for region in noting.made:
+        with contextlib.suppress(InvalidCommunicator):
+            region.as_slice()
+            left += 1
+    return left, len(noting.made)
+
+
+@pytest.mark.parametrize("backend", ["shm", "tcp"])
+def test_training_frees_the_memory_of_cuts_that_ranks_share(backend):
+    of_openings, of_cuts = 2, 3
+    expected = (of_openings, of_openings + of_cuts)
+    assert run(_regions_left_by_training, num_workers=2, backend=backend) == [expected] * 2
 
 
 def test_level1_drops_what_was_never_binding_but_no_new_cut(comm):

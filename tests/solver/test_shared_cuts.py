@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -143,3 +144,30 @@ print("nothing is half done")
 def test_where_memory_ends_no_cut_is_added(way):
     done = run_command([sys.executable, "-c", WHERE_MEMORY_ENDS, way])
     assert done.stdout == "nothing is half done\n", done.stderr
+
+
+IN_A_WORKER = """
+import sys
+sys.path.insert(0, {tests!r})
+from cobre.comm import run
+from solver.test_shared_cuts import solver_and_cuts
+
+def use(comm):
+    solver, _, _, rows = solver_and_cuts(6)
+    shared = comm.create_shared_region(rows.size).as_mut_block(0, rows.size).reshape(rows.shape)
+    shared[:] = rows
+    solver.share_cuts(shared)
+    comm.barrier()
+    cycle = [solver]
+    cycle.append(cycle)  # is there until the interpreter ends
+
+if __name__ == "__main__":
+    run(use, num_workers=2, backend="shm")
+"""
+
+
+def test_a_worker_that_ends_with_shared_cuts_says_nothing(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(IN_A_WORKER.format(tests=str(Path(__file__).parents[1])))
+    done = run_command([sys.executable, str(program)])
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")

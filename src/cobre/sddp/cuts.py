@@ -29,8 +29,9 @@ class CutPool:
     def __init__(self, state_dimension: int, comm: GroupMember | None = None) -> None:
         self.state_dimension = state_dimension
         self.comm = comm
-        self._regions: list[SharedRegion] = []
-        """The one that holds the rows, and before it those that they have outgrown."""
+        self._region: SharedRegion | None = None
+        """Of the rows, where they are shared."""
+        self._outgrown: list[SharedRegion] = []
         self.size = 0
         self._rows = np.empty((FIRST_CAPACITY, 1 + state_dimension))
         self._active = np.zeros(FIRST_CAPACITY, dtype=np.bool_)
@@ -92,8 +93,22 @@ class CutPool:
 
     def close_outgrown(self) -> None:
         """Collective: free the memory that the rows have outgrown, once nothing reads it any more."""
-        while len(self._regions) > 1:
-            self._regions.pop(0).close()
+        while self._outgrown:
+            self._outgrown.pop(0).close()
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the rows are in memory of several ranks."""
+        return self._region is not None
+
+    def close(self) -> None:
+        """Collective: let go of all cuts, and free memory that ranks share once nothing reads it any more."""
+        self.size = 0
+        self._rows = np.empty((FIRST_CAPACITY, 1 + self.state_dimension))
+        if self._region is not None:
+            self._outgrown.append(self._region)
+            self._region = None
+        self.close_outgrown()
 
     def record_activity(self, counts: Ints, iteration: int) -> None:
         """Note in how many solves of ``iteration`` each active slot was binding; ``counts`` follow `active_slots`."""
@@ -137,17 +152,20 @@ class CutPool:
         # In proportion: the copies cost less than a few passes over all cuts, whatever their number. Shared memory is
         # taken at once, other memory when it is written.
         while capacity < size:
-            capacity += capacity // 2 if self._is_shared(capacity) else capacity
+            capacity += capacity // 2 if self._is_to_share(capacity) else capacity
+        before = self._region
         rows = self._new_rows(capacity)
         rows[: self.size] = self.rows
         self._rows = rows
+        if before is not None:
+            self._outgrown.append(before)
         for name in ("_active", "_last_active", "_active_count", "_iteration"):
             old = getattr(self, name)
             new = np.zeros(capacity, dtype=old.dtype)
             new[: self.size] = old[: self.size]
             setattr(self, name, new)
 
-    def _is_shared(self, capacity: int) -> bool:
+    def _is_to_share(self, capacity: int) -> bool:
         size = 8 * capacity * (1 + self.state_dimension)
         return self.comm is not None and self.comm.size > 1 and size >= SHARED_FROM_BYTES
 
@@ -155,13 +173,14 @@ class CutPool:
         """Collective among the ranks of ``comm`` where the rows are many."""
         shape = (capacity, 1 + self.state_dimension)
         count = shape[0] * shape[1]
-        if self.comm is not None and self._is_shared(capacity):
+        self._region = None
+        if self.comm is not None and self._is_to_share(capacity):
             try:
                 region = self.comm.create_shared_region(count)
             except AllocationFailed:  # on every rank; containers often have little shared memory
                 self.comm = None
             else:
-                self._regions.append(region)
+                self._region = region
                 shared: Floats = region.as_mut_block(0, count).reshape(shape)
                 return shared
         return np.zeros(shape)

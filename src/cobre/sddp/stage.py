@@ -235,6 +235,12 @@ class StageModel:
         self.solver.share_cuts(self.pool.rows)
         self.pool.close_outgrown()
 
+    def free_shared_cuts(self) -> None:
+        """Collective, at the end: free memory of cuts that ranks share, which some backends keep until they close."""
+        if self.pool.is_shared:
+            self.solver.set_cuts(np.empty(0), np.empty((0, self.pool.state_dimension)))
+            self.pool.close()
+
     def keep_active_cuts(self) -> None:
         """Have just the active cuts of the pool in the program."""
         self.solver.set_active_cuts(self.pool.active)

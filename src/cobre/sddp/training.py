@@ -86,7 +86,10 @@ def train(
     with StopRequest() as stop:
         training = _Training(comm, case, stop, on_progress, checkpoints, boundary, on_detail, desk, threads)
         training.begin(start, first_cuts)
-        return training.run()
+        result = training.run()
+        for model in training.work.models:
+            model.free_shared_cuts()
+        return result
 
 
 class _Training:

@@ -59,6 +59,8 @@ class LpSolver:
         program and only ends cycling.
         """
         patches = template.patches
+        self._shared_rows: Floats | None = None
+        """What the native solver reads; it would not let go of an array where the interpreter ends first."""
         self.template = template
         self.is_threaded = pool is not None
         self.native = lp.Solver(  # for the other modules of this package
@@ -106,6 +108,7 @@ class LpSolver:
         memory that holds the same cuts.
         """
         self.native.share_cuts(rows)
+        self._shared_rows = rows
 
     def set_active_cuts(self, active: ArrayLike) -> None:
         """Keep in the program exactly the slots where ``active`` (bool, one per slot) is true, in slot order.
@@ -123,6 +126,7 @@ class LpSolver:
     ) -> None:
         """Replace all cuts; slots count from 0 again."""
         self.native.clear_cuts()
+        self._shared_rows = None
         self.append_cuts(intercepts, coefficients)
         if active is not None:
             self.set_active_cuts(active)
