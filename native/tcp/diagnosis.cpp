@@ -79,7 +79,7 @@ void Exchange::disagree(const WireCall& mine) {
 std::string Exchange::slow_takers() const {
     std::vector<int> ranks;
     for (const auto& link : links_)
-        if (!link->is_sent() || is_owed(*link)) ranks.push_back(link->rank());
+        if (!is_served(*link)) ranks.push_back(link->rank());
     return names_of(ranks);
 }
 
