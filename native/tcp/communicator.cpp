@@ -144,6 +144,13 @@ void Communicator::broadcast(const Buffer& buf, int root, comm::Caller& caller) 
     WireCall call = comm::Call::broadcast(buf, root);
     begin(call, Tag::broadcast, Tag::broadcast);
     Links& links = exchange_.links();
+    // The root of little data gives it and goes on; whoever receives it may say so later.
+    if (buf.bytes() <= always_fits) {
+        for (const auto& link : links) {
+            if (group_.rank == root || (group_.rank == 0 && link->rank() != root)) link->confirm_later(call);
+            else if (group_.rank != 0) link->answer_later(call);
+        }
+    }
     if (group_.rank != 0) {
         if (group_.rank == root) links[0]->outflow().add(buf.data, buf.bytes());
         else links[0]->inflow().add(buf.data, buf.bytes());

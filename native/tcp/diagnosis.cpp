@@ -15,9 +15,9 @@ constexpr std::chrono::milliseconds answer_time{100};
 
 }  // namespace
 
-// Reads what has arrived until the call of the other rank is known.
-bool Exchange::may_still_call(Link& link) {
-    while (!link.inbox().has_call()) {
+// Reads what has arrived until the call of the other rank is known, in the step in which this one calls `mine`.
+bool Exchange::may_still_call(Link& link, const WireCall& mine) {
+    while (link.inbox().counterpart(mine) == nullptr) {
         const News news = link.interpret();
         if (news == News::call) break;
         if (news != News::none) return false;
@@ -28,13 +28,13 @@ bool Exchange::may_still_call(Link& link) {
 }
 
 // Waits a moment for the calls of all ranks, for a complete report; later ranks still get it.
-void Exchange::collect_remaining_calls() {
+void Exchange::collect_remaining_calls(const WireCall& mine) {
     std::vector<Link*> silent;
     for (const auto& link : links_)
         if (!link->is_lost()) silent.push_back(link.get());
     const Clock::time_point until = Clock::now() + answer_time;
     for (;;) {
-        std::erase_if(silent, [this](Link* link) { return !may_still_call(*link); });
+        std::erase_if(silent, [&](Link* link) { return !may_still_call(*link, mine); });
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
         if (silent.empty() || left <= 0) return;
         std::vector<pollfd> polled;
@@ -43,8 +43,8 @@ void Exchange::collect_remaining_calls() {
     }
 }
 
-void Exchange::disagree() {
-    collect_remaining_calls();
+void Exchange::disagree(const WireCall& mine) {
+    collect_remaining_calls(mine);
     struct Side {
         const WireCall* call;  // none: not received yet
         std::vector<int> ranks;
@@ -58,9 +58,9 @@ void Exchange::disagree() {
         else side->ranks.push_back(rank);
     };
     // Rank 0 first, on every rank: the ranks of a pair both get here, and must say the same.
-    if (group_.rank == 0) add(0, call_);
-    for (const auto& link : links_) add(link->rank(), link->inbox().has_call() ? &link->inbox().call() : nullptr);
-    if (group_.rank != 0) add(group_.rank, call_);
+    if (group_.rank == 0) add(0, &mine);
+    for (const auto& link : links_) add(link->rank(), link->inbox().counterpart(mine));
+    if (group_.rank != 0) add(group_.rank, &mine);
     std::string said = "the ranks disagree: ";
     bool differs = false;
     for (const Side& side : sides) {
@@ -68,7 +68,7 @@ void Exchange::disagree() {
         said += names_of(side.ranks);
         if (side.call == nullptr) said += side.ranks.size() == 1 ? " has not called yet" : " have not called yet";
         else said += " called " + (side.ranks.size() == 1 ? side.call->describe() : side.call->describe_common());
-        differs |= side.call != nullptr && side.call->describe_common() != call_->describe_common();
+        differs |= side.call != nullptr && side.call->describe_common() != mine.describe_common();
     }
     if (!differs) said += "; they differ in their lists of counts, in the fields of their records, or in the step";
     throw Broken{
@@ -79,7 +79,7 @@ void Exchange::disagree() {
 std::string Exchange::slow_takers() const {
     std::vector<int> ranks;
     for (const auto& link : links_)
-        if (!link->is_sent() || is_owed(*link)) ranks.push_back(link->rank());
+        if (!is_served(*link)) ranks.push_back(link->rank());
     return names_of(ranks);
 }
 
@@ -110,7 +110,7 @@ std::string Exchange::culprits(const OverdueNotice& notice) {
     std::vector<int> stuck;
     for (std::size_t i = 0; i < links_.size(); ++i) {
         Link& link = *links_[i];
-        if (&link == notice.from || link.is_lost() || link.inbox().is_done()) continue;
+        if (&link == notice.from || !is_awaited(link)) continue;
         if (!link.inbox().has_call()) silent.push_back(link.rank());
         else if (notice.received[i] == link.inbox().flow().received() && link.wants_to_receive())
             stuck.push_back(link.rank());
@@ -140,7 +140,7 @@ std::string Exchange::missing() {
     std::vector<int> silent;
     std::vector<int> sending;
     for (const auto& link : links_) {
-        if (link->inbox().is_done() || link->is_lost()) continue;
+        if (!is_awaited(*link)) continue;
         if (!link->inbox().has_call()) silent.push_back(link->rank());
         else if (link->wants_to_receive()) sending.push_back(link->rank());
     }

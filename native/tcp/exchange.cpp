@@ -78,8 +78,10 @@ void Exchange::adopt(Links links, WaitPolicy policy) {
 void Exchange::run(const WireCall& call, OwnPart own, Folding* folding, comm::Caller& caller) {
     call_ = &call;
     calls_heard_ = 0;
-    may_send_ =
-        links_.size() == 1;  // between two ranks each compares; among more rank 0 must receive all calls first
+    // Between two ranks each compares; among more rank 0 must first receive the calls that it waits for.
+    const auto waits_for = [](const auto& link) { return !link->inbox().is_confirmed_later(); };
+    calls_due_ = links_.size() == 1 ? 0 : static_cast<std::size_t>(std::ranges::count_if(links_, waits_for));
+    may_send_ = may_begin_to_send();
     // Among more than two rank 0 passes on what this rank gives; of two, a broadcast is for the other alone.
     needs_taker_ = links_.size() == 1 && (group_.size > 2 || call.verb == comm::Verb::broadcast);
     notices_.clear();
@@ -88,10 +90,11 @@ void Exchange::run(const WireCall& call, OwnPart own, Folding* folding, comm::Ca
     looks_ = moves_ = 0;
     for (const auto& link : links_) {
         link->may_write = true;
-        link->may_read = links_.size() <= most_tried_blindly;
+        link->may_read = links_.size() <= most_tried_blindly || link->inbox().is_confirmed_later();
     }
     for (;;) {
         bool has_moved = false;
+        may_send_ = may_send_ || may_begin_to_send();
         for (const auto& link : links_) has_moved |= serve(*link);
         if (folding != nullptr) has_moved |= folding->advance();
         if (own.is_placed() && is_complete(folding)) break;
@@ -116,15 +119,32 @@ void Exchange::run(const WireCall& call, OwnPart own, Folding* folding, comm::Ca
     if (is_waiting_) waited_s_ += duration<double>(Clock::now() - waiting_since_).count();
 }
 
+// A root that need not hear the others may not be too far ahead of them.
+bool Exchange::may_begin_to_send() const noexcept {
+    const auto has_room = [](const auto& link) {
+        return !link->inbox().is_confirmed_later() || link->inbox().unconfirmed().is_within_bounds();
+    };
+    return calls_heard_ >= calls_due_ && std::ranges::all_of(links_, has_room);
+}
+
 bool Exchange::serve(Link& link) {
     if (link.is_lost()) return false;
     bool has_moved = false;
+    const bool is_left_early = link.inbox().is_confirmed_later();
+    if (is_left_early && is_to_be_read(link)) has_moved = take(link);
+    if (link.is_lost()) return true;
     if ((may_send_ || link.has_posted()) && link.may_write) {
         const Link::Outcome outcome = link.send(limits_.piece_bytes);
         if (outcome == Link::Outcome::lost) link.stop_sending();  // the end of the stream says why
-        has_moved = outcome == Link::Outcome::moved;
+        has_moved |= outcome == Link::Outcome::moved;
     }
-    return take(link) || has_moved;
+    return (!is_left_early && take(link)) || has_moved;
+}
+
+// On a link where this rank gives and goes on: what the other side says of earlier steps, or that it has gone.
+// Rank 0, whose watcher sees that, need not ask in every step.
+bool Exchange::is_to_be_read(const Link& link) const noexcept {
+    return group_.rank != 0 || !may_send_ || link.inbox().unconfirmed().calls() > Unconfirmed::most_calls / 2;
 }
 
 bool Exchange::take(Link& link) {
@@ -158,12 +178,14 @@ void Exchange::act_on(Link& link, News news) {
         case News::none:
         case News::done: return;
         case News::call:
-            if (!link.inbox().call().agrees_with(*call_)) disagree();
+            if (!link.inbox().call().agrees_with(*call_)) disagree(*call_);
             // Much data is asked for at once; where it is less, all of it is probably on its way already.
             if (links_.size() > 1 && link.inbox().call().contribution_bytes(link.rank()) > limits_.piece_bytes)
                 link.invite();
-            may_send_ = may_send_ || ++calls_heard_ == links_.size();
+            ++calls_heard_;
+            may_send_ = may_send_ || may_begin_to_send();
             return;
+        case News::odd_call: disagree(link.inbox().unconfirmed().oldest());
         case News::overdue:
             if (group_.rank == 0) note_overdue(link);
             return;
@@ -186,7 +208,10 @@ void Exchange::invite_all() {
 }
 
 void Exchange::lost(Link& link, bool has_said_goodbye) {
+    const bool is_sent = link.is_sent();
     link.lose(has_said_goodbye);
+    if (link.inbox().is_confirmed_later() && !is_sent)
+        throw Broken{link.departure(" before " + me() + " gave it the data of " + call_->describe())};
     // A rank that has given all that this step needs may leave.
     if (link.inbox().is_done() && !is_owed(link)) return;
     if (link.inbox().is_done())
@@ -197,8 +222,14 @@ void Exchange::lost(Link& link, bool has_said_goodbye) {
 // Whether the step fails unless the other side takes more of what this rank gives.
 bool Exchange::is_owed(const Link& link) const noexcept { return needs_taker_ && link.outflow().remaining() > 0; }
 
+bool Exchange::is_awaited(const Link& link) const noexcept {
+    return !link.is_lost() && (!link.inbox().is_done() || !link.inbox().unconfirmed().is_within_bounds());
+}
+
 bool Exchange::is_served(const Link& link) const noexcept {
-    return link.inbox().is_done() && link.is_sent() && !is_owed(link);
+    // If this rank exits, a call that arrives then resets the connection, and what is still to be sent is lost.
+    const bool may_exit = link.inbox().unconfirmed().is_empty() || link.is_lost() || link.has_left_machine();
+    return link.inbox().is_done() && link.is_sent() && !is_owed(link) && may_exit;
 }
 
 // What follows is about later steps, and must not fail this one: a rank that left right after it is no loss here.
@@ -221,6 +252,9 @@ void Exchange::wait(comm::Caller& caller) {
         for (const auto& link : links_) link->may_read = link->may_write = true;
         return;
     }
+    // The others wait for this rank's call if they have called something else.
+    for (const auto& link : links_)
+        if (link->send_answers()) return;
     if (!is_counting_) {
         is_counting_ = true;
         counting_since_ = Clock::now();
@@ -231,8 +265,11 @@ void Exchange::wait(comm::Caller& caller) {
 
 void Exchange::sleep() {
     polled_[0] = {closing_.get(), POLLIN, 0};
+    double longest_ms = comm::longest_sleep_ms;
     for (std::size_t i = 0; i < links_.size(); ++i) {
         Link& link = *links_[i];
+        // Nothing wakes this rank when its machine has sent the rest.
+        if (link.inbox().is_confirmed_later() && link.is_sent()) longest_ms = 1;
         short events = 0;
         if (!is_heard_out(link) && link.wants_to_receive()) events |= POLLIN;
         if ((may_send_ || link.has_posted()) && link.wants_to_send(limits_.piece_bytes)) events |= POLLOUT;
@@ -242,7 +279,7 @@ void Exchange::sleep() {
     const double left_s =
         timeout_s_ + (is_in_grace_ ? grace_s : 0.0) - duration<double>(Clock::now() - counting_since_).count();
     // Clamped before it becomes an int: a timeout of years has more milliseconds than that holds.
-    const auto slice_ms = static_cast<int>(std::clamp(1000 * left_s + 1, 0.0, double{comm::longest_sleep_ms}));
+    const auto slice_ms = static_cast<int>(std::clamp(1000 * left_s + 1, 0.0, longest_ms));
     if (::poll(polled_.data(), polled_.size(), slice_ms) <= 0) return;
     for (std::size_t i = 0; i < links_.size(); ++i) {
         const short events = polled_[i + 1].revents;

@@ -110,11 +110,14 @@ private:
         std::vector<std::size_t> received;  // from each
     };
 
+    bool may_begin_to_send() const noexcept;
     bool serve(Link& link);
+    bool is_to_be_read(const Link& link) const noexcept;
     bool take(Link& link);
     void act_on(Link& link, News news);
     void invite_all();
     void lost(Link& link, bool has_said_goodbye);
+    bool is_awaited(const Link& link) const noexcept;
     bool is_owed(const Link& link) const noexcept;
     bool is_served(const Link& link) const noexcept;
     bool is_heard_out(const Link& link) const noexcept;
@@ -126,9 +129,9 @@ private:
     void check_progress(comm::Caller& caller);
 
     // Which rank caused a failure: diagnosis.cpp.
-    bool may_still_call(Link& link);
-    void collect_remaining_calls();
-    [[noreturn]] void disagree();
+    bool may_still_call(Link& link, const WireCall& mine);
+    void collect_remaining_calls(const WireCall& mine);
+    [[noreturn]] void disagree(const WireCall& mine);
     OverdueNotice notice_of(Link& link) const;
     void note_overdue(Link& link);
     bool is_answered(const OverdueNotice& notice) const noexcept;
@@ -150,6 +153,7 @@ private:
     const WireCall* call_ = nullptr;
     bool may_send_ = false;
     bool needs_taker_ = false;
+    std::size_t calls_due_ = 0;  // before this rank sends
     std::size_t calls_heard_ = 0;
     std::vector<OverdueNotice> notices_;
     int looks_ = 0;

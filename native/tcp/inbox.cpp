@@ -5,12 +5,26 @@
 
 namespace cobre::tcp {
 
-void Inbox::expect(Tag tag) {
+void Inbox::expect(std::uint32_t sequence, Tag tag) {
     flow_.clear();
+    sequence_ = sequence;
     tag_ = tag;
     phase_ = Phase::call;
     is_first_frame_ = true;
-    is_ahead_ = is_met_ = false;
+    is_ahead_ = is_met_ = is_confirmed_later_ = false;
+}
+
+void Inbox::confirm_later(const WireCall& call) {
+    phase_ = Phase::done;
+    is_confirmed_later_ = true;
+    unconfirmed_.add(call);
+}
+
+const WireCall* Inbox::counterpart(const WireCall& mine) const noexcept {
+    if (odd_call_ && mine.sequence == unconfirmed_.oldest().sequence) return &*odd_call_;
+    if (unconfirmed_.may_include(mine.sequence)) return nullptr;
+    if (phase_ == Phase::call) return is_before(mine.sequence, sequence_) ? &mine : nullptr;
+    return mine.sequence == sequence_ ? &call_ : &mine;
 }
 
 std::size_t Inbox::targets(std::span<iovec, 2> vectors, std::size_t piece) noexcept {
@@ -67,6 +81,8 @@ News Inbox::take_frame() {
     if (header->length == 0) return garbage("a frame of length 0");
     const bool is_payload = phase_ == Phase::payload && (header->tag == tag_ || header->tag == Tag::continuation);
     if (is_payload) return take_payload_header(*header);
+    const bool is_confirmation = header->tag == Tag::call || header->tag == Tag::broadcast;
+    if (is_confirmation && !unconfirmed_.is_empty()) return take_confirmation(*header);
     if (header->payload_bytes() > longest_control_payload)
         return garbage("a frame with tag " + std::to_string(static_cast<int>(header->tag)) + " and " +
                        std::to_string(header->length) + " bytes");
@@ -85,9 +101,10 @@ News Inbox::take_frame() {
         case Tag::shutdown: news = News::shutdown; break;
         case Tag::overdue:
             // In front of a call it is about the step before, which was answered meanwhile.
-            if (phase_ != Phase::call) news = News::overdue;
+            if (phase_ != Phase::call && unconfirmed_.is_empty()) news = News::overdue;
             break;
         case Tag::proceed:
+            if (!unconfirmed_.is_empty() && payload.empty()) break;  // to a root that has gone on
             if (phase_ != Phase::call || !payload.empty()) return garbage("a Proceed that is not due");
             is_met_ = true;
             break;
@@ -122,6 +139,30 @@ News Inbox::take_payload_header(const Header& header) {
     consume(header_bytes + prefix);
     is_first_frame_ = false;
     frame_left_ = bytes;
+    return News::none;
+}
+
+// Of the oldest step that this rank gave a broadcast in without hearing the other side.
+News Inbox::take_confirmation(const Header& header) {
+    const bool is_call = header.tag == Tag::call;
+    if (is_call == is_half_confirmed_ || header.payload_bytes() != (is_call ? WireCall::wire_bytes : 0))
+        return garbage("a frame with tag " + std::to_string(static_cast<int>(header.tag)) + " and " +
+                       std::to_string(header.length) + " bytes");
+    if (odd_call_ || unread().size() < header_bytes + header.payload_bytes()) return News::none;
+    if (is_call) {
+        const std::optional<WireCall> call =
+            WireCall::decode(unread().subspan(header_bytes, WireCall::wire_bytes));
+        if (!call) return garbage("a call that does not exist");
+        if (!call->agrees_with(unconfirmed_.oldest())) {
+            odd_call_ = call;
+            return News::odd_call;
+        }
+        call_ = *call;
+    } else {
+        unconfirmed_.drop_oldest();
+    }
+    is_half_confirmed_ = is_call;
+    consume(header_bytes + header.payload_bytes());
     return News::none;
 }
 

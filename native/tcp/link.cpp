@@ -1,5 +1,6 @@
 #include "tcp/link.hpp"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "tcp/socket.hpp"
@@ -62,24 +64,38 @@ ssize_t receive_vectors(int fd, std::span<iovec> vectors) noexcept {
 }  // namespace
 
 void Link::begin(const WireCall& call, Tag out, Tag in) {
-    inbox_.expect(in);
+    inbox_.expect(call.sequence, in);
     outflow_.clear();
     tag_ = out;
     op_ = static_cast<std::uint8_t>(call.op);
+    sequence_ = call.sequence;
     is_first_frame_ = true;
     is_over_ = is_lost_;
     is_invited_ = false;
     most_ahead_ = always_fits;
     head_begin_ = 0;
-    head_end_ = header_bytes + WireCall::wire_bytes;
-    call.encode(put_header(head_.data(), Tag::call, WireCall::wire_bytes));
+    std::byte* place = head_.data() + answers_ * answer_bytes;
+    call.encode(put_header(place, Tag::call, WireCall::wire_bytes));
+    head_end_ = static_cast<std::size_t>(place - head_.data()) + header_bytes + WireCall::wire_bytes;
 }
+
+void Link::answer_later(const WireCall& call) noexcept {
+    if (is_lost_ || answers_ + 1 == most_answers || answered_bytes_ + call.bytes() > Unconfirmed::most_bytes / 2)
+        return;
+    start_frame(0);
+    ++answers_;
+    answered_bytes_ += call.bytes();
+}
+
+bool Link::send_answers() noexcept { return std::exchange(answers_, 0) > 0; }
 
 // Bytes of payload in the frame that comes next. None of some: not yet.
 std::size_t Link::next_frame(std::size_t piece) const noexcept {
     const std::size_t bytes = std::min(outflow_.remaining(), piece);
     if (!is_held_back_ || inbox_.is_met()) return bytes;
-    return std::min(bytes, most_ahead_ - outflow_.sent());
+    // Broadcasts that may lie unread there take of the same room.
+    const std::size_t unread = inbox_.is_confirmed_later() ? 0 : inbox_.unconfirmed().bytes();
+    return std::min(bytes, most_ahead_ - std::min(most_ahead_, outflow_.sent() + unread));
 }
 
 void Link::start_frame(std::size_t piece) noexcept {
@@ -102,11 +118,16 @@ void Link::start_frame(std::size_t piece) noexcept {
 bool Link::wants_to_send(std::size_t piece) const noexcept {
     if (is_lost_) return false;
     if (!posted_.empty() || frame_left_ > 0) return true;
-    if (is_over_) return head_begin_ < head_end_;
+    if (is_over_) return head_begin_ < head_end_ && answers_ == 0;
     // Waits for a whole piece, so that payload which trickles in is not passed on in crumbs.
     const std::size_t wanted = next_frame(piece);
     if (wanted == 0 && outflow_.remaining() > 0) return false;
     return outflow_.ready(wanted) == wanted;
+}
+
+bool Link::has_left_machine() const noexcept {
+    int unsent = 0;
+    return ::ioctl(socket_.get(), SIOCOUTQNSD, &unsent) != 0 || unsent == 0;
 }
 
 bool Link::wants_to_receive() noexcept {
@@ -123,6 +144,7 @@ Link::Outcome Link::send(std::size_t piece) {
 }
 
 Link::Outcome Link::push(std::size_t limit) {
+    answers_ = answered_bytes_ = 0;
     std::array<iovec, most_vectors> vectors;
     std::size_t used = 0;
     const std::size_t head = head_end_ - head_begin_;
@@ -224,6 +246,7 @@ void Link::end_sending() noexcept { ::shutdown(socket_.get(), SHUT_WR); }
 
 void Link::leave() noexcept {
     if (!socket_) return;
+    if (is_over_ && answers_ > 0 && !is_lost_) static_cast<void>(push(0));
     const bool at_boundary = !has_frame_under_way() || is_first_frame_;
     if (!is_lost_ && at_boundary && posted_.empty()) {
         std::array<std::byte, header_bytes> goodbye;
@@ -245,14 +268,15 @@ Link::LastMessage Link::examine() {
         ::recv(socket_.get(), bytes.data() + buffered, bytes.size() - buffered, MSG_PEEK | MSG_DONTWAIT);
     if (count < 0) static_cast<void>(stopped());
     bytes.resize(buffered + (count > 0 ? static_cast<std::size_t>(count) : 0));
-    return last_message_in(bytes, rank_);
+    return last_message_in(bytes, rank_, sequence_ + 1);
 }
 
-Link::LastMessage Link::last_message_in(std::span<const std::byte> rest, int rank) {
+Link::LastMessage Link::last_message_in(std::span<const std::byte> rest, int rank, std::uint32_t next_sequence) {
     LastMessage last_message;
     std::uint64_t due = 0;
     bool has_called = false;
     bool has_begun = false;
+    bool is_earlier = false;  // in a step that this rank has left
     while (const std::optional<Header> header = header_at(rest)) {
         if (header->length == 0 || rest.size() < header_bytes + header->payload_bytes()) break;
         const std::span<const std::byte> payload = rest.subspan(header_bytes, header->payload_bytes());
@@ -270,10 +294,12 @@ Link::LastMessage Link::last_message_in(std::span<const std::byte> rest, int ran
         if (header->tag == Tag::call) {
             if (has_begun && due == 0) break;  // what follows is about later steps
             const std::optional<WireCall> call = WireCall::decode(payload);
-            has_called = call.has_value();
+            is_earlier = call && is_before(call->sequence, next_sequence);
+            has_called = call && !is_earlier;
             due = call ? call->contribution_bytes(rank) : 0;
             continue;
         }
+        if (is_earlier) continue;
         has_begun = true;
         const std::size_t prefix = header->tag == Tag::allreduce_send && !payload.empty() ? 1 : 0;
         due -= std::min<std::uint64_t>(due, payload.size() - prefix);

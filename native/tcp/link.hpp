@@ -23,6 +23,13 @@ public:
     // Starts the step `call`: what we send goes under `out`, what we get comes under `in`. Fill `inflow()` and
     // `outflow()` next.
     void begin(const WireCall& call, Tag out, Tag in);
+    // Behind `begin`: this rank gives a broadcast, and need not hear the other side's call in this step.
+    void confirm_later(const WireCall& call) { inbox_.confirm_later(call); }
+    // Behind `begin`: this rank only receives. What it says, its call and an empty payload, waits for what it
+    // sends next, or for `send_answers`, unless it is about so many bytes or calls that the root may wait for it.
+    void answer_later(const WireCall& call) noexcept;
+    // Whether there was something that waits.
+    bool send_answers() noexcept;
     Inflow& inflow() noexcept { return inbox_.flow(); }
     Outflow& outflow() noexcept { return outflow_; }
     const Outflow& outflow() const noexcept { return outflow_; }
@@ -45,8 +52,10 @@ public:
 
     // Nothing more will be sent; what `outflow()` still holds was not taken.
     bool is_sent() const noexcept {
-        return is_lost_ || (is_over_ && frame_left_ == 0 && head_begin_ == head_end_);
+        return is_lost_ || (is_over_ && frame_left_ == 0 && (head_begin_ == head_end_ || answers_ > 0));
     }
+    // What was sent has left this machine, or has no way to go: this rank may exit, whatever arrives here then.
+    bool has_left_machine() const noexcept;
     // A frame could be sent if the kernel took it.
     bool wants_to_send(std::size_t piece) const noexcept;
     bool wants_to_receive() noexcept;
@@ -78,8 +87,8 @@ public:
         comm::Failure failure;
     };
     LastMessage examine();
-    // The same of `bytes` that `rank` sent last.
-    static LastMessage last_message_in(std::span<const std::byte> bytes, int rank);
+    // The same of `bytes` that `rank` sent last, before the step with this number begins here.
+    static LastMessage last_message_in(std::span<const std::byte> bytes, int rank, std::uint32_t next_sequence);
 
     int fd() const noexcept { return socket_.get(); }
     int rank() const noexcept { return rank_; }
@@ -107,10 +116,16 @@ private:
     std::size_t most_ahead_ = always_fits;
     Tag tag_ = Tag::barrier_go;
     std::uint8_t op_ = 0;
+    std::uint32_t sequence_ = 0;
     std::size_t frame_left_ = 0;
     std::size_t head_begin_ = 0;
     std::size_t head_end_ = 0;
-    std::array<std::byte, 64> head_;  // the call, the header, the operation: what goes before the payload
+    static constexpr std::size_t answer_bytes = 2 * header_bytes + WireCall::wire_bytes;
+    static constexpr std::size_t most_answers = Unconfirmed::most_calls / 2;
+    std::size_t answers_ = 0;         // that wait in the head
+    std::size_t answered_bytes_ = 0;  // of the payloads that they answer
+    // Answers, the call, the header, the operation: what goes before the payload.
+    std::array<std::byte, most_answers * answer_bytes + 64> head_;
     Outflow outflow_;
     std::string posted_;
     std::string address_;

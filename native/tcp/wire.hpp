@@ -13,7 +13,7 @@
 
 namespace cobre::tcp {
 
-constexpr std::uint16_t protocol_version = 1;
+constexpr std::uint16_t protocol_version = 2;
 
 enum class Tag : std::uint8_t {
     allgatherv_send = 0x01,

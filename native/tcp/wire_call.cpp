@@ -57,7 +57,7 @@ std::uint64_t WireCall::contribution_bytes(int rank) const noexcept {
             break;
         default: break;
     }
-    return count * dtype.itemsize;
+    return bytes();
 }
 
 }  // namespace cobre::tcp

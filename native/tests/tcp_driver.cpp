@@ -232,6 +232,28 @@ void check_collectives(Report& report, int size, Limits limits, std::size_t coun
     report.expect(wrong == 0, "collectives deliver the right numbers");
 }
 
+// Every rank in turn gives many small broadcasts, alone and in front of other calls, while another is slow.
+void check_small_broadcasts(Report& report, int size, Limits limits) {
+    std::atomic<int> wrong = 0;
+    run_group(size, limits, 20.0, [&](Communicator& comm, Caller& caller) {
+        const int me = comm.group().rank;
+        for (int round = 0; round < 4 * size; ++round) {
+            if (me == (round + 1) % size) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            for (int i = 1; i < 80; ++i) {
+                std::vector<double> word(static_cast<std::size_t>(i % 7 == 0 ? 8000 : i),
+                                         me == round % size ? i : 0);
+                comm.broadcast(buffer_of(word), round % size, caller);
+                wrong += word != std::vector<double>(word.size(), i);
+            }
+            std::vector<double> much(30'000, 1.0), sum(much);
+            if (round % 3 == 1) comm.allreduce(buffer_of(much), buffer_of(sum), ReduceOp::sum, caller);
+            if (round % 3 == 2) comm.barrier(caller);
+            wrong += round % 3 == 1 && sum != std::vector<double>(sum.size(), size);
+        }
+    });
+    report.expect(wrong == 0, "small broadcasts arrive in order, however far their root is ahead");
+}
+
 bool fails(const std::function<void()>& call, const std::string& words) {
     try {
         call();
@@ -254,6 +276,18 @@ void check_failures(Report& report, int size) {
         right += fails([&] { comm.barrier(caller); }, "the ranks disagree");
     });
     report.expect(right == 2 * size, "a disagreement is reported on every rank, and again");
+
+    right = 0;
+    run_group(size, {}, 30.0, [&](Communicator& comm, Caller& caller) {
+        std::vector<double> word(comm.group().rank == 1 ? 2 : 1);
+        try {
+            comm.broadcast(buffer_of(word), 0, caller);
+        } catch (const Error&) {
+            right += comm.group().rank == 1 ? 0 : 100;
+        }
+        right += fails([&] { comm.barrier(caller); }, "the ranks disagree");
+    });
+    report.expect(right == size, "a disagreement about a small broadcast is reported by the next call");
 
     right = 0;
     run_group(size, {}, 30.0, [&](Communicator& comm, Caller& caller) {
@@ -336,6 +370,8 @@ int main() {
         check_collectives(report, size, {}, 60'000);
         check_collectives(report, size, {13, 29}, 501);
     }
+    for (const int size : {2, 3, 5}) check_small_broadcasts(report, size, {});
+    check_small_broadcasts(report, 3, {13, 29});
     for (const int size : {2, 3, 4}) check_failures(report, size);
     check_fork(report);
     return report.finish();

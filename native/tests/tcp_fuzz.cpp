@@ -51,6 +51,24 @@ std::string honest_step(Random& random, Tag tag, const std::string& contents) {
     return stream;
 }
 
+WireCall small_broadcast(std::uint32_t sequence) {
+    double number = 0;
+    WireCall call =
+        Call::broadcast({reinterpret_cast<std::byte*>(&number), 1, {Kind::floating, false, 8, 0}, false}, 0);
+    call.sequence = sequence;
+    return call;
+}
+
+// What the other side says of so many broadcasts, the last steps before the first honest one, that it was given.
+std::string confirmations(Random& random, Tag tag, std::uint32_t count) {
+    std::string stream;
+    for (std::uint32_t i = count; i > 0; --i) {
+        if (below(random, 8) == 0) stream += frame(tag == Tag::allgatherv_recv ? Tag::proceed : Tag::overdue);
+        stream += call_frame(small_broadcast(0 - i)) + frame(Tag::broadcast);
+    }
+    return stream;
+}
+
 // What may follow a step, and what an inbox must make of it.
 struct Ending {
     std::string words;
@@ -74,8 +92,15 @@ class Reading {
 public:
     Reading(Random& random, std::string stream) : random_(random), stream_(std::move(stream)) {}
 
+    void give(std::uint32_t count) {
+        for (std::uint32_t i = count; i > 0; --i) {
+            inbox_.expect(0 - i, Tag::broadcast);
+            inbox_.confirm_later(small_broadcast(0 - i));
+        }
+    }
+
     void expect(Tag tag) {
-        inbox_.expect(tag);
+        inbox_.expect(0, tag);
         emptied_.clear();
         uses_ring_ = below(random_, 2) == 0;
         if (uses_ring_) inbox_.flow().use_ring(ring_, payload_bytes);
@@ -153,9 +178,10 @@ private:
     std::string emptied_;
 };
 
-OverdueNotice feed_damaged(Random& random, Tag tag, std::string stream) {
+OverdueNotice feed_damaged(Random& random, Tag tag, std::uint32_t given, std::string stream) {
     damage(random, stream);
     Reading reading(random, std::move(stream));
+    reading.give(given);
     for (int step = 0; step < 2; ++step) {
         reading.expect(tag);
         const Outcome outcome = reading.read();
@@ -173,10 +199,11 @@ bool is_as_told(Reading& reading, const Ending& last) {
     return outcome == Outcome::told && reading.news() == last.news && has_text;
 }
 
-OverdueNotice feed_honest(Random& random, Tag tag, const std::array<std::string, 2>& contents,
+OverdueNotice feed_honest(Random& random, Tag tag, std::uint32_t given, const std::array<std::string, 2>& contents,
                           std::string stream) {
     const Ending last = ending(random);
     Reading reading(random, stream + last.words);
+    reading.give(given);
     for (const std::string& each : contents) {
         reading.expect(tag);
         if (reading.read() != Outcome::done) return "an honest step was not completed";
@@ -187,28 +214,31 @@ OverdueNotice feed_honest(Random& random, Tag tag, const std::array<std::string,
 
 OverdueNotice feed_inbox(Random& random) {
     const Tag tag = below(random, 2) == 0 ? Tag::allreduce_send : Tag::allgatherv_recv;
-    if (below(random, 4) == 0) return feed_damaged(random, tag, garbage(random));
+    const std::uint32_t given = below(random, 2) == 0 ? 0 : 1 + static_cast<std::uint32_t>(below(random, 9));
+    if (below(random, 4) == 0) return feed_damaged(random, tag, given, garbage(random));
     const std::array contents{random_bytes(random, payload_bytes), random_bytes(random, payload_bytes)};
-    const std::string stream = honest_step(random, tag, contents[0]) + honest_step(random, tag, contents[1]);
-    if (below(random, 4) == 0) return feed_honest(random, tag, contents, stream);
-    return feed_damaged(random, tag, stream + ending(random).words);
+    const std::string stream = confirmations(random, tag, given) + honest_step(random, tag, contents[0]) +
+                               honest_step(random, tag, contents[1]);
+    if (below(random, 4) == 0) return feed_honest(random, tag, given, contents, stream);
+    return feed_damaged(random, tag, given, stream + ending(random).words);
 }
 
 // What a rank that went has left behind. Undamaged, it must be recognised for what it is.
 OverdueNotice feed_farewell(Random& random) {
     const bool is_honest = below(random, 2) == 0;
     const Ending last = ending(random);
-    std::string stream =
-        honest_step(random, Tag::allreduce_send, random_bytes(random, payload_bytes)) + last.words;
+    std::string stream = confirmations(random, Tag::allreduce_send, static_cast<std::uint32_t>(below(random, 4))) +
+                         honest_step(random, Tag::allreduce_send, random_bytes(random, payload_bytes)) +
+                         last.words;
     if (!is_honest && below(random, 4) == 0) stream = garbage(random);
     if (!is_honest) damage(random, stream);
     const auto bytes = std::as_bytes(std::span(stream));
-    const Link::LastMessage last_message = Link::last_message_in(bytes, 1);
+    const Link::LastMessage last_message = Link::last_message_in(bytes, 1, 0);
     if (!is_honest) return nullptr;
     // A stream that ends within the step is no contribution, wherever it ends.
     const std::size_t torn = below(random, payload_bytes);
     const bool is_right = last_message.has_contributed == (last.news != News::failure) &&
-                          !Link::last_message_in(bytes.first(torn), 1).has_contributed;
+                          !Link::last_message_in(bytes.first(torn), 1, 0).has_contributed;
     return is_right ? nullptr : "a last_message was misread";
 }
 

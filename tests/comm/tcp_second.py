@@ -22,6 +22,7 @@ PRIME = 0x100000001B3
 START = 0xCBF29CE484222325
 NOBODY = 2**63 - 1
 AHEAD = 64 * 1024
+MOST_UNCONFIRMED = 4
 PATIENCE_S = 60
 BYTE_ORDER = {"little": 1, "big": 2}[sys.byteorder]
 
@@ -111,6 +112,7 @@ class Rank:
         self.rank, self.size, self._cut, self._sequence = rank, size, cut, 0
         self._secret, self.neighbours = secret.encode(), None
         self._connection = self._kept = None
+        self._unconfirmed = []
         try:
             if rank == 0:
                 self._listen(port)
@@ -137,7 +139,7 @@ class Rank:
         theirs, mine = self._expect(0x0B), os.urandom(32)
         self._put(0x0C, mine + self._prove(b"cobre tcp worker", theirs, mine))
         assert hmac.compare_digest(self._expect(0x0C), self._prove(b"cobre tcp rank 0", mine, theirs))
-        self._put(0x08, struct.pack("!IIHBBQ", self.rank, self.size, 1, BYTE_ORDER, 0, 4711))
+        self._put(0x08, struct.pack("!IIHBBQ", self.rank, self.size, 2, BYTE_ORDER, 0, 4711))
         size, self.neighbours = struct.unpack("!II", self._expect(0x09))
         assert size == self.size
 
@@ -157,7 +159,7 @@ class Rank:
         assert hmac.compare_digest(proof, self._prove(b"cobre tcp worker", mine, theirs))
         self._put(0x0C, self._prove(b"cobre tcp rank 0", theirs, mine))
         rank, size, version, order, zero, _ = struct.unpack("!IIHBBQ", self._expect(0x08))
-        assert (rank, size, version, order, zero) == (1, 2, 1, BYTE_ORDER, 0)
+        assert (rank, size, version, order, zero) == (1, 2, 2, BYTE_ORDER, 0)
         self._put(0x09, struct.pack("!II", 2, 1))
 
     def _put(self, tag, payload=b""):
@@ -194,11 +196,13 @@ class Rank:
 
     def _contribute(self, call, tag, out):
         """Send call and payload; the call as it was sent."""
+        holds_back = self.rank > 0 and self.size > 2 and len(out) > AHEAD
+        if holds_back or len(self._unconfirmed) == MOST_UNCONFIRMED:
+            self._hear_confirmations()
         self._sequence += 1
         call = replace(call, sequence=self._sequence)
         self._put(0x0E, call.encode())
         prefix = bytes([call.operation]) if tag == 0x03 else b""
-        holds_back = self.rank > 0 and self.size > 2 and len(out) > AHEAD
         first = out[:AHEAD] if holds_back else out
         self._put(tag, prefix + first[: self._cut])
         self._continue(first[self._cut :])
@@ -214,6 +218,7 @@ class Rank:
     def _step(self, call, tag_out, out, tag_in, n_bytes_in):
         """Send our call and payload, and get theirs."""
         call = self._contribute(call, tag_out, out)
+        self._hear_confirmations()
         assert Call.decode(self._expect(0x0E)).agrees_with(call)
         data = self._expect(tag_in)
         if tag_in == 0x03:
@@ -223,6 +228,12 @@ class Rank:
             data += self._expect(0x0F)
         assert len(data) == n_bytes_in
         return data
+
+    def _hear_confirmations(self):
+        for call in self._unconfirmed:
+            assert Call.decode(self._expect(0x0E)).agrees_with(call)
+            assert self._expect(0x05) == b""
+        self._unconfirmed.clear()
 
     def barrier(self, verb=1):
         mine, theirs = (0x07, 0x06) if self.rank == 0 else (0x06, 0x07)
@@ -252,6 +263,9 @@ class Rank:
     def broadcast(self, buf, root):
         call = Call(4, root=root, count=buf.size, **of_type(buf.dtype))
         is_mine = root == self.rank
+        if is_mine and buf.nbytes <= AHEAD:
+            self._unconfirmed.append(self._contribute(call, 0x05, buf.tobytes()))
+            return buf
         data = self._step(call, 0x05, buf.tobytes() if is_mine else b"", 0x05, 0 if is_mine else buf.nbytes)
         return buf if is_mine else np.frombuffer(data, buf.dtype)
 

@@ -121,8 +121,8 @@ MISMATCHES = {
     "size": ("comm.allreduce, one, one.copy(), 'sum'", "comm.allreduce, many, many.copy(), 'sum'"),
     "reduction": ("comm.allreduce, one, one.copy(), 'sum'", "comm.allreduce, one, one.copy(), 'max'"),
     "root": ("comm.broadcast, big, 0", "comm.broadcast, big, 1"),
-    "broadcast size": ("comm.broadcast, big, 0", "comm.broadcast, many, 0"),
-    "broadcast dtype": ("comm.broadcast, one, 1", "comm.broadcast, one.astype('f4'), 1"),
+    "broadcast size": ("comm.broadcast, big, 0", "comm.broadcast, big[1:], 0"),
+    "broadcast dtype": ("comm.broadcast, big, 1", "comm.broadcast, big.astype('f4'), 1"),
     "counts": (
         "comm.allgatherv, one, np.ones(size + 1), ones, places",
         "comm.allgatherv, one, np.ones(size + 1), [2, *ones[1:]] if rank else ones,"

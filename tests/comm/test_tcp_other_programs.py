@@ -39,7 +39,7 @@ def challenge_of(connection):
     return receive(connection, 37)[5:]
 
 
-def introduction(rank, size, version=1, order=1):
+def introduction(rank, size, version=2, order=1):
     return frame(8, struct.pack("!IIHBxQ", rank, size, version, order, 0))
 
 

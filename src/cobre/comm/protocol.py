@@ -71,6 +71,10 @@ class Communicator(_ContextManager, Protocol):
     A wrong argument raises before any byte moves and leaves the communicator usable. A failed
     collective raises `CollectiveFailed` on every rank; later calls repeat it at once. Calls
     from several threads are serialised.
+
+    One exception: a broadcast needs nothing but root's data, so root, and ranks that have got the data, may
+    return although another rank calls something else or ends. They raise in a later collective, at the
+    latest in the first one that needs all ranks. No rank returns with other data than root's.
     """
 
     @property
