@@ -68,6 +68,7 @@ public:
     }
 
     bool is_stopped() const noexcept { return is_stopped_.load(std::memory_order_relaxed); }
+    void interrupt() noexcept { keep(0, 0, {Status::interrupted, 0, 1}); }
 
     // Once no thread works any more.
     Outcome outcome(std::size_t& last) const {
@@ -161,17 +162,25 @@ Outcome ParallelSolver::solve(const BatchInput& input, std::size_t block_length,
     last_ = 0;
     if (input.solves == 0) return {};
     Batch batch(input, block_length, output, solvers_[0]->basis_size());
-    const std::function<bool()> is_stopped = [&batch] { return batch.is_stopped(); };
+    // Signals are for the caller's thread alone, also while the last units of other threads take long.
+    const std::function<bool()> is_stopped = [&batch, this] {
+        pool_->wake_caller();
+        return batch.is_stopped();
+    };
     do {
         if (pool_ == nullptr || batch.units() == 1) {
             batch.work(*this, 0, is_interrupted);
             continue;
         }
         std::int64_t own_end = 0;
-        pool_->run([&](std::size_t thread) {
-            batch.work(*this, thread, thread == 0 ? is_interrupted : is_stopped);
-            if (thread == 0) own_end = now_ns();
-        });
+        pool_->run(
+            [&](std::size_t thread) {
+                batch.work(*this, thread, thread == 0 ? is_interrupted : is_stopped);
+                if (thread == 0) own_end = now_ns();
+            },
+            [&] {
+                if (!batch.is_stopped() && is_interrupted()) batch.interrupt();
+            });
         waiting_ns_ += now_ns() - own_end;
     } while (batch.goes_on());
     return batch.outcome(last_);

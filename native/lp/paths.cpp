@@ -29,7 +29,6 @@ public:
 
     // Takes paths until there are none.
     void take_paths(std::size_t thread, const std::function<bool()>& is_interrupted) noexcept {
-        working_.fetch_add(1, std::memory_order_relaxed);
         guarded([&] {
             std::int64_t asked_ns = now_ns();
             for (;;) {
@@ -39,8 +38,6 @@ public:
                     if (!step(stage, path, thread, is_interrupted, asked_ns)) break;
             }
         });
-        working_.fetch_sub(1, std::memory_order_relaxed);
-        wake_caller();
     }
 
     // The same for a thread that is alone: the data of a stage stay in the cache while all paths are there.
@@ -53,24 +50,7 @@ public:
         });
     }
 
-    // Signals are for the caller's thread alone, also while the last paths of other threads take long.
-    void wait_for_others(const std::function<bool()>& is_interrupted) noexcept {
-        guarded([&] {
-            for (;;) {
-                const std::uint32_t seen = news_.load(std::memory_order_acquire);
-                if (working_.load(std::memory_order_relaxed) == 0) return;
-                if (!is_stopped() && is_interrupted()) fail(0, 0, 0, {Status::interrupted, 0, 1});
-                news_.wait(seen, std::memory_order_acquire);
-            }
-        });
-    }
-
-    // What the other threads ask now and then.
-    bool is_stopped_by_caller() noexcept {
-        wake_caller();
-        return is_stopped();
-    }
-
+    void interrupt() noexcept { fail(0, 0, 0, {Status::interrupted, 0, 1}); }
     bool is_stopped() const noexcept { return is_stopped_.load(std::memory_order_relaxed); }
 
     // Once no thread works any more.
@@ -152,11 +132,6 @@ private:
         std::copy_n(state, dimension, following.parameters.data() + path * (following.parameters.size() / paths_));
     }
 
-    void wake_caller() noexcept {
-        news_.fetch_add(1, std::memory_order_release);
-        news_.notify_one();
-    }
-
     void fail(std::size_t stage, std::size_t path, std::size_t thread, const Outcome& outcome) {
         const std::lock_guard<std::mutex> lock(mutex_);
         const bool is_interrupted = outcome.status == Status::interrupted;
@@ -174,8 +149,6 @@ private:
     std::atomic<std::size_t> next_{0};
     std::atomic<std::size_t> first_failure_{none};  // solves from here on need not be done
     std::atomic<bool> is_stopped_{false};
-    std::atomic<std::uint32_t> working_{0};  // threads that take paths
-    std::atomic<std::uint32_t> news_{0};     // grows when the caller is to look at `working_` and at signals
     std::mutex mutex_;
     std::exception_ptr error_;
     PathOutcome failure_;
@@ -194,14 +167,20 @@ PathOutcome follow_paths(std::span<const PathStage> stages, std::size_t paths,
         pass.go_by_stage(is_interrupted);
         return pass.outcome();
     }
-    const std::function<bool()> is_stopped = [&pass] { return pass.is_stopped_by_caller(); };
+    // Signals are for the caller's thread alone, also while the last paths of other threads take long.
+    const std::function<bool()> is_stopped = [&pass, pool] {
+        pool->wake_caller();
+        return pass.is_stopped();
+    };
     std::int64_t own_end = 0;
-    pool->run([&](std::size_t thread) {
-        pass.take_paths(thread, thread == 0 ? is_interrupted : is_stopped);
-        if (thread != 0) return;
-        own_end = now_ns();
-        pass.wait_for_others(is_interrupted);
-    });
+    pool->run(
+        [&](std::size_t thread) {
+            pass.take_paths(thread, thread == 0 ? is_interrupted : is_stopped);
+            if (thread == 0) own_end = now_ns();
+        },
+        [&] {
+            if (!pass.is_stopped() && is_interrupted()) pass.interrupt();
+        });
     stages[0].solver->add_waiting(now_ns() - own_end);
     return pass.outcome();
 }

@@ -75,7 +75,7 @@ struct ThreadPool::Helpers {
             if (is_ending.load(std::memory_order_relaxed)) return;
             (*job)(number);
             // Pairs with the acquire in `finish`: what the job wrote is visible to the caller.
-            if (working.fetch_sub(1, std::memory_order_release) == 1) working.notify_one();
+            if (working.fetch_sub(1, std::memory_order_release) == 1) wake_caller();
         }
     }
 
@@ -99,13 +99,19 @@ struct ThreadPool::Helpers {
         }
     }
 
-    void finish() {
+    void finish(const std::function<void()>& look) {
         spin_while([&] { return working.load(std::memory_order_acquire) != 0; });
         for (;;) {
-            const std::uint32_t left = working.load(std::memory_order_acquire);
-            if (left == 0) return;
-            working.wait(left, std::memory_order_acquire);
+            const std::uint32_t seen = news.load(std::memory_order_acquire);
+            if (working.load(std::memory_order_acquire) == 0) return;
+            news.wait(seen, std::memory_order_acquire);
+            if (working.load(std::memory_order_acquire) != 0) look();
         }
+    }
+
+    void wake_caller() noexcept {
+        news.fetch_add(1, std::memory_order_release);
+        news.notify_one();
     }
 
     void stop() {
@@ -120,6 +126,7 @@ struct ThreadPool::Helpers {
     const std::function<void(std::size_t)>* job = nullptr;
     std::atomic<std::uint32_t> round{0};
     std::atomic<std::uint32_t> working{0};
+    std::atomic<std::uint32_t> news{0};  // grows when the caller is to look at `working` and at what it has to
     std::atomic<bool> is_ending{false};
 };
 
@@ -134,7 +141,7 @@ ThreadPool::~ThreadPool() {
     else static_cast<void>(helpers_.release());  // a copy of threads that this process does not have
 }
 
-void ThreadPool::run(const std::function<void(std::size_t)>& job) {
+void ThreadPool::run(const std::function<void(std::size_t)>& job, const std::function<void()>& look) {
     if (helpers_ == nullptr || getpid() != process_ || !busy_.try_lock()) {
         job(0);
         return;
@@ -142,7 +149,9 @@ void ThreadPool::run(const std::function<void(std::size_t)>& job) {
     const std::lock_guard<std::mutex> turn(busy_, std::adopt_lock);
     helpers_->begin(job);
     job(0);
-    helpers_->finish();
+    helpers_->finish(look);
 }
+
+void ThreadPool::wake_caller() noexcept { helpers_->wake_caller(); }
 
 }  // namespace cobre::lp

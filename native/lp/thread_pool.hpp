@@ -24,9 +24,12 @@ public:
 
     std::size_t threads() const noexcept { return threads_; }
 
-    // Calls job(0) here and job(1), job(2), ... in the other threads; returns when all have returned. A job that
-    // throws ends the process.
-    void run(const std::function<void(std::size_t)>& job);
+    // Calls job(0) here and job(1), job(2), ... in the other threads; returns when all have returned. What the
+    // caller has to look at while it waits for them, such as signals, it does in `look`, whenever another thread
+    // calls `wake_caller`. A job that throws ends the process, and so does `look`.
+    void run(const std::function<void(std::size_t)>& job, const std::function<void()>& look);
+    // For the other threads.
+    void wake_caller() noexcept;
 
 private:
     struct Helpers;

@@ -1,6 +1,7 @@
 #include "lp_passes_checks.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -9,6 +10,7 @@
 
 #include "lp/expected_cuts.hpp"
 #include "lp/paths.hpp"
+#include "lp/stop_watch.hpp"
 
 namespace cobre::tests {
 
@@ -159,6 +161,32 @@ void check_paths(Report& report, std::size_t threads) {
         "an interruption ends a pass, if it comes before its end");
 }
 
+// A caller that has nothing left to do still looks at signals while another thread works.
+void check_looks(Report& report) {
+    for (const std::size_t threads : {2U, 5U}) {
+        ThreadPool pool(threads);
+        std::atomic<bool> has_looked{false}, has_ended{false};
+        std::atomic<std::int64_t> looks{0};
+        for (int round = 0; round < 50; ++round) {
+            has_looked = has_ended = false;
+            looks = 0;
+            const std::int64_t end = now_ns() + 60'000'000'000;
+            pool.run(
+                [&](std::size_t thread) {
+                    if (thread != 1) return;
+                    while (!has_looked && now_ns() < end) {
+                        std::this_thread::sleep_for(std::chrono::microseconds(50));
+                        pool.wake_caller();
+                    }
+                    has_ended = true;
+                },
+                [&] { has_looked = ++looks >= 3; });
+            report.expect(has_looked, "the caller looks again and again");
+            report.expect(has_ended, "all threads have ended");
+        }
+    }
+}
+
 void check_claims(Report& report) {
     std::mt19937_64 random(7);
     std::uniform_real_distribution<double> draw(0.0, 12.0);
@@ -197,6 +225,7 @@ void check_claims(Report& report) {
 void check_passes(Report& report) {
     for (const std::size_t threads : {2U, 3U, 8U}) check_paths(report, threads);
     check_claims(report);
+    check_looks(report);
 }
 
 }  // namespace cobre::tests

@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 from cobre.arrays import Floats, Ints
 from cobre.comm import Communicator, GroupMember, SharedRegion, block_layout
+from cobre.comm.selection import BackendKind
 from cobre.errors import AllocationFailed
 
 FIRST_CAPACITY = 64
+SHARING = (BackendKind.SHM, BackendKind.MPI)
+"""Backends whose regions are one copy per machine. Others would take all memory at once for nothing."""
 SHARED_FROM_BYTES = 1 << 20
 """From so many on, ranks of a machine share the numbers of a pool: below it a region costs more than it saves."""
 
@@ -167,7 +170,8 @@ class CutPool:
 
     def _is_to_share(self, capacity: int) -> bool:
         size = 8 * capacity * (1 + self.state_dimension)
-        return self.comm is not None and self.comm.size > 1 and size >= SHARED_FROM_BYTES
+        comm = self.comm
+        return comm is not None and comm.size > 1 and comm.backend in SHARING and size >= SHARED_FROM_BYTES
 
     def _new_rows(self, capacity: int) -> Floats:
         """Collective among the ranks of ``comm`` where the rows are many."""
