@@ -152,10 +152,10 @@ class Noting:
         return getattr(self._comm, name)
 
 
-def _regions_left_by_training(comm):
+def _regions_left_by_training(comm, study="level1"):
     cobre.sddp.cuts.SHARED_FROM_BYTES = 1
     noting = Noting(comm)
-    train(noting, split_cases()["level1"])
+    train(noting, split_cases()[study])
     left = 0
     for region in noting.made:
         with contextlib.suppress(InvalidCommunicator):
@@ -170,6 +170,14 @@ def test_training_frees_the_memory_of_cuts_that_ranks_share(backend, of_cuts):
     of_openings = 2
     expected = (of_openings, of_openings + of_cuts)
     assert run(_regions_left_by_training, num_workers=2, backend=backend) == [expected] * 2
+
+
+def test_training_frees_what_ranks_share_to_claim_trial_points():
+    of_openings = 2
+    of_board = 5  # claims, states, cuts, and bases, which are outgrown once
+    expected = (of_openings, of_openings + of_board)
+    found = run(_regions_left_by_training, num_workers=2, backend="shm", args=("linked",))
+    assert found == [expected] * 2
 
 
 def test_level1_drops_what_was_never_binding_but_no_new_cut(comm):

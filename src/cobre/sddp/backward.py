@@ -62,7 +62,7 @@ def backward_pass(
     and a collective, where its cuts are those of the expectation or CVaR.
     """
     if chain is not None and chain.makes_cuts and activity_tolerance is None:
-        chain.add_cuts(comm, trajectories, iteration)
+        chain.add_cuts(trajectories, iteration)
         return
     activity = _Activity(comm, nodes, activity_tolerance)
     steps, states = trajectories.steps, trajectories.states

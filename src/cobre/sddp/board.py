@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from cobre.arrays import Floats, Ints
-from cobre.comm import GroupMember, ReduceOp
+from cobre.comm import GroupMember, ReduceOp, SharedRegion
 from cobre.comm.selection import BackendKind
 from cobre.errors import AllocationFailed
 from cobre.sddp.stage import Bases
@@ -26,11 +26,12 @@ class Board:
     def __init__(self, comm: GroupMember, n_steps: int, n_paths: int, dimension: int) -> None:
         """Collective. `AllocationFailed` where shared memory is too small, on every rank."""
         self._comm = comm
+        self._regions: list[SharedRegion] = []
         self._shape = (n_steps, n_paths)
-        self.claims: Ints = _shared(comm, (n_steps, 1), np.int64)
+        self.claims: Ints = self._shared((n_steps, 1), np.int64)
         """``[step, 1]``: trial points that are taken."""
-        self.states: Floats = _shared(comm, (n_steps, n_paths, dimension), np.float64)
-        self.rows: Floats = _shared(comm, (n_steps, n_paths, 1 + dimension), np.float64)
+        self.states: Floats = self._shared((n_steps, n_paths, dimension), np.float64)
+        self.rows: Floats = self._shared((n_steps, n_paths, 1 + dimension), np.float64)
         """``[step, path]``: intercept and coefficients."""
         self._bases = np.empty((n_steps, 0), np.uint8)
         self._widths = [0] * n_steps
@@ -79,12 +80,24 @@ class Board:
         n_steps, n_paths = self._shape
         if n_paths * width > self._bases.shape[1]:
             try:
-                self._bases = _shared(self._comm, (n_steps, n_paths * (width + width // 2)), np.uint8)
+                self._bases = self._shared((n_steps, n_paths * (width + width // 2)), np.uint8)
             except AllocationFailed:
                 return False
         return True
 
+    def close(self) -> None:
+        """Collective: free the memory."""
+        self.claims, self.states, self.rows = (
+            np.empty((0, 1), np.int64),
+            np.empty((0, 0, 0)),
+            np.empty((0, 0, 0)),
+        )
+        self._bases = np.empty((0, 0), np.uint8)
+        while self._regions:
+            self._regions.pop().close()
 
-def _shared(comm: GroupMember, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    count = math.prod(shape)
-    return comm.create_shared_region(count, dtype).as_mut_block(0, count).reshape(shape)
+    def _shared(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        count = math.prod(shape)
+        region = self._comm.create_shared_region(count, dtype)
+        self._regions.append(region)
+        return region.as_mut_block(0, count).reshape(shape)

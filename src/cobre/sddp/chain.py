@@ -69,11 +69,10 @@ class Chain:
         self._cut_steps = [
             _CutStep.of(number, steps[number], node, child) for number, (node, child) in enumerate(pairs)
         ]
+        self._comm = comm
+        self._n_paths = len(steps[0])
         self._board: Board | None = None
-        if self.makes_cuts:
-            can_claim = all(step.can_be_claimed for step in self._cut_steps)  # ranks may have unlike threads
-            dimension = models[0].layout.state_dimension
-            self._board = Board.of(comm, len(models), len(steps[0]), dimension, can_claim=can_claim)
+        self._is_board_wanted = True
         self._stages = [model.index for model in models]
         self._solvers = [model.solver for model in models]
         low, high = zip(*(model.state_limits for model in models), strict=True)
@@ -122,12 +121,15 @@ class Chain:
         total: Floats = np.add.accumulate(self._discounts * costs, axis=0)[-1] + 0.0
         return total, list(found.states), list(costs)
 
-    def add_cuts(self, comm: Communicator, trajectories: Trajectories, iteration: int) -> None:
+    def add_cuts(self, trajectories: Trajectories, iteration: int) -> None:
         """Collective: a cut for every trial point."""
+        comm = self._comm
+        if self._is_board_wanted:
+            self._board, self._is_board_wanted = self._open_board(), False
         if self._board is not None and self._publish(self._board, trajectories):
             self._add_claimed(comm, self._board, iteration)
             return
-        self._board = None
+        self.close()
         for step in reversed(self._cut_steps):
             trial = trajectories.states[step.number]
             slots = step.node.pool.open_slots(step.n_points)
@@ -140,6 +142,17 @@ class Chain:
             if comm.size > 1:
                 comm.allgatherv(mine, slots, step.counts, step.starts)
             _insert(step, iteration)
+
+    def close(self) -> None:
+        """Collective: free what ranks share."""
+        if self._board is not None:
+            self._board.close()
+        self._board = None
+
+    def _open_board(self) -> Board | None:
+        can_claim = all(step.can_be_claimed for step in self._cut_steps)  # ranks may have unlike threads
+        dimension = self._models[0].layout.state_dimension
+        return Board.of(self._comm, len(self._models), self._n_paths, dimension, can_claim=can_claim)
 
     def _publish(self, board: Board, trajectories: Trajectories) -> bool:
         bases = [model.bases for model in self._models]

@@ -40,6 +40,11 @@ class Passes:
             return set(range(len(self._work.nodes)))
         return {node for step in self._tree for node in step.nodes[step.mine].tolist()}
 
+    def close(self) -> None:
+        """Collective: free what ranks share."""
+        if self.chain is not None:
+            self.chain.close()
+
     def forward(self, iteration: int) -> Trajectories:
         """Collective: the trajectories of an iteration."""
         work, n = self._work, self._settings.forward_passes

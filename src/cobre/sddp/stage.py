@@ -236,7 +236,7 @@ class StageModel:
         self.pool.close_outgrown()
 
     def free_shared_cuts(self) -> None:
-        """Collective, at the end: free memory of cuts that ranks share, which some backends keep until they close."""
+        """Collective, at the end: let go of cuts that are in memory of several ranks, and free it."""
         if self.pool.is_shared:
             self.solver.set_cuts(np.empty(0), np.empty((0, self.pool.state_dimension)))
             self.pool.close()

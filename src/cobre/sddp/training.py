@@ -87,8 +87,7 @@ def train(
         training = _Training(comm, case, stop, on_progress, checkpoints, boundary, on_detail, desk, threads)
         training.begin(start, first_cuts)
         result = training.run()
-        for model in training.work.models:
-            model.free_shared_cuts()
+        training.free_shared()
         return result
 
 
@@ -205,6 +204,12 @@ class _Training:
                 self._save_if(not is_saved)
                 return self._result(reason or "shutdown", None if reason else signal)
         raise AssertionError("count() has no end")
+
+    def free_shared(self) -> None:
+        """Collective, at the end: free what ranks share, which some backends keep until they close."""
+        self.passes.close()
+        for model in self.work.models:
+            model.free_shared_cuts()
 
     def _iterate(self, iteration: int) -> IterationRecord:
         """One iteration; the times in its record are filled in when all ranks agree on them."""
