@@ -233,7 +233,7 @@ class StageModel:
         self.pool.close_outgrown()
 
     def free_shared_cuts(self) -> None:
-        """Collective, at the end: free memory of cuts that ranks share, which some backends keep until they close."""
+        """Collective, at the end: free the memory of cuts that ranks share; MPI would keep it until it closes."""
         if self.pool.is_shared:
             self.solver.set_cuts(np.empty(0), np.empty((0, self.pool.state_dimension)))
             self.pool.close()

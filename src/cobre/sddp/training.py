@@ -87,8 +87,7 @@ def train(
         training = _Training(comm, case, stop, on_progress, checkpoints, boundary, on_detail, desk, threads)
         training.begin(start, first_cuts)
         result = training.run()
-        for model in training.work.models:
-            model.free_shared_cuts()
+        training.free_shared_memory()
         return result
 
 
@@ -158,6 +157,12 @@ class _Training:
         self._open_inner_bound({} if start is None else start.vertices)
         self.clock.lap("setup")
         self.clock.uncounted = CollectiveTime.until_now(self.comm)
+
+    def free_shared_memory(self) -> None:
+        """Collective, at the end: there is little of it, and the garbage collector may come late."""
+        self.passes.chain = None
+        for model in self.work.models:
+            model.free_shared_cuts()
 
     def _open_inner_bound(self, vertices: Mapping[int, Floats]) -> None:
         settings = self.settings.upper_bound
