@@ -1,5 +1,4 @@
-// Passes of several stages with threads: bits, failures and interruptions, and nothing that two threads write at
-// once.
+// Passes of several stages with threads: their bits and failures, and a caller that looks at signals meanwhile.
 #pragma once
 
 #include "report.hpp"

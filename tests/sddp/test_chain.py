@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -145,6 +147,28 @@ def test_where_shared_memory_ends_each_rank_solves_its_own_trial_points(regions,
     alone = digest(trained(cases()["sampled"]))
     expected = [(alone, has_board, used)] * 2
     assert run(_digests_and_boards, num_workers=2, backend="shm", args=(regions,)) == expected
+
+
+def _boards_left(comm):
+    boards = []
+    made = Board.of
+
+    def noted(*shape, **options):
+        board = made(*shape, **options)
+        boards.append(weakref.ref(board))
+        return board
+
+    Board.of = noted
+    gc.disable()
+    try:
+        train(comm, cases()["sampled"])
+        return [board() is None for board in boards]
+    finally:
+        gc.enable()
+
+
+def test_the_shared_memory_of_a_training_is_freed_at_its_end():
+    assert run(_boards_left, num_workers=2, backend="shm") == [[True]] * 2
 
 
 def _digest_with_unlike_threads(comm):

@@ -217,16 +217,16 @@ def resident_bytes() -> int:
 def test_solves_of_a_step_take_memory_only_while_it_is_made(is_claimed):
     rng = np.random.default_rng(1)
     template = stage(rng, N_STATE, 3)
-    points, openings = 400, parameters(rng, template, 300)[:, N_STATE:].copy()
+    points, openings = 400, parameters(rng, template, 100)[:, N_STATE:].copy()
     states = parameters(rng, template, points)[:, :N_STATE].copy()
     rows = np.empty((points, 1 + N_STATE))
-    solvers = [LpSolver(template) for _ in range(20)]
+    solvers = [LpSolver(template) for _ in range(10)]
     one_step = 8 * points * openings.size
     before = resident_bytes()
     for solver in solvers:
         claims = np.full(1, points - 1) if is_claimed else None
         weights = np.full(len(openings), 1.0 / len(openings))
-        outcome = solver.cut_expectation(states, openings, weights, rows, block_length=300, claims=claims)
+        outcome = solver.cut_expectation(states, openings, weights, rows, block_length=100, claims=claims)
         assert outcome.is_optimal
     assert resident_bytes() - before < 5 * one_step
 
