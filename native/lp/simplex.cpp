@@ -25,13 +25,18 @@ DualSimplex::DualSimplex(const Reduction& reduction, const CutMatrix& cuts, cons
       tolerance_(tolerance),
       iteration_limit_(iteration_limit > 0 ? iteration_limit : 500 + 5 * (n_ + m_)),
       cut_columns_(cuts.columns()),
+      defining_rows_(cuts.defining_rows()),
+      cut_width_(cut_columns_.size() + defining_rows_.size()),
       cut_place_(at_index(n_), -1),
+      factor_place_(at_index(m_), -1),
+      is_in_cuts_(at_index(n_), 0),
       place_(at_index(m_), -1),
       position_(at_index(n_), -1),
       at_(at_index(n_), At::lower),
       way_(at_index(n_), 0.0),
       x_(at_index(n_), 0.0),
       d_(at_index(n_), 0.0),
+      row_factors_(defining_rows_.size(), 0.0),
       column_changed_(at_index(n_), 0),
       column_normed_(at_index(n_), -1),
       row_normed_(at_index(m_), -1),
@@ -40,8 +45,17 @@ DualSimplex::DualSimplex(const Reduction& reduction, const CutMatrix& cuts, cons
       activity_(at_index(m_), 0.0),
       alpha_(at_index(n_), 0.0),
       is_touched_(at_index(n_), 0) {
-    for (std::size_t j = 0; j < cut_columns_.size(); ++j)
+    for (std::size_t j = 0; j < cut_columns_.size(); ++j) {
         cut_place_[at_index(cut_columns_[j])] = static_cast<std::int32_t>(j);
+        is_in_cuts_[at_index(cut_columns_[j])] = 1;
+    }
+    for (std::size_t j = 0; j < defining_rows_.size(); ++j) {
+        const std::size_t row = at_index(defining_rows_[j]);
+        factor_place_[row] = static_cast<std::int32_t>(cut_columns_.size() + j);
+        for (const Entry* e = by_row_.begin(row); e != by_row_.end(row); ++e) is_in_cuts_[at_index(e->index)] = 1;
+    }
+    for (std::int32_t j = 0; j < n_; ++j)
+        if (is_in_cuts_[at_index(j)] != 0) in_cuts_.push_back(j);
 }
 
 // `cut` are the entries of the row if it is a cut.
@@ -52,13 +66,35 @@ double DualSimplex::activity(std::int32_t row, const double* cut) const noexcept
             sum += e->value * x_[at_index(e->index)];
     } else {
         for (std::size_t j = 0; j < cut_columns_.size(); ++j) sum += cut[j] * x_[at_index(cut_columns_[j])];
+        const double* factors = cut + cut_columns_.size();
+        for (std::size_t j = 0; j < defining_rows_.size(); ++j)
+            sum += factors[j] * activity_[at_index(defining_rows_[j])];
     }
     return sum;
 }
 
 void DualSimplex::gather_cut(std::int32_t row, std::vector<double>& out) const {
-    out.resize(cut_columns_.size());
+    out.resize(cut_width_);
     for (std::size_t j = 0; j < out.size(); ++j) out[j] = cuts_.entry(j, at_index(row - m_));
+}
+
+// Of a column in the tight cut t, by itself and by the rows in which it stands.
+double DualSimplex::cut_entry(std::size_t t, std::size_t column) const noexcept {
+    const double* cut = cut_row(t);
+    double sum = cut_place_[column] < 0 ? 0.0 : cut[cut_place_[column]];
+    if (!defining_rows_.empty())
+        for (const Entry* e = by_column_.begin(column); e != by_column_.end(column); ++e)
+            if (factor_place_[at_index(e->index)] >= 0) sum += cut[factor_place_[at_index(e->index)]] * e->value;
+    return sum;
+}
+
+void DualSimplex::add_row_factors(const double* cut, double factor) noexcept {
+    const double* factors = cut + cut_columns_.size();
+    for (std::size_t j = 0; j < row_factors_.size(); ++j) row_factors_[j] += factor * factors[j];
+}
+
+void DualSimplex::evaluate_defining_rows() noexcept {
+    for (const std::int32_t row : defining_rows_) activity_[at_index(row)] = activity(row, nullptr);
 }
 
 void DualSimplex::begin_from_slacks() {
@@ -140,8 +176,13 @@ void DualSimplex::compute_duals() {
         } else {
             const double* entries = cut_row(t);
             for (std::size_t j = 0; j < cut_columns_.size(); ++j) d_[at_index(cut_columns_[j])] -= y * entries[j];
+            add_row_factors(entries, y);
         }
     }
+    take_row_factors([this](std::size_t row, double factor) {
+        for (const Entry* e = by_row_.begin(row); e != by_row_.end(row); ++e)
+            d_[at_index(e->index)] -= factor * e->value;
+    });
     are_duals_known_ = true;
 }
 
@@ -188,6 +229,7 @@ void DualSimplex::compute_primal() {
     change_.resize(k);
     double* x = x_.data();
     for (const std::int32_t j : basic_) x[j] = 0.0;  // no part of what is nonbasic
+    evaluate_defining_rows();
     for (std::size_t t = 0; t < k; ++t) {
         const std::int32_t row = tight_[t].row;
         double rest = side(tight_[t]);
@@ -197,6 +239,9 @@ void DualSimplex::compute_primal() {
         } else {
             const double* entries = cut_row(t);
             for (std::size_t j = 0; j < cut_columns_.size(); ++j) rest -= entries[j] * x[cut_columns_[j]];
+            entries += cut_columns_.size();
+            for (std::size_t j = 0; j < defining_rows_.size(); ++j)
+                rest -= entries[j] * activity_[at_index(defining_rows_[j])];
         }
         change_[t] = rest;
     }
@@ -225,6 +270,10 @@ void DualSimplex::weights_of_row(std::int32_t row) {
             add(e->index, e->value);
     } else {
         for (std::size_t j = 0; j < cut_columns_.size(); ++j) add(cut_columns_[j], own_cut_[j]);
+        add_row_factors(own_cut_.data(), 1.0);
+        take_row_factors([&](std::size_t of, double factor) {
+            for (const Entry* e = by_row_.begin(of); e != by_row_.end(of); ++e) add(e->index, factor * e->value);
+        });
     }
 }
 
@@ -290,7 +339,7 @@ DualSimplex::Leaving DualSimplex::choose_leaving() {
 
 DualSimplex::Leaving DualSimplex::violated_cut() {
     double violation = 0.0;
-    const std::int32_t row = cuts_.most_violated(x_, program_.cut_lower, evaluation_, violation);
+    const std::int32_t row = cuts_.most_violated(x_, activity_, program_.cut_lower, evaluation_, violation);
     if (row < 0 || !(violation > slack_tolerance(program_.cut_lower[at_index(row)]))) return {};
     for (const Tight& tight : tight_)
         if (tight.row == m_ + row) return {};  // as exact as the inverse: `are_tight_rows_right` judges it
@@ -343,6 +392,7 @@ bool DualSimplex::solve() {
 // not.
 bool DualSimplex::are_tight_rows_right() {
     bool is_right = true;
+    evaluate_defining_rows();
     for (std::size_t t = 0; t < tight_.size(); ++t) {
         const double bound = side(tight_[t]);
         change_[t] = bound - activity(tight_[t].row, cut_row(t));

@@ -5,7 +5,9 @@
 // A row is tight (its activity is nonbasic, at L or U) or loose. The basis matrix is that of the tight rows and
 // the basic columns alone, so it is small, and its inverse is kept explicitly. Cuts are rows like others, but a
 // loose one is only looked at when everything else is in its bounds: the most violated becomes tight, one at a
-// time. So the work does not grow with the cuts that are kept, only with those that bind.
+// time. So the work does not grow with the cuts that are kept, only with those that bind. A cut may also refer to
+// the activity of rows, those that define columns which have left the program (`Reduction`); such a row has a
+// factor in each tight cut, and the terms of all of them pass through its columns once.
 //
 // Every choice is by the numbers, ties by index: the result is a function of the program, the cuts and the basis
 // at the start of the chain. Nothing is perturbed. An answer is given when it satisfies the optimality conditions
@@ -76,6 +78,7 @@ public:
 
     int iterations() const noexcept { return iterations_; }
     std::span<const double> primal() const noexcept { return x_; }
+    std::span<const double> row_activity() const noexcept { return activity_; }
     std::span<const double> reduced_cost() const noexcept { return d_; }
     // By place of the row; 0 where it is loose.
     double dual(std::size_t row) const noexcept {
@@ -118,8 +121,13 @@ private:
     double side(const Tight& tight) const noexcept;
     double slack_tolerance(double bound) const noexcept;
     double activity(std::int32_t row, const double* cut) const noexcept;
-    const double* cut_row(std::size_t t) const noexcept { return cut_rows_.data() + t * cut_columns_.size(); }
+    const double* cut_row(std::size_t t) const noexcept { return cut_rows_.data() + t * cut_width_; }
     void gather_cut(std::int32_t row, std::vector<double>& out) const;
+    double cut_entry(std::size_t t, std::size_t column) const noexcept;
+    void add_row_factors(const double* cut, double factor) noexcept;
+    template <class Use>
+    void take_row_factors(Use&& use);
+    void evaluate_defining_rows() noexcept;
 
     void factor();
     void order_columns();
@@ -157,7 +165,12 @@ private:
     const double tolerance_;
     const int iteration_limit_;
     std::span<const std::int32_t> cut_columns_;
-    std::vector<std::int32_t> cut_place_;  // of each column among those of the cuts, or -1
+    std::span<const std::int32_t> defining_rows_;
+    const std::size_t cut_width_;            // of a row of a cut: its columns, then its rows
+    std::vector<std::int32_t> cut_place_;    // of each column among those of the cuts, or -1
+    std::vector<std::int32_t> factor_place_;  // of each row in a row of a cut, or -1
+    std::vector<std::int32_t> in_cuts_;      // columns that stand in cuts, themselves or in a row of theirs
+    std::vector<char> is_in_cuts_;
 
     Inverse inverse_;                  // [position of a basic column][position of a tight row]
     std::vector<std::int32_t> basic_;  // column in each position
@@ -167,7 +180,8 @@ private:
     std::vector<At> at_;
     std::vector<double> way_;       // of each column: 1 if it can only grow, -1 if it can only shrink, else 0
     bool has_free_ = false;         // whether a nonbasic column can do both
-    std::vector<double> cut_rows_;  // entries of tight cuts, by position of the tight row
+    std::vector<double> cut_rows_;     // entries of tight cuts, by position of the tight row
+    std::vector<double> row_factors_;  // of defining_rows_, while terms of cuts are added up
     std::vector<double> x_, d_, y_;
     bool is_usable_ = false;
     bool are_duals_known_ = false;
@@ -187,12 +201,22 @@ private:
     std::vector<std::int32_t> touched_;  // columns whose alpha_ may not be 0
     std::vector<std::uint8_t> is_touched_;
     std::vector<std::int32_t> used_, found_;
+    std::vector<Entry> used_rows_;
     std::vector<std::size_t> stopping_;
     std::vector<Candidate> candidates_;
     std::vector<std::int32_t> passed_;
     std::vector<Placed> order_;
     std::vector<std::int32_t> open_columns_, open_rows_;
 };
+
+// Calls use(row, factor) for what was added since the last time.
+template <class Use>
+void DualSimplex::take_row_factors(Use&& use) {
+    for (std::size_t j = 0; j < row_factors_.size(); ++j) {
+        if (row_factors_[j] != 0.0) use(at_index(defining_rows_[j]), row_factors_[j]);
+        row_factors_[j] = 0.0;
+    }
+}
 
 inline double DualSimplex::row_lower(std::int32_t row) const noexcept {
     return row < m_ ? program_.row_lower[at_index(row)] : program_.cut_lower[at_index(row - m_)];

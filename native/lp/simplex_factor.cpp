@@ -24,9 +24,9 @@ void DualSimplex::order_columns() {
         const std::size_t j = at_index(column);
         for (const Entry* e = by_column_.begin(j); e != by_column_.end(j); ++e)
             if (place_[at_index(e->index)] >= 0) use(at_index(place_[at_index(e->index)]));
-        if (cut_place_[j] >= 0)
+        if (is_in_cuts_[j] != 0)
             for (std::size_t t = 0; t < tight_.size(); ++t)
-                if (tight_[t].row >= m_ && cut_row(t)[cut_place_[j]] != 0.0) use(t);
+                if (tight_[t].row >= m_ && cut_entry(t, j) != 0.0) use(t);
     };
     const auto each_column = [this](std::size_t t, auto&& use) {
         const std::int32_t row = tight_[t].row;
@@ -34,8 +34,8 @@ void DualSimplex::order_columns() {
             for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e)
                 if (at_[at_index(e->index)] == At::basic) use(e->index);
         } else {
-            for (std::size_t j = 0; j < cut_columns_.size(); ++j)
-                if (at_[at_index(cut_columns_[j])] == At::basic && cut_row(t)[j] != 0.0) use(cut_columns_[j]);
+            for (const std::int32_t j : in_cuts_)
+                if (at_[at_index(j)] == At::basic && cut_entry(t, at_index(j)) != 0.0) use(j);
         }
     };
     for (const std::int32_t column : basic_)
@@ -93,7 +93,7 @@ void DualSimplex::order_columns() {
 void DualSimplex::factor() {
     const std::size_t k = tight_.size();
     std::fill(place_.begin(), place_.end(), -1);
-    cut_rows_.resize(k * cut_columns_.size());
+    cut_rows_.resize(k * cut_width_);
     for (std::size_t t = 0; t < k; ++t) {
         const std::int32_t row = tight_[t].row;
         if (row < m_) {
@@ -101,7 +101,7 @@ void DualSimplex::factor() {
         } else {
             gather_cut(row, own_cut_);
             std::copy(own_cut_.begin(), own_cut_.end(),
-                      cut_rows_.begin() + static_cast<std::ptrdiff_t>(t * cut_columns_.size()));
+                      cut_rows_.begin() + static_cast<std::ptrdiff_t>(t * cut_width_));
         }
     }
     inverse_.reset(k);

@@ -26,8 +26,8 @@ void DualSimplex::move(std::size_t column, double step) noexcept {
     for (const Entry* e = by_column_.begin(column); e != end; ++e) activity[e->index] += e->value * step;
 }
 
-// rho_ = derivative of the leaving variable by the activity of each tight row; used_ = where it is not 0. The
-// entries of those rows, counted.
+// rho_ = derivative of the leaving variable by the activity of each tight row; used_ = where it is not 0;
+// used_rows_ = what cuts among them, and the leaving one, add to defining rows. The entries of all these, counted.
 std::size_t DualSimplex::row_of_inverse(const Leaving& leaving) {
     const std::size_t k = tight_.size();
     if (!leaving.is_row) {
@@ -42,8 +42,19 @@ std::size_t DualSimplex::row_of_inverse(const Leaving& leaving) {
     std::size_t entries = 0;
     for (const std::int32_t t : used_) {
         const std::int32_t row = tight_[at_index(t)].row;
-        entries += row < m_ ? by_row_.length(at_index(row)) : cut_columns_.size();
+        if (row < m_) {
+            entries += by_row_.length(at_index(row));
+        } else {
+            entries += cut_columns_.size();
+            add_row_factors(cut_row(at_index(t)), -rho_[at_index(t)]);
+        }
     }
+    if (leaving.is_row && leaving.index >= m_) add_row_factors(own_cut_.data(), 1.0);
+    used_rows_.clear();
+    take_row_factors([&](std::size_t row, double factor) {
+        entries += by_row_.length(row);
+        used_rows_.push_back({static_cast<std::int32_t>(row), factor});
+    });
     return entries;
 }
 
@@ -67,6 +78,7 @@ void DualSimplex::each_term(const Leaving& leaving, Add&& add) const {
         if (row < m_) add_row(row, factor);
         else add_cut(cut_row(at_index(t)), factor);
     }
+    for (const Entry& used : used_rows_) add_row(used.index, used.value);
 }
 
 // alpha_ = derivative of the leaving variable by each nonbasic column. Where most columns have a term they are
@@ -198,9 +210,9 @@ void DualSimplex::flip_passed() {
         x_[j] = value;
         for (const Entry* e = by_column_.begin(j); e != by_column_.end(j); ++e)
             if (place_[at_index(e->index)] >= 0) change_[at_index(place_[at_index(e->index)])] += e->value * step;
-        if (cut_place_[j] >= 0)
+        if (is_in_cuts_[j] != 0)
             for (std::size_t t = 0; t < k; ++t)
-                if (tight_[t].row >= m_) change_[t] += cut_row(t)[cut_place_[j]] * step;
+                if (tight_[t].row >= m_) change_[t] += cut_entry(t, j) * step;
     }
     for (std::size_t t = 0; t < k; ++t)
         if (change_[t] != 0.0)
@@ -218,18 +230,17 @@ void DualSimplex::column_times_inverse(std::int32_t column, std::vector<double>&
     const std::size_t j = at_index(column);
     for (const Entry* e = by_column_.begin(j); e != by_column_.end(j); ++e)
         if (place_[at_index(e->index)] >= 0) add(at_index(place_[at_index(e->index)]), e->value);
-    if (cut_place_[j] >= 0)
+    if (is_in_cuts_[j] != 0)
         for (std::size_t t = 0; t < tight_.size(); ++t)
-            if (tight_[t].row >= m_) add(t, cut_row(t)[cut_place_[j]]);
+            if (tight_[t].row >= m_) add(t, cut_entry(t, j));
 }
 
 void DualSimplex::make_tight(std::int32_t row, At at) {
     if (row < m_) place_[at_index(row)] = static_cast<std::int32_t>(tight_.size());
     tight_.push_back({row, at});
-    cut_rows_.resize(tight_.size() * cut_columns_.size());
+    cut_rows_.resize(tight_.size() * cut_width_);
     if (row >= m_)
-        std::copy(own_cut_.begin(), own_cut_.end(),
-                  cut_rows_.end() - static_cast<std::ptrdiff_t>(cut_columns_.size()));
+        std::copy(own_cut_.begin(), own_cut_.end(), cut_rows_.end() - static_cast<std::ptrdiff_t>(cut_width_));
 }
 
 // The logical variable of tight row t has become basic in this position: both leave.
@@ -241,11 +252,11 @@ void DualSimplex::make_loose(std::size_t position, std::size_t t) {
         tight_[t] = tight_[last];
         y_[t] = y_[last];
         if (tight_[t].row < m_) place_[at_index(tight_[t].row)] = static_cast<std::int32_t>(t);
-        std::copy_n(cut_row(last), cut_columns_.size(), cut_rows_.data() + t * cut_columns_.size());
+        std::copy_n(cut_row(last), cut_width_, cut_rows_.data() + t * cut_width_);
     }
     tight_.pop_back();
     y_.pop_back();
-    cut_rows_.resize(tight_.size() * cut_columns_.size());
+    cut_rows_.resize(tight_.size() * cut_width_);
     if (position != last) {
         basic_[position] = basic_[last];
         position_[at_index(basic_[position])] = static_cast<std::int32_t>(position);
