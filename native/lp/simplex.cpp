@@ -100,6 +100,7 @@ void DualSimplex::evaluate_defining_rows() noexcept {
 void DualSimplex::begin_from_slacks() {
     basic_.clear();
     tight_.clear();
+    tight_cuts_.clear();
     cut_rows_.clear();
     std::fill(place_.begin(), place_.end(), -1);
     std::fill(position_.begin(), position_.end(), -1);
@@ -132,6 +133,7 @@ void DualSimplex::begin(std::span<const At> columns, std::span<const At> rows, s
         kept->place = place_;
         kept->position = position_;
         kept->tight = tight_;
+        kept->tight_cuts = tight_cuts_;
         kept->at = at_;
         kept->cut_rows = cut_rows_;
     }
@@ -144,6 +146,7 @@ void DualSimplex::begin(const Inverted& kept) {
     place_ = kept.place;
     position_ = kept.position;
     tight_ = kept.tight;
+    tight_cuts_ = kept.tight_cuts;
     at_ = kept.at;
     cut_rows_ = kept.cut_rows;
     updates_ = 0;
@@ -341,8 +344,8 @@ DualSimplex::Leaving DualSimplex::violated_cut() {
     double violation = 0.0;
     const std::int32_t row = cuts_.most_violated(x_, activity_, program_.cut_lower, evaluation_, violation);
     if (row < 0 || !(violation > slack_tolerance(program_.cut_lower[at_index(row)]))) return {};
-    for (const Tight& tight : tight_)
-        if (tight.row == m_ + row) return {};  // as exact as the inverse: `are_tight_rows_right` judges it
+    for (const std::size_t t : tight_cuts_)
+        if (tight_[t].row == m_ + row) return {};  // as exact as the inverse: `are_tight_rows_right` judges it
     return {true, true, m_ + row, false};
 }
 

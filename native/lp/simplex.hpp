@@ -55,6 +55,7 @@ public:
         Inverse inverse;
         std::vector<std::int32_t> basic, place, position;
         std::vector<Tight> tight;
+        std::vector<std::size_t> tight_cuts;
         std::vector<At> at;
         std::vector<double> cut_rows;
     };
@@ -91,8 +92,7 @@ public:
     // Calls use(row of the matrix, dual) for each tight cut.
     template <class Use>
     void for_each_tight_cut(Use&& use) const {
-        for (std::size_t t = 0; t < tight_.size(); ++t)
-            if (tight_[t].row >= m_) use(static_cast<std::size_t>(tight_[t].row - m_), y_[t]);
+        for (const std::size_t t : tight_cuts_) use(at_index(tight_[t].row - m_), y_[t]);
     }
 
 private:
@@ -175,6 +175,7 @@ private:
     Inverse inverse_;                  // [position of a basic column][position of a tight row]
     std::vector<std::int32_t> basic_;  // column in each position
     std::vector<Tight> tight_;
+    std::vector<std::size_t> tight_cuts_;  // positions of cuts among the tight rows, ascending
     std::vector<std::int32_t> place_;     // of each row among the tight ones, or -1
     std::vector<std::int32_t> position_;  // of each column among the basic ones, or -1
     std::vector<At> at_;

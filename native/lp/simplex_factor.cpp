@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lp/kernels.hpp"
 #include "lp/simplex.hpp"
 
 namespace cobre::lp {
@@ -25,8 +26,8 @@ void DualSimplex::order_columns() {
         for (const Entry* e = by_column_.begin(j); e != by_column_.end(j); ++e)
             if (place_[at_index(e->index)] >= 0) use(at_index(place_[at_index(e->index)]));
         if (is_in_cuts_[j] != 0)
-            for (std::size_t t = 0; t < tight_.size(); ++t)
-                if (tight_[t].row >= m_ && cut_entry(t, j) != 0.0) use(t);
+            for (const std::size_t t : tight_cuts_)
+                if (cut_entry(t, j) != 0.0) use(t);
     };
     const auto each_column = [this](std::size_t t, auto&& use) {
         const std::int32_t row = tight_[t].row;
@@ -93,12 +94,14 @@ void DualSimplex::order_columns() {
 void DualSimplex::factor() {
     const std::size_t k = tight_.size();
     std::fill(place_.begin(), place_.end(), -1);
+    tight_cuts_.clear();
     cut_rows_.resize(k * cut_width_);
     for (std::size_t t = 0; t < k; ++t) {
         const std::int32_t row = tight_[t].row;
         if (row < m_) {
             place_[at_index(row)] = static_cast<std::int32_t>(t);
         } else {
+            tight_cuts_.push_back(t);
             gather_cut(row, own_cut_);
             std::copy(own_cut_.begin(), own_cut_.end(),
                       cut_rows_.begin() + static_cast<std::ptrdiff_t>(t * cut_width_));
@@ -112,11 +115,15 @@ void DualSimplex::factor() {
         column_times_inverse(column, column_);
         std::size_t best = k;
         double largest = singular;
-        for (std::size_t t = 0; t < k; ++t)
+        found_.resize(k + kernel_room);
+        const std::size_t n_found = filled(column_.data(), k, found_.data());
+        for (std::size_t f = 0; f < n_found; ++f) {
+            const std::size_t t = at_index(found_[f]);
             if (in_row[t] < 0 && std::abs(column_[t]) > largest) {
                 largest = std::abs(column_[t]);
                 best = t;
             }
+        }
         if (row >= 0 && in_row[at_index(row)] < 0 && std::abs(column_[at_index(row)]) >= preference * largest &&
             best < k)
             best = at_index(row);

@@ -211,8 +211,7 @@ void DualSimplex::flip_passed() {
         for (const Entry* e = by_column_.begin(j); e != by_column_.end(j); ++e)
             if (place_[at_index(e->index)] >= 0) change_[at_index(place_[at_index(e->index)])] += e->value * step;
         if (is_in_cuts_[j] != 0)
-            for (std::size_t t = 0; t < k; ++t)
-                if (tight_[t].row >= m_) change_[t] += cut_entry(t, j) * step;
+            for (const std::size_t t : tight_cuts_) change_[t] += cut_entry(t, j) * step;
     }
     for (std::size_t t = 0; t < k; ++t)
         if (change_[t] != 0.0)
@@ -231,16 +230,16 @@ void DualSimplex::column_times_inverse(std::int32_t column, std::vector<double>&
     for (const Entry* e = by_column_.begin(j); e != by_column_.end(j); ++e)
         if (place_[at_index(e->index)] >= 0) add(at_index(place_[at_index(e->index)]), e->value);
     if (is_in_cuts_[j] != 0)
-        for (std::size_t t = 0; t < tight_.size(); ++t)
-            if (tight_[t].row >= m_) add(t, cut_entry(t, j));
+        for (const std::size_t t : tight_cuts_) add(t, cut_entry(t, j));
 }
 
 void DualSimplex::make_tight(std::int32_t row, At at) {
     if (row < m_) place_[at_index(row)] = static_cast<std::int32_t>(tight_.size());
     tight_.push_back({row, at});
     cut_rows_.resize(tight_.size() * cut_width_);
-    if (row >= m_)
-        std::copy(own_cut_.begin(), own_cut_.end(), cut_rows_.end() - static_cast<std::ptrdiff_t>(cut_width_));
+    if (row < m_) return;
+    tight_cuts_.push_back(tight_.size() - 1);
+    std::copy(own_cut_.begin(), own_cut_.end(), cut_rows_.end() - static_cast<std::ptrdiff_t>(cut_width_));
 }
 
 // The logical variable of tight row t has become basic in this position: both leave.
@@ -248,7 +247,12 @@ void DualSimplex::make_loose(std::size_t position, std::size_t t) {
     inverse_.remove(position, t);
     const std::size_t last = tight_.size() - 1;
     if (tight_[t].row < m_) place_[at_index(tight_[t].row)] = -1;
+    else std::erase(tight_cuts_, t);
     if (t != last) {
+        if (tight_[last].row >= m_) {
+            tight_cuts_.pop_back();
+            tight_cuts_.insert(std::ranges::upper_bound(tight_cuts_, t), t);
+        }
         tight_[t] = tight_[last];
         y_[t] = y_[last];
         if (tight_[t].row < m_) place_[at_index(tight_[t].row)] = static_cast<std::int32_t>(t);
