@@ -10,6 +10,7 @@ namespace cobre::lp {
 namespace {
 
 constexpr int most_renewals = 4;  // of values and duals, in one solve
+constexpr std::size_t dense_share = 4;  // cuts with more columns than this part of a range are added up from end to end
 constexpr double doubt = 1e-7;    // a reduced cost of the wrong sign that rounding may have made
 
 }  // namespace
@@ -24,19 +25,15 @@ DualSimplex::DualSimplex(const Reduction& reduction, const CutMatrix& cuts, cons
       m_(static_cast<std::int32_t>(reduction.rows.size())),
       tolerance_(tolerance),
       iteration_limit_(iteration_limit > 0 ? iteration_limit : 500 + 5 * (n_ + m_)),
-      cut_columns_(cuts.columns()),
-      defining_rows_(cuts.defining_rows()),
-      cut_width_(cut_columns_.size() + defining_rows_.size()),
-      cut_place_(at_index(n_), -1),
-      factor_place_(at_index(m_), -1),
+      cut_columns_(cuts.columns().begin(), cuts.columns().end()),
       is_in_cuts_(at_index(n_), 0),
+      is_state_(at_index(n_), 0),
       place_(at_index(m_), -1),
       position_(at_index(n_), -1),
       at_(at_index(n_), At::lower),
       way_(at_index(n_), 0.0),
       x_(at_index(n_), 0.0),
       d_(at_index(n_), 0.0),
-      row_factors_(defining_rows_.size(), 0.0),
       column_changed_(at_index(n_), 0),
       column_normed_(at_index(n_), -1),
       row_normed_(at_index(m_), -1),
@@ -45,17 +42,19 @@ DualSimplex::DualSimplex(const Reduction& reduction, const CutMatrix& cuts, cons
       activity_(at_index(m_), 0.0),
       alpha_(at_index(n_), 0.0),
       is_touched_(at_index(n_), 0) {
-    for (std::size_t j = 0; j < cut_columns_.size(); ++j) {
-        cut_place_[at_index(cut_columns_[j])] = static_cast<std::int32_t>(j);
-        is_in_cuts_[at_index(cut_columns_[j])] = 1;
-    }
-    for (std::size_t j = 0; j < defining_rows_.size(); ++j) {
-        const std::size_t row = at_index(defining_rows_[j]);
-        factor_place_[row] = static_cast<std::int32_t>(cut_columns_.size() + j);
-        for (const Entry* e = by_row_.begin(row); e != by_row_.end(row); ++e) is_in_cuts_[at_index(e->index)] = 1;
-    }
-    for (std::int32_t j = 0; j < n_; ++j)
-        if (is_in_cuts_[at_index(j)] != 0) in_cuts_.push_back(j);
+    for (const std::int32_t j : cut_columns_) is_in_cuts_[at_index(j)] = 1;
+    is_state_ = is_in_cuts_;
+    if (cut_columns_.empty()) return;
+    is_state_[at_index(cut_columns_.front())] = 0;
+    for (const std::int32_t row : cuts.defining_rows())
+        for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e) {
+            if (is_in_cuts_[at_index(e->index)] == 0) cut_columns_.push_back(e->index);
+            is_in_cuts_[at_index(e->index)] = 1;
+        }
+    const auto [first, last] = std::ranges::minmax(cut_columns_);
+    first_in_cuts_ = first;
+    end_of_cuts_ = last + 1;
+    are_cuts_wide_ = cut_columns_.size() * dense_share > at_index(end_of_cuts_ - first_in_cuts_);
 }
 
 // `cut` are the entries of the row if it is a cut.
@@ -65,36 +64,51 @@ double DualSimplex::activity(std::int32_t row, const double* cut) const noexcept
         for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e)
             sum += e->value * x_[at_index(e->index)];
     } else {
-        for (std::size_t j = 0; j < cut_columns_.size(); ++j) sum += cut[j] * x_[at_index(cut_columns_[j])];
-        const double* factors = cut + cut_columns_.size();
-        for (std::size_t j = 0; j < defining_rows_.size(); ++j)
-            sum += factors[j] * activity_[at_index(defining_rows_[j])];
+        for (const std::int32_t j : cut_columns_) sum += cut[j] * x_[at_index(j)];
     }
     return sum;
 }
 
+// The entries of a cut by column: its own, and those of rows that define other columns of it.
 void DualSimplex::gather_cut(std::int32_t row, std::vector<double>& out) const {
-    out.resize(cut_width_);
-    for (std::size_t j = 0; j < out.size(); ++j) out[j] = cuts_.entry(j, at_index(row - m_));
+    out.assign(at_index(n_), 0.0);
+    const std::size_t k = at_index(row - m_), n_own = cuts_.columns().size();
+    for (std::size_t j = 0; j < n_own; ++j) out[at_index(cut_columns_[j])] = cuts_.entry(j, k);
+    for (std::size_t d = 0; d < cuts_.defining_rows().size(); ++d) {
+        const double factor = cuts_.entry(n_own + d, k);
+        const std::size_t i = at_index(cuts_.defining_rows()[d]);
+        if (factor == 0.0) continue;
+        for (const Entry* e = by_row_.begin(i); e != by_row_.end(i); ++e)
+            out[at_index(e->index)] += factor * e->value;
+    }
 }
 
-// Of a column in the tight cut t, by itself and by the rows in which it stands.
-double DualSimplex::cut_entry(std::size_t t, std::size_t column) const noexcept {
-    const double* cut = cut_row(t);
-    double sum = cut_place_[column] < 0 ? 0.0 : cut[cut_place_[column]];
-    if (!defining_rows_.empty())
-        for (const Entry* e = by_column_.begin(column); e != by_column_.end(column); ++e)
-            if (factor_place_[at_index(e->index)] >= 0) sum += cut[factor_place_[at_index(e->index)]] * e->value;
-    return sum;
+// The tight row t, the last of them that is a cut, has the entries own_cut_.
+void DualSimplex::keep_cut(std::size_t t) {
+    tight_[t].cut = static_cast<std::int32_t>(tight_cuts_.size());
+    tight_cuts_.push_back(t);
+    cut_rows_.insert(cut_rows_.end(), own_cut_.begin(), own_cut_.end());
 }
 
-void DualSimplex::add_row_factors(const double* cut, double factor) noexcept {
-    const double* factors = cut + cut_columns_.size();
-    for (std::size_t j = 0; j < row_factors_.size(); ++j) row_factors_[j] += factor * factors[j];
+// The last entries take the place of those of t.
+void DualSimplex::forget_cut(std::size_t t) {
+    std::erase(tight_cuts_, t);
+    const auto last = static_cast<std::int32_t>(tight_cuts_.size());
+    for (const std::size_t other : tight_cuts_)
+        if (tight_[other].cut == last) {
+            std::copy_n(cut_row(other), n_, cut_rows_.data() + tight_[t].cut * static_cast<std::ptrdiff_t>(n_));
+            tight_[other].cut = tight_[t].cut;
+        }
+    cut_rows_.resize(tight_cuts_.size() * at_index(n_));
 }
 
-void DualSimplex::evaluate_defining_rows() noexcept {
-    for (const std::int32_t row : defining_rows_) activity_[at_index(row)] = activity(row, nullptr);
+// out[column] += factor * cut[column]
+void DualSimplex::add_cut(const double* cut, double factor, double* out) const noexcept {
+    if (are_cuts_wide_)
+        add_multiple_of_any(out + first_in_cuts_, factor, cut + first_in_cuts_,
+                            at_index(end_of_cuts_ - first_in_cuts_));
+    else
+        for (const std::int32_t j : cut_columns_) out[j] += factor * cut[j];
 }
 
 void DualSimplex::begin_from_slacks() {
@@ -177,15 +191,9 @@ void DualSimplex::compute_duals() {
             for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e)
                 d_[at_index(e->index)] -= y * e->value;
         } else {
-            const double* entries = cut_row(t);
-            for (std::size_t j = 0; j < cut_columns_.size(); ++j) d_[at_index(cut_columns_[j])] -= y * entries[j];
-            add_row_factors(entries, y);
+            add_cut(cut_row(t), -y, d_.data());
         }
     }
-    take_row_factors([this](std::size_t row, double factor) {
-        for (const Entry* e = by_row_.begin(row); e != by_row_.end(row); ++e)
-            d_[at_index(e->index)] -= factor * e->value;
-    });
     are_duals_known_ = true;
 }
 
@@ -232,7 +240,6 @@ void DualSimplex::compute_primal() {
     change_.resize(k);
     double* x = x_.data();
     for (const std::int32_t j : basic_) x[j] = 0.0;  // no part of what is nonbasic
-    evaluate_defining_rows();
     for (std::size_t t = 0; t < k; ++t) {
         const std::int32_t row = tight_[t].row;
         double rest = side(tight_[t]);
@@ -241,10 +248,7 @@ void DualSimplex::compute_primal() {
             for (const Entry* e = by_row_.begin(at_index(row)); e != end; ++e) rest -= e->value * x[e->index];
         } else {
             const double* entries = cut_row(t);
-            for (std::size_t j = 0; j < cut_columns_.size(); ++j) rest -= entries[j] * x[cut_columns_[j]];
-            entries += cut_columns_.size();
-            for (std::size_t j = 0; j < defining_rows_.size(); ++j)
-                rest -= entries[j] * activity_[at_index(defining_rows_[j])];
+            for (const std::int32_t j : cut_columns_) rest -= entries[j] * x[j];
         }
         change_[t] = rest;
     }
@@ -272,11 +276,7 @@ void DualSimplex::weights_of_row(std::int32_t row) {
         for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e)
             add(e->index, e->value);
     } else {
-        for (std::size_t j = 0; j < cut_columns_.size(); ++j) add(cut_columns_[j], own_cut_[j]);
-        add_row_factors(own_cut_.data(), 1.0);
-        take_row_factors([&](std::size_t of, double factor) {
-            for (const Entry* e = by_row_.begin(of); e != by_row_.end(of); ++e) add(e->index, factor * e->value);
-        });
+        for (const std::int32_t j : cut_columns_) add(j, own_cut_[at_index(j)]);
     }
 }
 
@@ -395,7 +395,6 @@ bool DualSimplex::solve() {
 // not.
 bool DualSimplex::are_tight_rows_right() {
     bool is_right = true;
-    evaluate_defining_rows();
     for (std::size_t t = 0; t < tight_.size(); ++t) {
         const double bound = side(tight_[t]);
         change_[t] = bound - activity(tight_[t].row, cut_row(t));

@@ -5,9 +5,7 @@
 // A row is tight (its activity is nonbasic, at L or U) or loose. The basis matrix is that of the tight rows and
 // the basic columns alone, so it is small, and its inverse is kept explicitly. Cuts are rows like others, but a
 // loose one is only looked at when everything else is in its bounds: the most violated becomes tight, one at a
-// time. So the work does not grow with the cuts that are kept, only with those that bind. A cut may also refer to
-// the activity of rows, those that define columns which have left the program (`Reduction`); such a row has a
-// factor in each tight cut, and the terms of all of them pass through its columns once.
+// time. So the work does not grow with the cuts that are kept, only with those that bind.
 //
 // Every choice is by the numbers, ties by index: the result is a function of the program, the cuts and the basis
 // at the start of the chain. Nothing is perturbed. An answer is given when it satisfies the optimality conditions
@@ -49,6 +47,7 @@ public:
     struct Tight {
         std::int32_t row;  // a place, or m_ + row of the matrix of cuts
         At at;
+        std::int32_t cut = -1;  // where its entries are, if it is a cut
     };
     // A basis that has been inverted.
     struct Inverted {
@@ -121,13 +120,13 @@ private:
     double side(const Tight& tight) const noexcept;
     double slack_tolerance(double bound) const noexcept;
     double activity(std::int32_t row, const double* cut) const noexcept;
-    const double* cut_row(std::size_t t) const noexcept { return cut_rows_.data() + t * cut_width_; }
+    const double* cut_row(std::size_t t) const noexcept {
+        return cut_rows_.data() + tight_[t].cut * static_cast<std::ptrdiff_t>(n_);
+    }
+    void keep_cut(std::size_t t);
+    void forget_cut(std::size_t t);
     void gather_cut(std::int32_t row, std::vector<double>& out) const;
-    double cut_entry(std::size_t t, std::size_t column) const noexcept;
-    void add_row_factors(const double* cut, double factor) noexcept;
-    template <class Use>
-    void take_row_factors(Use&& use);
-    void evaluate_defining_rows() noexcept;
+    void add_cut(const double* cut, double factor, double* out) const noexcept;
 
     void factor();
     void order_columns();
@@ -146,8 +145,8 @@ private:
     Leaving violated_cut();
     Step pivot(const Leaving& leaving);
     std::size_t row_of_inverse(const Leaving& leaving);
-    template <class Add>
-    void each_term(const Leaving& leaving, Add&& add) const;
+    template <class Row, class Cut>
+    void each_part(const Leaving& leaving, Row&& row, Cut&& cut) const;
     void tableau_row(const Leaving& leaving);
     void collect_candidates(double sign);
     std::int32_t ratio_test(double slope);
@@ -164,13 +163,12 @@ private:
     const std::int32_t n_, m_;
     const double tolerance_;
     const int iteration_limit_;
-    std::span<const std::int32_t> cut_columns_;
-    std::span<const std::int32_t> defining_rows_;
-    const std::size_t cut_width_;            // of a row of a cut: its columns, then its rows
-    std::vector<std::int32_t> cut_place_;    // of each column among those of the cuts, or -1
-    std::vector<std::int32_t> factor_place_;  // of each row in a row of a cut, or -1
-    std::vector<std::int32_t> in_cuts_;      // columns that stand in cuts, themselves or in a row of theirs
+    // Columns that stand in cuts, by themselves or in a row that defines another: first the former, in their order.
+    std::vector<std::int32_t> cut_columns_;
     std::vector<char> is_in_cuts_;
+    std::vector<char> is_state_;          // columns of the cuts but the future cost
+    std::int32_t first_in_cuts_ = 0, end_of_cuts_ = 0;
+    bool are_cuts_wide_ = false;  // whether most columns between these two stand in cuts
 
     Inverse inverse_;                  // [position of a basic column][position of a tight row]
     std::vector<std::int32_t> basic_;  // column in each position
@@ -181,8 +179,7 @@ private:
     std::vector<At> at_;
     std::vector<double> way_;       // of each column: 1 if it can only grow, -1 if it can only shrink, else 0
     bool has_free_ = false;         // whether a nonbasic column can do both
-    std::vector<double> cut_rows_;     // entries of tight cuts, by position of the tight row
-    std::vector<double> row_factors_;  // of defining_rows_, while terms of cuts are added up
+    std::vector<double> cut_rows_;  // entries of tight cuts, by column
     std::vector<double> x_, d_, y_;
     bool is_usable_ = false;
     bool are_duals_known_ = false;
@@ -202,22 +199,12 @@ private:
     std::vector<std::int32_t> touched_;  // columns whose alpha_ may not be 0
     std::vector<std::uint8_t> is_touched_;
     std::vector<std::int32_t> used_, found_;
-    std::vector<Entry> used_rows_;
     std::vector<std::size_t> stopping_;
     std::vector<Candidate> candidates_;
     std::vector<std::int32_t> passed_;
     std::vector<Placed> order_;
     std::vector<std::int32_t> open_columns_, open_rows_;
 };
-
-// Calls use(row, factor) for what was added since the last time.
-template <class Use>
-void DualSimplex::take_row_factors(Use&& use) {
-    for (std::size_t j = 0; j < row_factors_.size(); ++j) {
-        if (row_factors_[j] != 0.0) use(at_index(defining_rows_[j]), row_factors_[j]);
-        row_factors_[j] = 0.0;
-    }
-}
 
 inline double DualSimplex::row_lower(std::int32_t row) const noexcept {
     return row < m_ ? program_.row_lower[at_index(row)] : program_.cut_lower[at_index(row - m_)];

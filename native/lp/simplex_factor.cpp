@@ -27,7 +27,7 @@ void DualSimplex::order_columns() {
             if (place_[at_index(e->index)] >= 0) use(at_index(place_[at_index(e->index)]));
         if (is_in_cuts_[j] != 0)
             for (const std::size_t t : tight_cuts_)
-                if (cut_entry(t, j) != 0.0) use(t);
+                if (cut_row(t)[j] != 0.0) use(t);
     };
     const auto each_column = [this](std::size_t t, auto&& use) {
         const std::int32_t row = tight_[t].row;
@@ -35,8 +35,8 @@ void DualSimplex::order_columns() {
             for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e)
                 if (at_[at_index(e->index)] == At::basic) use(e->index);
         } else {
-            for (const std::int32_t j : in_cuts_)
-                if (at_[at_index(j)] == At::basic && cut_entry(t, at_index(j)) != 0.0) use(j);
+            for (const std::int32_t j : cut_columns_)
+                if (at_[at_index(j)] == At::basic && cut_row(t)[j] != 0.0) use(j);
         }
     };
     for (const std::int32_t column : basic_)
@@ -95,16 +95,14 @@ void DualSimplex::factor() {
     const std::size_t k = tight_.size();
     std::fill(place_.begin(), place_.end(), -1);
     tight_cuts_.clear();
-    cut_rows_.resize(k * cut_width_);
+    cut_rows_.clear();
     for (std::size_t t = 0; t < k; ++t) {
         const std::int32_t row = tight_[t].row;
         if (row < m_) {
             place_[at_index(row)] = static_cast<std::int32_t>(t);
         } else {
-            tight_cuts_.push_back(t);
             gather_cut(row, own_cut_);
-            std::copy(own_cut_.begin(), own_cut_.end(),
-                      cut_rows_.begin() + static_cast<std::ptrdiff_t>(t * cut_width_));
+            keep_cut(t);
         }
     }
     inverse_.reset(k);
