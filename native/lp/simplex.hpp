@@ -123,6 +123,7 @@ private:
     const double* cut_row(std::size_t t) const noexcept {
         return cut_rows_.data() + tight_[t].cut * static_cast<std::ptrdiff_t>(n_);
     }
+    void find_cut_columns();
     void keep_cut(std::size_t t);
     void forget_cut(std::size_t t);
     void gather_cut(std::int32_t row, std::vector<double>& out) const;
@@ -163,10 +164,10 @@ private:
     const std::int32_t n_, m_;
     const double tolerance_;
     const int iteration_limit_;
-    // Columns that stand in cuts, by themselves or in a row that defines another: first the former, in their order.
+    // Columns in the entries of cuts: those of the matrix of cuts in its order, then those of defining rows.
     std::vector<std::int32_t> cut_columns_;
     std::vector<char> is_in_cuts_;
-    std::vector<char> is_state_;          // columns of the cuts but the future cost
+    std::vector<char> is_state_;  // columns of the cuts but the future cost
     std::int32_t first_in_cuts_ = 0, end_of_cuts_ = 0;
     bool are_cuts_wide_ = false;  // whether most columns between these two stand in cuts
 
@@ -174,8 +175,8 @@ private:
     std::vector<std::int32_t> basic_;  // column in each position
     std::vector<Tight> tight_;
     std::vector<std::size_t> tight_cuts_;  // positions of cuts among the tight rows, ascending
-    std::vector<std::int32_t> place_;     // of each row among the tight ones, or -1
-    std::vector<std::int32_t> position_;  // of each column among the basic ones, or -1
+    std::vector<std::int32_t> place_;      // of each row among the tight ones, or -1
+    std::vector<std::int32_t> position_;   // of each column among the basic ones, or -1
     std::vector<At> at_;
     std::vector<double> way_;       // of each column: 1 if it can only grow, -1 if it can only shrink, else 0
     bool has_free_ = false;         // whether a nonbasic column can do both
