@@ -40,7 +40,9 @@ DualSimplex::DualSimplex(const Reduction& reduction, const CutMatrix& cuts, cons
       row_norm_(at_index(m_), 0.0),
       activity_(at_index(m_), 0.0),
       alpha_(at_index(n_), 0.0),
-      is_touched_(at_index(n_), 0) {
+      touched_(at_index(n_) + 1),  // one more: without a branch, a column that is known is written, too
+      is_touched_(at_index(n_), 0),
+      found_(at_index(std::max(n_, m_)) + kernel_room) {
     find_cut_columns();
 }
 
@@ -276,7 +278,6 @@ DualSimplex::Leaving DualSimplex::choose_leaving() {
         consider(x[j], low[j], high[j], false, p);
     }
     low = program_.row_lower.data(), high = program_.row_upper.data();
-    found_.resize(at_index(m_) + kernel_room);
     const std::size_t n_found = outside(activity_.data(), low, high, tolerance_, at_index(m_), found_.data());
     for (std::size_t f = 0; f < n_found; ++f) {
         const std::size_t i = at_index(found_[f]);

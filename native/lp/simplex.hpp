@@ -107,6 +107,7 @@ private:
         double room;         // |reduced cost|
         double alpha;        // > 0
         double range;        // between its bounds
+        double limit;        // of the dual step, with half the tolerance
     };
     struct Placed {
         std::int32_t column;
@@ -148,6 +149,7 @@ private:
     std::size_t row_of_inverse(const Leaving& leaving);
     template <class Row, class Cut>
     void each_part(const Leaving& leaving, Row&& row, Cut&& cut) const;
+    std::span<const std::int32_t> touched() const noexcept { return std::span(touched_).first(n_touched_); }
     void tableau_row(const Leaving& leaving);
     void collect_candidates(double sign);
     std::int32_t ratio_test(double slope);
@@ -197,9 +199,11 @@ private:
     std::vector<double> rho_, alpha_, column_, change_, own_cut_;
     CutMatrix::Evaluation evaluation_;
     bool is_wide_ = false;               // whether alpha_ is looked at from end to end, not by touched_
-    std::vector<std::int32_t> touched_;  // columns whose alpha_ may not be 0
+    std::vector<std::int32_t> touched_;  // the first n_touched_: columns whose alpha_ may not be 0
+    std::size_t n_touched_ = 0;
     std::vector<std::uint8_t> is_touched_;
-    std::vector<std::int32_t> used_, found_;
+    std::vector<std::int32_t> used_;
+    std::vector<std::int32_t> found_;  // has room for every column, row or position
     std::vector<std::size_t> stopping_;
     std::vector<Candidate> candidates_;
     std::vector<std::int32_t> passed_;
