@@ -121,8 +121,9 @@ private:
     double side(const Tight& tight) const noexcept;
     double slack_tolerance(double bound) const noexcept;
     double activity(std::int32_t row, const double* cut) const noexcept;
+    // Entries of tight row t if it is a cut, by column; else null.
     const double* cut_row(std::size_t t) const noexcept {
-        return cut_rows_.data() + tight_[t].cut * static_cast<std::ptrdiff_t>(n_);
+        return tight_[t].cut < 0 ? nullptr : cut_rows_.data() + at_index(tight_[t].cut) * at_index(n_);
     }
     void find_cut_columns();
     void keep_cut(std::size_t t);

@@ -56,7 +56,7 @@ void DualSimplex::forget_cut(std::size_t t) {
     const auto last = static_cast<std::int32_t>(tight_cuts_.size());
     for (const std::size_t other : tight_cuts_)
         if (tight_[other].cut == last) {
-            std::copy_n(cut_row(other), n_, cut_rows_.data() + tight_[t].cut * static_cast<std::ptrdiff_t>(n_));
+            std::copy_n(cut_row(other), n_, cut_rows_.data() + at_index(tight_[t].cut) * at_index(n_));
             tight_[other].cut = tight_[t].cut;
         }
     cut_rows_.resize(tight_cuts_.size() * at_index(n_));
