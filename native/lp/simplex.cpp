@@ -24,8 +24,9 @@ DualSimplex::DualSimplex(const Reduction& reduction, const CutMatrix& cuts, cons
       m_(static_cast<std::int32_t>(reduction.rows.size())),
       tolerance_(tolerance),
       iteration_limit_(iteration_limit > 0 ? iteration_limit : 500 + 5 * (n_ + m_)),
-      cut_columns_(cuts.columns()),
-      cut_place_(at_index(n_), -1),
+      cut_columns_(cuts.columns().begin(), cuts.columns().end()),
+      is_in_cuts_(at_index(n_), 0),
+      is_state_(at_index(n_), 0),
       place_(at_index(m_), -1),
       position_(at_index(n_), -1),
       at_(at_index(n_), At::lower),
@@ -39,9 +40,10 @@ DualSimplex::DualSimplex(const Reduction& reduction, const CutMatrix& cuts, cons
       row_norm_(at_index(m_), 0.0),
       activity_(at_index(m_), 0.0),
       alpha_(at_index(n_), 0.0),
-      is_touched_(at_index(n_), 0) {
-    for (std::size_t j = 0; j < cut_columns_.size(); ++j)
-        cut_place_[at_index(cut_columns_[j])] = static_cast<std::int32_t>(j);
+      touched_(at_index(n_) + 1),  // one more: without a branch, a column that is known is written, too
+      is_touched_(at_index(n_), 0),
+      found_(at_index(std::max(n_, m_)) + kernel_room) {
+    find_cut_columns();
 }
 
 // `cut` are the entries of the row if it is a cut.
@@ -51,19 +53,15 @@ double DualSimplex::activity(std::int32_t row, const double* cut) const noexcept
         for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e)
             sum += e->value * x_[at_index(e->index)];
     } else {
-        for (std::size_t j = 0; j < cut_columns_.size(); ++j) sum += cut[j] * x_[at_index(cut_columns_[j])];
+        for (const std::int32_t j : cut_columns_) sum += cut[j] * x_[at_index(j)];
     }
     return sum;
-}
-
-void DualSimplex::gather_cut(std::int32_t row, std::vector<double>& out) const {
-    out.resize(cut_columns_.size());
-    for (std::size_t j = 0; j < out.size(); ++j) out[j] = cuts_.entry(j, at_index(row - m_));
 }
 
 void DualSimplex::begin_from_slacks() {
     basic_.clear();
     tight_.clear();
+    tight_cuts_.clear();
     cut_rows_.clear();
     std::fill(place_.begin(), place_.end(), -1);
     std::fill(position_.begin(), position_.end(), -1);
@@ -96,6 +94,7 @@ void DualSimplex::begin(std::span<const At> columns, std::span<const At> rows, s
         kept->place = place_;
         kept->position = position_;
         kept->tight = tight_;
+        kept->tight_cuts = tight_cuts_;
         kept->at = at_;
         kept->cut_rows = cut_rows_;
     }
@@ -108,6 +107,7 @@ void DualSimplex::begin(const Inverted& kept) {
     place_ = kept.place;
     position_ = kept.position;
     tight_ = kept.tight;
+    tight_cuts_ = kept.tight_cuts;
     at_ = kept.at;
     cut_rows_ = kept.cut_rows;
     updates_ = 0;
@@ -138,8 +138,7 @@ void DualSimplex::compute_duals() {
             for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e)
                 d_[at_index(e->index)] -= y * e->value;
         } else {
-            const double* entries = cut_row(t);
-            for (std::size_t j = 0; j < cut_columns_.size(); ++j) d_[at_index(cut_columns_[j])] -= y * entries[j];
+            add_cut(cut_row(t), -y, d_.data());
         }
     }
     are_duals_known_ = true;
@@ -196,7 +195,7 @@ void DualSimplex::compute_primal() {
             for (const Entry* e = by_row_.begin(at_index(row)); e != end; ++e) rest -= e->value * x[e->index];
         } else {
             const double* entries = cut_row(t);
-            for (std::size_t j = 0; j < cut_columns_.size(); ++j) rest -= entries[j] * x[cut_columns_[j]];
+            for (const std::int32_t j : cut_columns_) rest -= entries[j] * x[j];
         }
         change_[t] = rest;
     }
@@ -224,7 +223,7 @@ void DualSimplex::weights_of_row(std::int32_t row) {
         for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e)
             add(e->index, e->value);
     } else {
-        for (std::size_t j = 0; j < cut_columns_.size(); ++j) add(cut_columns_[j], own_cut_[j]);
+        for (const std::int32_t j : cut_columns_) add(j, own_cut_[at_index(j)]);
     }
 }
 
@@ -279,22 +278,12 @@ DualSimplex::Leaving DualSimplex::choose_leaving() {
         consider(x[j], low[j], high[j], false, p);
     }
     low = program_.row_lower.data(), high = program_.row_upper.data();
-    found_.resize(at_index(m_) + kernel_room);
     const std::size_t n_found = outside(activity_.data(), low, high, tolerance_, at_index(m_), found_.data());
     for (std::size_t f = 0; f < n_found; ++f) {
         const std::size_t i = at_index(found_[f]);
         if (place_[i] < 0) consider(activity_[i], low[i], high[i], true, i);
     }
     return best;
-}
-
-DualSimplex::Leaving DualSimplex::violated_cut() {
-    double violation = 0.0;
-    const std::int32_t row = cuts_.most_violated(x_, program_.cut_lower, evaluation_, violation);
-    if (row < 0 || !(violation > slack_tolerance(program_.cut_lower[at_index(row)]))) return {};
-    for (const Tight& tight : tight_)
-        if (tight.row == m_ + row) return {};  // as exact as the inverse: `are_tight_rows_right` judges it
-    return {true, true, m_ + row, false};
 }
 
 // From the inverse, and violations of cuts from all of their terms when they are looked at next.
