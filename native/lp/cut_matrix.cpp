@@ -10,19 +10,29 @@ CutMatrix::CutMatrix(std::span<const std::int32_t> cut_columns, std::int32_t fut
     const auto theta = static_cast<std::size_t>(future_cost_column);
     columns_.push_back(reduction.column_place[theta]);
     sources_.push_back({0, scaling.column[theta]});
-    std::vector<Source> of_given;
+    std::vector<std::int32_t> defined_by(reduction.column_place.size(), -1);
+    for (const auto& each : reduction.dependent)
+        defined_by[at_index(each.column)] = reduction.row_place[at_index(each.row)];
+    std::vector<std::int32_t> determined;
+    std::vector<Source> of_dependent, of_determined;
     for (std::size_t j = 0; j < cut_columns.size(); ++j) {
-        const auto column = static_cast<std::size_t>(cut_columns[j]);
+        const std::size_t column = at_index(cut_columns[j]);
         const Source source{j, scaling.column[column]};
         if (reduction.column_place[column] >= 0) {
             columns_.push_back(reduction.column_place[column]);
             sources_.push_back(source);
+        } else if (defined_by[column] >= 0) {
+            defining_rows_.push_back(defined_by[column]);
+            left_columns_.push_back(cut_columns[j]);
+            of_dependent.push_back(source);
         } else {
-            given_columns_.push_back(cut_columns[j]);
-            of_given.push_back(source);
+            determined.push_back(cut_columns[j]);
+            of_determined.push_back(source);
         }
     }
-    sources_.insert(sources_.end(), of_given.begin(), of_given.end());
+    left_columns_.insert(left_columns_.end(), determined.begin(), determined.end());
+    sources_.insert(sources_.end(), of_dependent.begin(), of_dependent.end());
+    sources_.insert(sources_.end(), of_determined.begin(), of_determined.end());
     entries_.resize(sources_.size());
     row_.resize(sources_.size());
 }
@@ -69,29 +79,32 @@ void CutMatrix::rebuild(const CutPool& pool) {
 
 void CutMatrix::open_sides(std::span<const double> primal, std::vector<double>& out) const {
     out.assign(lower_.begin(), lower_.end());
-    for (std::size_t j = 0; j < given_columns_.size(); ++j) {
-        const double value = primal[static_cast<std::size_t>(given_columns_[j])];
+    for (std::size_t j = 0; j < left_columns_.size(); ++j) {
+        const double value = primal[at_index(left_columns_[j])];
         if (value != 0.0)
             add_multiple_of_any(out.data(), -value, entries_[columns_.size() + j].data(), out.size());
     }
 }
 
-std::int32_t CutMatrix::most_violated(std::span<const double> x, std::span<const double> sides, Evaluation& before,
+std::int32_t CutMatrix::most_violated(std::span<const double> x, std::span<const double> activity,
+                                      std::span<const double> sides, Evaluation& before,
                                       double& violation) const {
     const bool is_first = before.x.empty();
     if (is_first) {
-        before.x.assign(columns_.size(), 0.0);
+        before.x.assign(columns_.size() + defining_rows_.size(), 0.0);
         before.violations.resize(slots_.size());
     }
     before.factors.clear();
     before.changed.clear();
-    for (std::size_t j = 0; j < columns_.size(); ++j) {
-        const double value = x[static_cast<std::size_t>(columns_[j])];
-        if (value == before.x[j]) continue;
+    const auto look = [&](std::size_t j, double value) {
+        if (value == before.x[j]) return;
         before.factors.push_back(before.x[j] - value);
         before.changed.push_back(entries_[j].data());
         before.x[j] = value;
-    }
+    };
+    for (std::size_t j = 0; j < columns_.size(); ++j) look(j, x[at_index(columns_[j])]);
+    for (std::size_t j = 0; j < defining_rows_.size(); ++j)
+        look(columns_.size() + j, activity[at_index(defining_rows_[j])]);
     const auto found =
         greatest_sum(is_first ? sides.data() : before.violations.data(), before.factors.data(),
                      before.changed.data(), before.changed.size(), slots_.size(), before.violations.data());

@@ -1,5 +1,6 @@
 #include "lp/reduction.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace cobre::lp {
@@ -24,8 +25,8 @@ SparseLines scaled_rows(const Model& model, const Scaling& scaling) {
 }
 
 // Columns whose limits, if any, are the same for all parameters.
-std::vector<char> columns_to_determine(const Model& model, const PatchPlan& plan,
-                                       std::int32_t future_cost_column) {
+std::vector<char> columns_that_may_leave(const Model& model, const PatchPlan& plan,
+                                         std::int32_t future_cost_column) {
     std::vector<char> may_be(model.columns(), 1);
     for (const std::int32_t j : plan.column_bounds()) may_be[static_cast<std::size_t>(j)] = 0;
     if (future_cost_column >= 0) may_be[static_cast<std::size_t>(future_cost_column)] = 0;
@@ -58,7 +59,7 @@ SparseLines SparseLines::transposed(std::size_t n) const {
 Reduction Reduction::of(const Model& model, const PatchPlan& plan, const Scaling& scaling,
                         std::int32_t future_cost_column) {
     const SparseLines all = scaled_rows(model, scaling);
-    const auto may_be_determined = columns_to_determine(model, plan, future_cost_column);
+    const auto may_leave = columns_that_may_leave(model, plan, future_cost_column);
     const auto is_equation = equations(model, plan);
     Reduction r;
     r.row_place.assign(model.rows(), 0);
@@ -70,44 +71,93 @@ Reduction Reduction::of(const Model& model, const PatchPlan& plan, const Scaling
             const Entry* only = nullptr;
             int open = 0;
             for (const Entry* e = all.begin(i); e != all.end(i); ++e)
-                if (r.column_place[static_cast<std::size_t>(e->index)] >= 0) {
+                if (r.column_place[at_index(e->index)] >= 0) {
                     ++open;
                     only = e;
                 }
-            if (open != 1 || !may_be_determined[static_cast<std::size_t>(only->index)] ||
-                std::abs(only->value) < least_coefficient)
+            if (open != 1 || !may_leave[at_index(only->index)] || std::abs(only->value) < least_coefficient)
                 continue;
-            const auto j = static_cast<std::size_t>(only->index);
+            const std::size_t j = at_index(only->index);
             r.determined.push_back({static_cast<std::int32_t>(i), only->index, only->value,
                                     model.column_lower[j] / scaling.column[j],
                                     model.column_upper[j] / scaling.column[j]});
             r.row_place[i] = -1;
-            r.column_place[static_cast<std::size_t>(only->index)] = -1;
+            r.column_place[j] = -1;
             has_changed = true;
         }
     }
-    for (std::size_t j = 0; j < model.columns(); ++j) {
-        if (r.column_place[j] < 0) continue;
-        r.column_place[j] = static_cast<std::int32_t>(r.columns.size());
-        r.columns.push_back(static_cast<std::int32_t>(j));
-    }
-    std::vector<std::int32_t> own(model.rows(), -1);
-    for (const Determined& each : r.determined) own[static_cast<std::size_t>(each.row)] = each.column;
-    for (std::size_t i = 0; i < model.rows(); ++i) {
-        for (const Entry* e = all.begin(i); e != all.end(i); ++e) {
-            const std::int32_t place = r.column_place[static_cast<std::size_t>(e->index)];
-            if (place >= 0) r.by_row.add(place, e->value);
-            else if (e->index != own[i]) r.given.add(e->index, e->value);
-        }
-        r.given.close_line();
-        if (r.row_place[i] < 0) continue;
-        r.row_place[i] = static_cast<std::int32_t>(r.rows.size());
-        r.rows.push_back(static_cast<std::int32_t>(i));
-        r.by_row.close_line();
-    }
-    r.by_column = r.by_row.transposed(r.columns.size());
-    r.given_by_column = r.given.transposed(model.columns());
+    r.find_dependent(model, plan, all, may_leave, is_equation);
+    r.place(all);
     return r;
+}
+
+// Columns without a cost of their own that stand in one row only, an equation, if their limits can hardly bind: all
+// terms of the equation have the sign that the column may have. A row defines one column, the first.
+void Reduction::find_dependent(const Model& model, const PatchPlan& plan, const SparseLines& all,
+                               const std::vector<char>& may_leave, const std::vector<char>& is_equation) {
+    std::vector<char> has_cost(model.columns());
+    for (std::size_t j = 0; j < model.columns(); ++j) has_cost[j] = model.cost[j] != 0.0;
+    for (const std::int32_t j : plan.column_costs()) has_cost[at_index(j)] = 1;
+    const auto grows_with = [&](const Entry& term, double coefficient) {
+        const std::size_t k = at_index(term.index);
+        const bool is_growing = term.value * coefficient < 0.0;
+        return may_leave[k] != 0 && (is_growing ? model.column_lower[k] : model.column_upper[k]) == 0.0;
+    };
+    std::vector<char> is_taken(model.rows(), 0);
+    const SparseLines columns = all.transposed(model.columns());
+    for (std::size_t j = 0; j < model.columns(); ++j) {
+        if (column_place[j] < 0 || !may_leave[j] || has_cost[j] || model.column_upper[j] != INFINITY) continue;
+        const Entry* only = nullptr;
+        int open = 0;
+        for (const Entry* e = columns.begin(j); e != columns.end(j); ++e)
+            if (row_place[at_index(e->index)] >= 0) {
+                ++open;
+                only = e;
+            }
+        if (open != 1 || !is_equation[at_index(only->index)] || is_taken[at_index(only->index)] ||
+            std::abs(only->value) < least_coefficient)
+            continue;
+        const std::size_t i = at_index(only->index);
+        const bool is_bounded = model.column_lower[j] != -INFINITY;
+        if (is_bounded && !std::all_of(all.begin(i), all.end(i), [&](const Entry& e) {
+                return column_place[at_index(e.index)] < 0 || at_index(e.index) == j ||
+                       grows_with(e, only->value);
+            }))
+            continue;
+        is_taken[i] = 1;
+        dependent.push_back({only->index, static_cast<std::int32_t>(j), only->value});
+    }
+    for (const Dependent& each : dependent) column_place[at_index(each.column)] = -1;
+}
+
+// What is left gets its places.
+void Reduction::place(const SparseLines& all) {
+    for (std::size_t j = 0; j < column_place.size(); ++j) {
+        if (column_place[j] < 0) continue;
+        column_place[j] = static_cast<std::int32_t>(columns.size());
+        columns.push_back(static_cast<std::int32_t>(j));
+    }
+    std::vector<std::int32_t> own(row_place.size(), -1);
+    std::vector<double> divisor(row_place.size(), 1.0);
+    for (const Determined& each : determined) own[at_index(each.row)] = each.column;
+    for (const Dependent& each : dependent) {
+        own[at_index(each.row)] = each.column;
+        divisor[at_index(each.row)] = -each.coefficient;
+    }
+    for (std::size_t i = 0; i < row_place.size(); ++i) {
+        for (const Entry* e = all.begin(i); e != all.end(i); ++e) {
+            const std::int32_t place = column_place[at_index(e->index)];
+            if (place >= 0) by_row.add(place, e->value / divisor[i]);
+            else if (e->index != own[i]) given.add(e->index, e->value);
+        }
+        given.close_line();
+        if (row_place[i] < 0) continue;
+        row_place[i] = static_cast<std::int32_t>(rows.size());
+        rows.push_back(static_cast<std::int32_t>(i));
+        by_row.close_line();
+    }
+    by_column = by_row.transposed(columns.size());
+    given_by_column = given.transposed(column_place.size());
 }
 
 double Reduction::given_part(std::size_t row, std::span<const double> primal) const noexcept {

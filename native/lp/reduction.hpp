@@ -1,9 +1,13 @@
-// The scaled program without the rows that only fix a column.
+// The scaled program without the rows that only fix a column, and without columns that one row defines.
 //
 // A stage takes its incoming state and its inflow through equations of one column each: x_in = state. Such a row
 // determines its column before any optimisation, and with it perhaps a column of another row: what a thermal with
 // lead time delivers. The rest is a smaller program with the same solutions, if what is determined is within its
 // limits; the duals of the rows left out follow from those of the others.
+//
+// Water that will arrive later is a column with an equation of its own: what was under way before, and shares of
+// what is released. Apart from cuts nothing refers to it. Such a column is the activity of its row, but for a
+// constant. It leaves the program and its limits become those of the row, which then is an equation no longer.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +34,14 @@ struct Reduction {
         double coefficient;
         double lower, upper;  // limits of the column
     };
+    // x[column] = constant + activity of the row, whose other terms are divided by -coefficient.
+    struct Dependent {
+        std::int32_t row;
+        std::int32_t column;
+        double coefficient;
+    };
     std::vector<Determined> determined;  // each needs only columns that come before it
+    std::vector<Dependent> dependent;    // ascending by column
     std::vector<std::int32_t> rows;      // those that stay, ascending
     std::vector<std::int32_t> columns;
     std::vector<std::int32_t> row_place;  // of each row of the template among those that stay, or -1
@@ -49,6 +60,11 @@ struct Reduction {
     bool determine(std::span<const double> row_side, std::span<double> primal, double tolerance) const noexcept;
     // What the determined columns contribute to a row of the template.
     double given_part(std::size_t row, std::span<const double> primal) const noexcept;
+
+private:
+    void find_dependent(const Model& model, const PatchPlan& plan, const SparseLines& all,
+                        const std::vector<char>& may_leave, const std::vector<char>& is_equation);
+    void place(const SparseLines& all);
 };
 
 }  // namespace cobre::lp

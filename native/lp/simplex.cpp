@@ -10,6 +10,7 @@ namespace cobre::lp {
 namespace {
 
 constexpr int most_renewals = 4;  // of values and duals, in one solve
+constexpr std::size_t dense_share = 4;  // cuts with more columns than this part of a range are added up from end to end
 constexpr double doubt = 1e-7;    // a reduced cost of the wrong sign that rounding may have made
 
 }  // namespace
@@ -24,8 +25,9 @@ DualSimplex::DualSimplex(const Reduction& reduction, const CutMatrix& cuts, cons
       m_(static_cast<std::int32_t>(reduction.rows.size())),
       tolerance_(tolerance),
       iteration_limit_(iteration_limit > 0 ? iteration_limit : 500 + 5 * (n_ + m_)),
-      cut_columns_(cuts.columns()),
-      cut_place_(at_index(n_), -1),
+      cut_columns_(cuts.columns().begin(), cuts.columns().end()),
+      is_in_cuts_(at_index(n_), 0),
+      is_state_(at_index(n_), 0),
       place_(at_index(m_), -1),
       position_(at_index(n_), -1),
       at_(at_index(n_), At::lower),
@@ -40,8 +42,19 @@ DualSimplex::DualSimplex(const Reduction& reduction, const CutMatrix& cuts, cons
       activity_(at_index(m_), 0.0),
       alpha_(at_index(n_), 0.0),
       is_touched_(at_index(n_), 0) {
-    for (std::size_t j = 0; j < cut_columns_.size(); ++j)
-        cut_place_[at_index(cut_columns_[j])] = static_cast<std::int32_t>(j);
+    for (const std::int32_t j : cut_columns_) is_in_cuts_[at_index(j)] = 1;
+    is_state_ = is_in_cuts_;
+    if (cut_columns_.empty()) return;
+    is_state_[at_index(cut_columns_.front())] = 0;
+    for (const std::int32_t row : cuts.defining_rows())
+        for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e) {
+            if (is_in_cuts_[at_index(e->index)] == 0) cut_columns_.push_back(e->index);
+            is_in_cuts_[at_index(e->index)] = 1;
+        }
+    const auto [first, last] = std::ranges::minmax(cut_columns_);
+    first_in_cuts_ = first;
+    end_of_cuts_ = last + 1;
+    are_cuts_wide_ = cut_columns_.size() * dense_share > at_index(end_of_cuts_ - first_in_cuts_);
 }
 
 // `cut` are the entries of the row if it is a cut.
@@ -51,19 +64,57 @@ double DualSimplex::activity(std::int32_t row, const double* cut) const noexcept
         for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e)
             sum += e->value * x_[at_index(e->index)];
     } else {
-        for (std::size_t j = 0; j < cut_columns_.size(); ++j) sum += cut[j] * x_[at_index(cut_columns_[j])];
+        for (const std::int32_t j : cut_columns_) sum += cut[j] * x_[at_index(j)];
     }
     return sum;
 }
 
+// The entries of a cut by column: its own, and those of rows that define other columns of it.
 void DualSimplex::gather_cut(std::int32_t row, std::vector<double>& out) const {
-    out.resize(cut_columns_.size());
-    for (std::size_t j = 0; j < out.size(); ++j) out[j] = cuts_.entry(j, at_index(row - m_));
+    out.assign(at_index(n_), 0.0);
+    const std::size_t k = at_index(row - m_), n_own = cuts_.columns().size();
+    for (std::size_t j = 0; j < n_own; ++j) out[at_index(cut_columns_[j])] = cuts_.entry(j, k);
+    for (std::size_t d = 0; d < cuts_.defining_rows().size(); ++d) {
+        const double factor = cuts_.entry(n_own + d, k);
+        const std::size_t i = at_index(cuts_.defining_rows()[d]);
+        if (factor == 0.0) continue;
+        for (const Entry* e = by_row_.begin(i); e != by_row_.end(i); ++e)
+            out[at_index(e->index)] += factor * e->value;
+    }
+}
+
+// The tight row t, the last of them that is a cut, has the entries own_cut_.
+void DualSimplex::keep_cut(std::size_t t) {
+    tight_[t].cut = static_cast<std::int32_t>(tight_cuts_.size());
+    tight_cuts_.push_back(t);
+    cut_rows_.insert(cut_rows_.end(), own_cut_.begin(), own_cut_.end());
+}
+
+// The last entries take the place of those of t.
+void DualSimplex::forget_cut(std::size_t t) {
+    std::erase(tight_cuts_, t);
+    const auto last = static_cast<std::int32_t>(tight_cuts_.size());
+    for (const std::size_t other : tight_cuts_)
+        if (tight_[other].cut == last) {
+            std::copy_n(cut_row(other), n_, cut_rows_.data() + tight_[t].cut * static_cast<std::ptrdiff_t>(n_));
+            tight_[other].cut = tight_[t].cut;
+        }
+    cut_rows_.resize(tight_cuts_.size() * at_index(n_));
+}
+
+// out[column] += factor * cut[column]
+void DualSimplex::add_cut(const double* cut, double factor, double* out) const noexcept {
+    if (are_cuts_wide_)
+        add_multiple_of_any(out + first_in_cuts_, factor, cut + first_in_cuts_,
+                            at_index(end_of_cuts_ - first_in_cuts_));
+    else
+        for (const std::int32_t j : cut_columns_) out[j] += factor * cut[j];
 }
 
 void DualSimplex::begin_from_slacks() {
     basic_.clear();
     tight_.clear();
+    tight_cuts_.clear();
     cut_rows_.clear();
     std::fill(place_.begin(), place_.end(), -1);
     std::fill(position_.begin(), position_.end(), -1);
@@ -96,6 +147,7 @@ void DualSimplex::begin(std::span<const At> columns, std::span<const At> rows, s
         kept->place = place_;
         kept->position = position_;
         kept->tight = tight_;
+        kept->tight_cuts = tight_cuts_;
         kept->at = at_;
         kept->cut_rows = cut_rows_;
     }
@@ -108,6 +160,7 @@ void DualSimplex::begin(const Inverted& kept) {
     place_ = kept.place;
     position_ = kept.position;
     tight_ = kept.tight;
+    tight_cuts_ = kept.tight_cuts;
     at_ = kept.at;
     cut_rows_ = kept.cut_rows;
     updates_ = 0;
@@ -138,8 +191,7 @@ void DualSimplex::compute_duals() {
             for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e)
                 d_[at_index(e->index)] -= y * e->value;
         } else {
-            const double* entries = cut_row(t);
-            for (std::size_t j = 0; j < cut_columns_.size(); ++j) d_[at_index(cut_columns_[j])] -= y * entries[j];
+            add_cut(cut_row(t), -y, d_.data());
         }
     }
     are_duals_known_ = true;
@@ -196,7 +248,7 @@ void DualSimplex::compute_primal() {
             for (const Entry* e = by_row_.begin(at_index(row)); e != end; ++e) rest -= e->value * x[e->index];
         } else {
             const double* entries = cut_row(t);
-            for (std::size_t j = 0; j < cut_columns_.size(); ++j) rest -= entries[j] * x[cut_columns_[j]];
+            for (const std::int32_t j : cut_columns_) rest -= entries[j] * x[j];
         }
         change_[t] = rest;
     }
@@ -224,7 +276,7 @@ void DualSimplex::weights_of_row(std::int32_t row) {
         for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e)
             add(e->index, e->value);
     } else {
-        for (std::size_t j = 0; j < cut_columns_.size(); ++j) add(cut_columns_[j], own_cut_[j]);
+        for (const std::int32_t j : cut_columns_) add(j, own_cut_[at_index(j)]);
     }
 }
 
@@ -290,10 +342,10 @@ DualSimplex::Leaving DualSimplex::choose_leaving() {
 
 DualSimplex::Leaving DualSimplex::violated_cut() {
     double violation = 0.0;
-    const std::int32_t row = cuts_.most_violated(x_, program_.cut_lower, evaluation_, violation);
+    const std::int32_t row = cuts_.most_violated(x_, activity_, program_.cut_lower, evaluation_, violation);
     if (row < 0 || !(violation > slack_tolerance(program_.cut_lower[at_index(row)]))) return {};
-    for (const Tight& tight : tight_)
-        if (tight.row == m_ + row) return {};  // as exact as the inverse: `are_tight_rows_right` judges it
+    for (const std::size_t t : tight_cuts_)
+        if (tight_[t].row == m_ + row) return {};  // as exact as the inverse: `are_tight_rows_right` judges it
     return {true, true, m_ + row, false};
 }
 

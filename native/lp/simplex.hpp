@@ -47,12 +47,14 @@ public:
     struct Tight {
         std::int32_t row;  // a place, or m_ + row of the matrix of cuts
         At at;
+        std::int32_t cut = -1;  // where its entries are, if it is a cut
     };
     // A basis that has been inverted.
     struct Inverted {
         Inverse inverse;
         std::vector<std::int32_t> basic, place, position;
         std::vector<Tight> tight;
+        std::vector<std::size_t> tight_cuts;
         std::vector<At> at;
         std::vector<double> cut_rows;
     };
@@ -76,6 +78,7 @@ public:
 
     int iterations() const noexcept { return iterations_; }
     std::span<const double> primal() const noexcept { return x_; }
+    std::span<const double> row_activity() const noexcept { return activity_; }
     std::span<const double> reduced_cost() const noexcept { return d_; }
     // By place of the row; 0 where it is loose.
     double dual(std::size_t row) const noexcept {
@@ -88,8 +91,7 @@ public:
     // Calls use(row of the matrix, dual) for each tight cut.
     template <class Use>
     void for_each_tight_cut(Use&& use) const {
-        for (std::size_t t = 0; t < tight_.size(); ++t)
-            if (tight_[t].row >= m_) use(static_cast<std::size_t>(tight_[t].row - m_), y_[t]);
+        for (const std::size_t t : tight_cuts_) use(at_index(tight_[t].row - m_), y_[t]);
     }
 
 private:
@@ -118,8 +120,13 @@ private:
     double side(const Tight& tight) const noexcept;
     double slack_tolerance(double bound) const noexcept;
     double activity(std::int32_t row, const double* cut) const noexcept;
-    const double* cut_row(std::size_t t) const noexcept { return cut_rows_.data() + t * cut_columns_.size(); }
+    const double* cut_row(std::size_t t) const noexcept {
+        return cut_rows_.data() + tight_[t].cut * static_cast<std::ptrdiff_t>(n_);
+    }
+    void keep_cut(std::size_t t);
+    void forget_cut(std::size_t t);
     void gather_cut(std::int32_t row, std::vector<double>& out) const;
+    void add_cut(const double* cut, double factor, double* out) const noexcept;
 
     void factor();
     void order_columns();
@@ -138,8 +145,8 @@ private:
     Leaving violated_cut();
     Step pivot(const Leaving& leaving);
     std::size_t row_of_inverse(const Leaving& leaving);
-    template <class Add>
-    void each_term(const Leaving& leaving, Add&& add) const;
+    template <class Row, class Cut>
+    void each_part(const Leaving& leaving, Row&& row, Cut&& cut) const;
     void tableau_row(const Leaving& leaving);
     void collect_candidates(double sign);
     std::int32_t ratio_test(double slope);
@@ -156,18 +163,23 @@ private:
     const std::int32_t n_, m_;
     const double tolerance_;
     const int iteration_limit_;
-    std::span<const std::int32_t> cut_columns_;
-    std::vector<std::int32_t> cut_place_;  // of each column among those of the cuts, or -1
+    // Columns that stand in cuts, by themselves or in a row that defines another: first the former, in their order.
+    std::vector<std::int32_t> cut_columns_;
+    std::vector<char> is_in_cuts_;
+    std::vector<char> is_state_;          // columns of the cuts but the future cost
+    std::int32_t first_in_cuts_ = 0, end_of_cuts_ = 0;
+    bool are_cuts_wide_ = false;  // whether most columns between these two stand in cuts
 
     Inverse inverse_;                  // [position of a basic column][position of a tight row]
     std::vector<std::int32_t> basic_;  // column in each position
     std::vector<Tight> tight_;
+    std::vector<std::size_t> tight_cuts_;  // positions of cuts among the tight rows, ascending
     std::vector<std::int32_t> place_;     // of each row among the tight ones, or -1
     std::vector<std::int32_t> position_;  // of each column among the basic ones, or -1
     std::vector<At> at_;
     std::vector<double> way_;       // of each column: 1 if it can only grow, -1 if it can only shrink, else 0
     bool has_free_ = false;         // whether a nonbasic column can do both
-    std::vector<double> cut_rows_;  // entries of tight cuts, by position of the tight row
+    std::vector<double> cut_rows_;  // entries of tight cuts, by column
     std::vector<double> x_, d_, y_;
     bool is_usable_ = false;
     bool are_duals_known_ = false;

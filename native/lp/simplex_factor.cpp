@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lp/kernels.hpp"
 #include "lp/simplex.hpp"
 
 namespace cobre::lp {
@@ -24,9 +25,9 @@ void DualSimplex::order_columns() {
         const std::size_t j = at_index(column);
         for (const Entry* e = by_column_.begin(j); e != by_column_.end(j); ++e)
             if (place_[at_index(e->index)] >= 0) use(at_index(place_[at_index(e->index)]));
-        if (cut_place_[j] >= 0)
-            for (std::size_t t = 0; t < tight_.size(); ++t)
-                if (tight_[t].row >= m_ && cut_row(t)[cut_place_[j]] != 0.0) use(t);
+        if (is_in_cuts_[j] != 0)
+            for (const std::size_t t : tight_cuts_)
+                if (cut_row(t)[j] != 0.0) use(t);
     };
     const auto each_column = [this](std::size_t t, auto&& use) {
         const std::int32_t row = tight_[t].row;
@@ -34,8 +35,8 @@ void DualSimplex::order_columns() {
             for (const Entry* e = by_row_.begin(at_index(row)); e != by_row_.end(at_index(row)); ++e)
                 if (at_[at_index(e->index)] == At::basic) use(e->index);
         } else {
-            for (std::size_t j = 0; j < cut_columns_.size(); ++j)
-                if (at_[at_index(cut_columns_[j])] == At::basic && cut_row(t)[j] != 0.0) use(cut_columns_[j]);
+            for (const std::int32_t j : cut_columns_)
+                if (at_[at_index(j)] == At::basic && cut_row(t)[j] != 0.0) use(j);
         }
     };
     for (const std::int32_t column : basic_)
@@ -93,15 +94,15 @@ void DualSimplex::order_columns() {
 void DualSimplex::factor() {
     const std::size_t k = tight_.size();
     std::fill(place_.begin(), place_.end(), -1);
-    cut_rows_.resize(k * cut_columns_.size());
+    tight_cuts_.clear();
+    cut_rows_.clear();
     for (std::size_t t = 0; t < k; ++t) {
         const std::int32_t row = tight_[t].row;
         if (row < m_) {
             place_[at_index(row)] = static_cast<std::int32_t>(t);
         } else {
             gather_cut(row, own_cut_);
-            std::copy(own_cut_.begin(), own_cut_.end(),
-                      cut_rows_.begin() + static_cast<std::ptrdiff_t>(t * cut_columns_.size()));
+            keep_cut(t);
         }
     }
     inverse_.reset(k);
@@ -112,11 +113,15 @@ void DualSimplex::factor() {
         column_times_inverse(column, column_);
         std::size_t best = k;
         double largest = singular;
-        for (std::size_t t = 0; t < k; ++t)
+        found_.resize(k + kernel_room);
+        const std::size_t n_found = filled(column_.data(), k, found_.data());
+        for (std::size_t f = 0; f < n_found; ++f) {
+            const std::size_t t = at_index(found_[f]);
             if (in_row[t] < 0 && std::abs(column_[t]) > largest) {
                 largest = std::abs(column_[t]);
                 best = t;
             }
+        }
         if (row >= 0 && in_row[at_index(row)] < 0 && std::abs(column_[at_index(row)]) >= preference * largest &&
             best < k)
             best = at_index(row);

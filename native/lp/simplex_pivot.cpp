@@ -47,25 +47,15 @@ std::size_t DualSimplex::row_of_inverse(const Leaving& leaving) {
     return entries;
 }
 
-// Calls add(column, number) for each term of a derivative by a column.
-template <class Add>
-void DualSimplex::each_term(const Leaving& leaving, Add&& add) const {
-    const std::size_t width = cut_columns_.size();
-    const std::int32_t* cut_columns = cut_columns_.data();
-    const auto add_row = [&](std::int32_t row, double factor) {
-        const Entry* end = by_row_.end(at_index(row));
-        for (const Entry* e = by_row_.begin(at_index(row)); e != end; ++e) add(e->index, factor * e->value);
-    };
-    const auto add_cut = [&](const double* entries, double factor) {
-        for (std::size_t j = 0; j < width; ++j) add(cut_columns[j], factor * entries[j]);
-    };
-    if (leaving.is_row && leaving.index < m_) add_row(leaving.index, 1.0);
-    else if (leaving.is_row) add_cut(own_cut_.data(), 1.0);
-    for (const std::int32_t t : used_) {
-        const std::int32_t row = tight_[at_index(t)].row;
-        const double factor = -rho_[at_index(t)];
-        if (row < m_) add_row(row, factor);
-        else add_cut(cut_row(at_index(t)), factor);
+// Calls row(index, factor) or cut(entries, factor) for each part of the derivative.
+template <class Row, class Cut>
+void DualSimplex::each_part(const Leaving& leaving, Row&& row, Cut&& cut) const {
+    if (leaving.is_row && leaving.index < m_) row(at_index(leaving.index), 1.0);
+    else if (leaving.is_row) cut(own_cut_.data(), 1.0);
+    for (const std::int32_t used : used_) {
+        const std::size_t t = at_index(used);
+        if (tight_[t].row < m_) row(at_index(tight_[t].row), -rho_[t]);
+        else cut(cut_row(t), -rho_[t]);
     }
 }
 
@@ -81,18 +71,30 @@ void DualSimplex::tableau_row(const Leaving& leaving) {
     is_wide_ = row_of_inverse(leaving) * wide_share > at_index(n_);
     double* alpha = alpha_.data();
     if (is_wide_) {
-        each_term(leaving, [alpha](std::int32_t column, double value) { alpha[column] += value; });
+        const auto add_row = [&](std::size_t row, double factor) {
+            const Entry* end = by_row_.end(row);
+            for (const Entry* e = by_row_.begin(row); e != end; ++e) alpha[e->index] += factor * e->value;
+        };
+        each_part(leaving, add_row,
+                  [&](const double* entries, double factor) { add_cut(entries, factor, alpha); });
         return;
     }
     touched_.resize(at_index(n_) + 1);  // one more: without a branch, a column that is known is written, too
     std::int32_t* touched = touched_.data();
     std::uint8_t* is_touched = is_touched_.data();
     std::size_t n_touched = 0;
-    each_term(leaving, [=, &n_touched](std::int32_t column, double value) {
+    const auto add = [&](std::int32_t column, double value) {
         alpha[column] += value;
         touched[n_touched] = column;
         n_touched += is_touched[column] ^ 1U;
         is_touched[column] = 1;
+    };
+    const auto add_row = [&](std::size_t row, double factor) {
+        const Entry* end = by_row_.end(row);
+        for (const Entry* e = by_row_.begin(row); e != end; ++e) add(e->index, factor * e->value);
+    };
+    each_part(leaving, add_row, [&](const double* entries, double factor) {
+        for (const std::int32_t column : cut_columns_) add(column, factor * entries[column]);
     });
     touched_.resize(n_touched);
 }
@@ -141,7 +143,7 @@ std::int32_t DualSimplex::ratio_test(double slope) {
     passed_.clear();
     const double relax = 0.5 * tolerance_;
     const auto is_state = [this](const Candidate& each) {
-        return each.index < n_ && cut_place_[at_index(each.index)] > 0 && each.alpha > least_state_pivot;
+        return each.index < n_ && is_state_[at_index(each.index)] != 0 && each.alpha > least_state_pivot;
     };
     while (!candidates_.empty()) {
         double step = INFINITY;
@@ -198,9 +200,8 @@ void DualSimplex::flip_passed() {
         x_[j] = value;
         for (const Entry* e = by_column_.begin(j); e != by_column_.end(j); ++e)
             if (place_[at_index(e->index)] >= 0) change_[at_index(place_[at_index(e->index)])] += e->value * step;
-        if (cut_place_[j] >= 0)
-            for (std::size_t t = 0; t < k; ++t)
-                if (tight_[t].row >= m_) change_[t] += cut_row(t)[cut_place_[j]] * step;
+        if (is_in_cuts_[j] != 0)
+            for (const std::size_t t : tight_cuts_) change_[t] += cut_row(t)[j] * step;
     }
     for (std::size_t t = 0; t < k; ++t)
         if (change_[t] != 0.0)
@@ -218,18 +219,14 @@ void DualSimplex::column_times_inverse(std::int32_t column, std::vector<double>&
     const std::size_t j = at_index(column);
     for (const Entry* e = by_column_.begin(j); e != by_column_.end(j); ++e)
         if (place_[at_index(e->index)] >= 0) add(at_index(place_[at_index(e->index)]), e->value);
-    if (cut_place_[j] >= 0)
-        for (std::size_t t = 0; t < tight_.size(); ++t)
-            if (tight_[t].row >= m_) add(t, cut_row(t)[cut_place_[j]]);
+    if (is_in_cuts_[j] != 0)
+        for (const std::size_t t : tight_cuts_) add(t, cut_row(t)[j]);
 }
 
 void DualSimplex::make_tight(std::int32_t row, At at) {
     if (row < m_) place_[at_index(row)] = static_cast<std::int32_t>(tight_.size());
     tight_.push_back({row, at});
-    cut_rows_.resize(tight_.size() * cut_columns_.size());
-    if (row >= m_)
-        std::copy(own_cut_.begin(), own_cut_.end(),
-                  cut_rows_.end() - static_cast<std::ptrdiff_t>(cut_columns_.size()));
+    if (row >= m_) keep_cut(tight_.size() - 1);
 }
 
 // The logical variable of tight row t has become basic in this position: both leave.
@@ -237,15 +234,19 @@ void DualSimplex::make_loose(std::size_t position, std::size_t t) {
     inverse_.remove(position, t);
     const std::size_t last = tight_.size() - 1;
     if (tight_[t].row < m_) place_[at_index(tight_[t].row)] = -1;
+    else forget_cut(t);
     if (t != last) {
         tight_[t] = tight_[last];
         y_[t] = y_[last];
-        if (tight_[t].row < m_) place_[at_index(tight_[t].row)] = static_cast<std::int32_t>(t);
-        std::copy_n(cut_row(last), cut_columns_.size(), cut_rows_.data() + t * cut_columns_.size());
+        if (tight_[t].row < m_) {
+            place_[at_index(tight_[t].row)] = static_cast<std::int32_t>(t);
+        } else {
+            tight_cuts_.pop_back();
+            tight_cuts_.insert(std::ranges::upper_bound(tight_cuts_, t), t);
+        }
     }
     tight_.pop_back();
     y_.pop_back();
-    cut_rows_.resize(tight_.size() * cut_columns_.size());
     if (position != last) {
         basic_[position] = basic_[last];
         position_[at_index(basic_[position])] = static_cast<std::int32_t>(position);

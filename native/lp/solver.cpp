@@ -37,7 +37,7 @@ Solver::Solver(std::shared_ptr<const HighsLibrary> highs, Model model, PatchPlan
     solution_.reduced_cost.resize(template_.columns());
     solution_.dual.resize(template_.rows());
     row_side_.resize(template_.rows());
-    given_cut_dual_.resize(template_.columns());
+    left_cut_dual_.resize(template_.columns());
     program_.cost.resize(reduction_.columns.size());
     program_.column_lower.resize(reduction_.columns.size());
     program_.column_upper.resize(reduction_.columns.size());
@@ -115,6 +115,13 @@ bool Solver::fill_program() {
         program_.row_lower[k] = current_.row_lower[i] * scaling_.row[i] - given;
         program_.row_upper[k] = current_.row_upper[i] * scaling_.row[i] - given;
     }
+    for (const auto& each : reduction_.dependent) {
+        const std::size_t j = at_index(each.column), k = at_index(reduction_.row_place[at_index(each.row)]);
+        const double constant = program_.row_lower[k] / each.coefficient;
+        program_.row_lower[k] = current_.column_lower[j] / scaling_.column[j] - constant;
+        program_.row_upper[k] = current_.column_upper[j] / scaling_.column[j] - constant;
+        solution_.primal[j] = constant;  // `read_simplex` adds the rest
+    }
     for (std::size_t k = 0; k < reduction_.columns.size(); ++k) {
         const std::size_t j = at_index(reduction_.columns[k]);
         program_.column_lower[k] = current_.column_lower[j] / scaling_.column[j];
@@ -142,6 +149,11 @@ void Solver::begin_simplex(std::span<const std::uint8_t> basis, bool is_shared) 
         columns_at_[k] = at_of(basis[at_index(reduction_.columns[k])]);
     for (std::size_t k = 0; k < reduction_.rows.size(); ++k)
         rows_at_[k] = at_of(basis[n + at_index(reduction_.rows[k])]);
+    for (const auto& each : reduction_.dependent) {
+        At& at = rows_at_[at_index(reduction_.row_place[at_index(each.row)])];
+        if (at != At::basic) at = at_of(basis[at_index(each.column)]);
+        if (at == At::zero) at = At::basic;
+    }
     cuts_at_.resize(cuts_->matrix.size());
     for (std::size_t k = 0; k < cuts_at_.size(); ++k) {
         const std::size_t position = n + m + at_index(cuts_->matrix.slot(k));
@@ -244,20 +256,27 @@ void Solver::read_simplex(bool wants_reduced) {
         s.primal[at_index(reduction_.columns[k])] = simplex_->primal()[k];
     for (std::size_t k = 0; k < reduction_.rows.size(); ++k)
         s.dual[at_index(reduction_.rows[k])] = simplex_->dual(k);
+    for (const auto& each : reduction_.dependent)
+        s.primal[at_index(each.column)] +=
+            simplex_->row_activity()[at_index(reduction_.row_place[at_index(each.row)])];
     s.cut_dual.clear();
     for (const auto& each : reduction_.determined) s.dual[at_index(each.row)] = 0.0;
     const CutMatrix& cuts = cuts_->matrix;
-    for (const std::int32_t j : cuts.given_columns()) given_cut_dual_[at_index(j)] = 0.0;
+    const auto left = cuts.left_columns();
+    for (const std::int32_t j : left) left_cut_dual_[at_index(j)] = 0.0;
     simplex_->for_each_tight_cut([&](std::size_t k, double dual) {
         if (dual == 0.0) return;
         s.cut_dual.emplace_back(cuts.slot(k), dual * cuts.scale(k));
-        for (std::size_t j = 0; j < cuts.given_columns().size(); ++j)
-            given_cut_dual_[at_index(cuts.given_columns()[j])] += dual * cuts.given_entry(j, k);
+        for (std::size_t j = 0; j < left.size(); ++j)
+            left_cut_dual_[at_index(left[j])] += dual * cuts.left_entry(j, k);
     });
+    for (const auto& each : reduction_.dependent)
+        s.dual[at_index(each.row)] =
+            -(s.dual[at_index(each.row)] + left_cut_dual_[at_index(each.column)]) / each.coefficient;
     for (std::size_t k = reduction_.determined.size(); k-- > 0;) {
         const auto& each = reduction_.determined[k];
         const std::size_t j = at_index(each.column);
-        double left = current_.cost[j] * scaling_.column[j] * scaling_.cost - given_cut_dual_[j];
+        double left = current_.cost[j] * scaling_.column[j] * scaling_.cost - left_cut_dual_[j];
         for (const Entry* e = reduction_.given_by_column.begin(j); e != reduction_.given_by_column.end(j); ++e)
             left -= e->value * s.dual[at_index(e->index)];
         s.dual[at_index(each.row)] = left / each.coefficient;
@@ -267,6 +286,9 @@ void Solver::read_simplex(bool wants_reduced) {
         for (std::size_t k = 0; k < reduction_.columns.size(); ++k)
             if (simplex_->column_at(k) != At::basic)
                 s.reduced_cost[at_index(reduction_.columns[k])] = simplex_->reduced_cost()[k];
+        for (const auto& each : reduction_.dependent)
+            s.reduced_cost[at_index(each.column)] =
+                simplex_->dual(at_index(reduction_.row_place[at_index(each.row)]));
     }
     s.iterations = simplex_->iterations();
 }
@@ -319,6 +341,11 @@ void Solver::store_basis(std::span<std::uint8_t> basis) {
         basis[at_index(reduction_.columns[k])] = static_cast<std::uint8_t>(simplex_->column_at(k));
     for (std::size_t k = 0; k < reduction_.rows.size(); ++k)
         basis[n + at_index(reduction_.rows[k])] = static_cast<std::uint8_t>(simplex_->row_at(k));
+    for (const auto& each : reduction_.dependent) {
+        std::uint8_t& of_row = basis[n + at_index(each.row)];
+        basis[at_index(each.column)] = of_row;
+        of_row = static_cast<std::uint8_t>(At::lower);
+    }
     simplex_->for_each_tight_cut([&](std::size_t k, double) {
         basis[n + template_.rows() + at_index(cuts_->matrix.slot(k))] = static_cast<std::uint8_t>(At::lower);
     });

@@ -133,7 +133,7 @@ private:
     bool is_from_highs_ = false;            // whether the last solution is HiGHS's
     Solution solution_;
     std::vector<double> row_side_;
-    std::vector<double> given_cut_dual_;  // by column: cuts' part in the dual equation of a determined column
+    std::vector<double> left_cut_dual_;  // by column: cuts' part in the dual equation of one that left the program
     std::vector<At> columns_at_, rows_at_, cuts_at_;
     std::vector<std::uint8_t> handed_basis_;
     DualSimplex::Inverted kept_;  // of `kept_basis_`, with the cuts of `kept_version_`
