@@ -7,9 +7,6 @@ namespace cobre::lp {
 
 namespace {
 
-// Below this a coefficient is no safe divisor: the scaled ones lie around 1.
-constexpr double least_coefficient = 1e-6;
-
 SparseLines scaled_rows(const Model& model, const Scaling& scaling) {
     SparseLines rows;
     for (std::size_t i = 0; i < model.rows(); ++i) {
@@ -33,14 +30,14 @@ std::vector<char> columns_that_may_leave(const Model& model, const PatchPlan& pl
     return may_be;
 }
 
+}  // namespace
+
 std::vector<char> equations(const Model& model, const PatchPlan& plan) {
     std::vector<char> is_equation(model.rows());
     for (std::size_t i = 0; i < model.rows(); ++i) is_equation[i] = model.row_lower[i] == model.row_upper[i];
     for (const std::int32_t i : plan.rows()) is_equation[static_cast<std::size_t>(i)] = plan.keeps_equal(i);
     return is_equation;
 }
-
-}  // namespace
 
 SparseLines SparseLines::transposed(std::size_t n) const {
     SparseLines result;

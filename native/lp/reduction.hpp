@@ -27,6 +27,12 @@ inline double slack_of(double tolerance, double limit) noexcept {
     return tolerance * std::max(1.0, 1e-4 * std::abs(limit));
 }
 
+// Below this a coefficient is no safe divisor: the scaled ones lie around 1.
+inline constexpr double least_coefficient = 1e-6;
+
+// By row: whether it is an equation for all parameters.
+std::vector<char> equations(const Model& model, const PatchPlan& plan);
+
 struct Reduction {
     struct Determined {
         std::int32_t row;

@@ -28,6 +28,7 @@ Solver::Solver(std::shared_ptr<const HighsLibrary> highs, Model model, PatchPlan
       settings_(settings),
       scaling_(Scaling::of(template_, observation_.future_cost_column)),
       reduction_(Reduction::of(template_, plan_, scaling_, observation_.future_cost_column)),
+      forced_(template_, plan_, scaling_, reduction_),
       cuts_(std::move(cuts)) {
     if (!cuts_)
         cuts_ = std::make_shared<SharedCuts>(
@@ -128,6 +129,7 @@ bool Solver::fill_program() {
         program_.column_upper[k] = current_.column_upper[j] / scaling_.column[j];
         program_.cost[k] = current_.cost[j] * scaling_.column[j] * scaling_.cost;
     }
+    forced_.fix(program_, settings_.feasibility_tolerance);
     cuts_->matrix.open_sides(solution_.primal, program_.cut_lower);
     return true;
 }
@@ -139,7 +141,8 @@ void Solver::begin_simplex(std::span<const std::uint8_t> basis, bool is_shared) 
         return;
     }
     const std::size_t version = cuts_->pool.version();
-    if (is_shared && kept_version_ == version && std::ranges::equal(basis, kept_basis_)) {
+    if (is_shared && kept_version_ == version && std::ranges::equal(basis, kept_basis_) &&
+        std::ranges::equal(forced_.rows(), kept_forced_)) {
         simplex_->begin(kept_);
         return;
     }
@@ -154,6 +157,7 @@ void Solver::begin_simplex(std::span<const std::uint8_t> basis, bool is_shared) 
         if (at != At::basic) at = at_of(basis[at_index(each.column)]);
         if (at == At::zero) at = At::basic;
     }
+    forced_.leave(columns_at_, rows_at_);
     cuts_at_.resize(cuts_->matrix.size());
     for (std::size_t k = 0; k < cuts_at_.size(); ++k) {
         const std::size_t position = n + m + at_index(cuts_->matrix.slot(k));
@@ -162,6 +166,7 @@ void Solver::begin_simplex(std::span<const std::uint8_t> basis, bool is_shared) 
     simplex_->begin(columns_at_, rows_at_, cuts_at_, is_shared ? &kept_ : nullptr);
     if (is_shared) {
         kept_basis_.assign(basis.begin(), basis.end());
+        kept_forced_.assign(forced_.rows().begin(), forced_.rows().end());
         kept_version_ = version;
     }
 }
@@ -256,6 +261,9 @@ void Solver::read_simplex(bool wants_reduced) {
         s.primal[at_index(reduction_.columns[k])] = simplex_->primal()[k];
     for (std::size_t k = 0; k < reduction_.rows.size(); ++k)
         s.dual[at_index(reduction_.rows[k])] = simplex_->dual(k);
+    forced_.find_duals(simplex_->reduced_cost(), [&](std::int32_t row, double dual) {
+        s.dual[at_index(reduction_.rows[at_index(row)])] += dual;
+    });
     for (const auto& each : reduction_.dependent)
         s.primal[at_index(each.column)] +=
             simplex_->row_activity()[at_index(reduction_.row_place[at_index(each.row)])];
@@ -286,6 +294,9 @@ void Solver::read_simplex(bool wants_reduced) {
         for (std::size_t k = 0; k < reduction_.columns.size(); ++k)
             if (simplex_->column_at(k) != At::basic)
                 s.reduced_cost[at_index(reduction_.columns[k])] = simplex_->reduced_cost()[k];
+        forced_.each_reduced([&](std::int32_t column, double by) {
+            s.reduced_cost[at_index(reduction_.columns[at_index(column)])] += by;
+        });
         for (const auto& each : reduction_.dependent)
             s.reduced_cost[at_index(each.column)] =
                 simplex_->dual(at_index(reduction_.row_place[at_index(each.row)]));
@@ -337,10 +348,13 @@ void Solver::store_basis(std::span<std::uint8_t> basis) {
     std::fill(basis.begin(), basis.end(), basic);
     for (const auto& each : reduction_.determined)
         basis[n + at_index(each.row)] = static_cast<std::uint8_t>(At::lower);
+    for (std::size_t k = 0; k < reduction_.columns.size(); ++k) columns_at_[k] = simplex_->column_at(k);
+    for (std::size_t k = 0; k < reduction_.rows.size(); ++k) rows_at_[k] = simplex_->row_at(k);
+    forced_.enter(columns_at_, rows_at_);
     for (std::size_t k = 0; k < reduction_.columns.size(); ++k)
-        basis[at_index(reduction_.columns[k])] = static_cast<std::uint8_t>(simplex_->column_at(k));
+        basis[at_index(reduction_.columns[k])] = static_cast<std::uint8_t>(columns_at_[k]);
     for (std::size_t k = 0; k < reduction_.rows.size(); ++k)
-        basis[n + at_index(reduction_.rows[k])] = static_cast<std::uint8_t>(simplex_->row_at(k));
+        basis[n + at_index(reduction_.rows[k])] = static_cast<std::uint8_t>(rows_at_[k]);
     for (const auto& each : reduction_.dependent) {
         std::uint8_t& of_row = basis[n + at_index(each.row)];
         basis[at_index(each.column)] = of_row;

@@ -15,6 +15,7 @@
 
 #include "lp/cut_matrix.hpp"
 #include "lp/cuts.hpp"
+#include "lp/forced_rows.hpp"
 #include "lp/highs_library.hpp"
 #include "lp/highs_program.hpp"
 #include "lp/model.hpp"
@@ -124,6 +125,7 @@ private:
     Settings settings_;
     Scaling scaling_;
     Reduction reduction_;
+    ForcedRows forced_;
     std::shared_ptr<SharedCuts> cuts_;
     Counters counters_;
     BoundedProgram program_;
@@ -136,8 +138,9 @@ private:
     std::vector<double> left_cut_dual_;  // by column: cuts' part in the dual equation of one that left the program
     std::vector<At> columns_at_, rows_at_, cuts_at_;
     std::vector<std::uint8_t> handed_basis_;
-    DualSimplex::Inverted kept_;  // of `kept_basis_`, with the cuts of `kept_version_`
+    DualSimplex::Inverted kept_;  // of `kept_basis_` without `kept_forced_`, with the cuts of `kept_version_`
     std::vector<std::uint8_t> kept_basis_;
+    std::vector<std::int32_t> kept_forced_;
     std::size_t kept_version_ = 0;
 };
 
