@@ -87,8 +87,7 @@ void CutMatrix::open_sides(std::span<const double> primal, std::vector<double>& 
 }
 
 std::int32_t CutMatrix::most_violated(std::span<const double> x, std::span<const double> activity,
-                                      std::span<const double> sides, Evaluation& before,
-                                      double& violation) const {
+                                      std::span<const double> sides, Evaluation& before, double& violation) const {
     const bool is_first = before.x.empty();
     if (is_first) {
         before.x.assign(columns_.size() + defining_rows_.size(), 0.0);

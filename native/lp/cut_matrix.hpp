@@ -48,7 +48,8 @@ public:
     // How much each cut is violated where it was looked at last; memory of the caller.
     struct Evaluation {
         std::vector<double> violations;
-        std::vector<double> x;  // of columns() and defining_rows(); empty: the next evaluation begins with the sides
+        std::vector<double>
+            x;  // of columns() and defining_rows(); empty: the next evaluation begins with the sides
         std::vector<double> factors;
         std::vector<const double*> changed;
     };

@@ -1,9 +1,9 @@
 // Equations that leave their columns no choice.
 //
-// A thermal that was decided to run at its limit, or not to run, has to do so in every block of the stage: the side
-// of its equation is the greatest sum, or the least, that the limits of the columns allow. Then each column is at a
-// limit, the equation holds by itself, and neither need be optimised. Which equations those are depends on the
-// parameters of the solve. Their duals follow from the reduced costs of the columns.
+// A thermal that was decided to run at its limit, or not to run, has to do so in every block of the stage: the
+// side of its equation is the greatest sum, or the least, that the limits of the columns allow. Then each column
+// is at a limit, the equation holds by itself, and neither need be optimised. Which equations those are depends on
+// the parameters of the solve. Their duals follow from the reduced costs of the columns.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ public:
     std::span<const std::int32_t> rows() const noexcept { return forced_; }
     // A start basis without forced rows and the columns that stood for them.
     void leave(std::span<At> columns, std::span<At> rows) const noexcept;
-    // To be called after a solve, with the reduced costs of its columns by place. Calls add(row, dual) for what each
-    // forced row has to be given, so that reduced costs have the right sign with the limits of the program.
+    // To be called after a solve, with the reduced costs of its columns by place. Calls add(row, dual) for what
+    // each forced row has to be given, so that reduced costs have the right sign with the limits of the program.
     template <class Add>
     void find_duals(std::span<const double> reduced_cost, Add&& add) {
         shifts_.clear();
@@ -72,8 +72,8 @@ private:
 
     std::vector<Term> terms_;
     std::vector<Candidate> candidates_;
-    std::vector<std::int32_t> forced_;  // candidates that are
-    std::vector<Shift> shifts_;         // of each of these
+    std::vector<std::int32_t> forced_;       // candidates that are
+    std::vector<Shift> shifts_;              // of each of these
     std::vector<char> is_fixed_, at_lower_;  // by column
 };
 

@@ -88,8 +88,8 @@ Reduction Reduction::of(const Model& model, const PatchPlan& plan, const Scaling
     return r;
 }
 
-// Columns without a cost of their own that stand in one row only, an equation, if their limits can hardly bind: all
-// terms of the equation have the sign that the column may have. A row defines one column, the first.
+// Columns without a cost of their own that stand in one row only, an equation, if their limits can hardly bind:
+// all terms of the equation have the sign that the column may have. A row defines one column, the first.
 void Reduction::find_dependent(const Model& model, const PatchPlan& plan, const SparseLines& all,
                                const std::vector<char>& may_leave, const std::vector<char>& is_equation) {
     std::vector<char> has_cost(model.columns());
@@ -117,8 +117,7 @@ void Reduction::find_dependent(const Model& model, const PatchPlan& plan, const 
         const std::size_t i = at_index(only->index);
         const bool is_bounded = model.column_lower[j] != -INFINITY;
         if (is_bounded && !std::all_of(all.begin(i), all.end(i), [&](const Entry& e) {
-                return column_place[at_index(e.index)] < 0 || at_index(e.index) == j ||
-                       grows_with(e, only->value);
+                return column_place[at_index(e.index)] < 0 || at_index(e.index) == j || grows_with(e, only->value);
             }))
             continue;
         is_taken[i] = 1;

@@ -107,6 +107,7 @@ private:
         double room;         // |reduced cost|
         double alpha;        // > 0
         double range;        // between its bounds
+        double limit;        // of the dual step, with half the tolerance
     };
     struct Placed {
         std::int32_t column;
@@ -120,9 +121,11 @@ private:
     double side(const Tight& tight) const noexcept;
     double slack_tolerance(double bound) const noexcept;
     double activity(std::int32_t row, const double* cut) const noexcept;
+    // Entries of tight row t if it is a cut, by column; else null.
     const double* cut_row(std::size_t t) const noexcept {
-        return cut_rows_.data() + tight_[t].cut * static_cast<std::ptrdiff_t>(n_);
+        return tight_[t].cut < 0 ? nullptr : cut_rows_.data() + at_index(tight_[t].cut) * at_index(n_);
     }
+    void find_cut_columns();
     void keep_cut(std::size_t t);
     void forget_cut(std::size_t t);
     void gather_cut(std::int32_t row, std::vector<double>& out) const;
@@ -147,6 +150,7 @@ private:
     std::size_t row_of_inverse(const Leaving& leaving);
     template <class Row, class Cut>
     void each_part(const Leaving& leaving, Row&& row, Cut&& cut) const;
+    std::span<const std::int32_t> touched() const noexcept { return std::span(touched_).first(n_touched_); }
     void tableau_row(const Leaving& leaving);
     void collect_candidates(double sign);
     std::int32_t ratio_test(double slope);
@@ -163,10 +167,10 @@ private:
     const std::int32_t n_, m_;
     const double tolerance_;
     const int iteration_limit_;
-    // Columns that stand in cuts, by themselves or in a row that defines another: first the former, in their order.
+    // Columns in the entries of cuts: those of the matrix of cuts in its order, then those of defining rows.
     std::vector<std::int32_t> cut_columns_;
     std::vector<char> is_in_cuts_;
-    std::vector<char> is_state_;          // columns of the cuts but the future cost
+    std::vector<char> is_state_;  // columns of the cuts but the future cost
     std::int32_t first_in_cuts_ = 0, end_of_cuts_ = 0;
     bool are_cuts_wide_ = false;  // whether most columns between these two stand in cuts
 
@@ -174,8 +178,8 @@ private:
     std::vector<std::int32_t> basic_;  // column in each position
     std::vector<Tight> tight_;
     std::vector<std::size_t> tight_cuts_;  // positions of cuts among the tight rows, ascending
-    std::vector<std::int32_t> place_;     // of each row among the tight ones, or -1
-    std::vector<std::int32_t> position_;  // of each column among the basic ones, or -1
+    std::vector<std::int32_t> place_;      // of each row among the tight ones, or -1
+    std::vector<std::int32_t> position_;   // of each column among the basic ones, or -1
     std::vector<At> at_;
     std::vector<double> way_;       // of each column: 1 if it can only grow, -1 if it can only shrink, else 0
     bool has_free_ = false;         // whether a nonbasic column can do both
@@ -196,9 +200,11 @@ private:
     std::vector<double> rho_, alpha_, column_, change_, own_cut_;
     CutMatrix::Evaluation evaluation_;
     bool is_wide_ = false;               // whether alpha_ is looked at from end to end, not by touched_
-    std::vector<std::int32_t> touched_;  // columns whose alpha_ may not be 0
+    std::vector<std::int32_t> touched_;  // the first n_touched_: columns whose alpha_ may not be 0
+    std::size_t n_touched_ = 0;
     std::vector<std::uint8_t> is_touched_;
-    std::vector<std::int32_t> used_, found_;
+    std::vector<std::int32_t> used_;
+    std::vector<std::int32_t> found_;  // has room for every column, row or position
     std::vector<std::size_t> stopping_;
     std::vector<Candidate> candidates_;
     std::vector<std::int32_t> passed_;

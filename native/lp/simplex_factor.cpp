@@ -113,7 +113,7 @@ void DualSimplex::factor() {
         column_times_inverse(column, column_);
         std::size_t best = k;
         double largest = singular;
-        found_.resize(k + kernel_room);
+        found_.resize(std::max(found_.size(), k + kernel_room));
         const std::size_t n_found = filled(column_.data(), k, found_.data());
         for (std::size_t f = 0; f < n_found; ++f) {
             const std::size_t t = at_index(found_[f]);

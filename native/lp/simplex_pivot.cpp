@@ -63,11 +63,11 @@ void DualSimplex::each_part(const Leaving& leaving, Row&& row, Cut&& cut) const 
 // looked at from end to end, otherwise by the list of those that have one.
 void DualSimplex::tableau_row(const Leaving& leaving) {
     if (is_wide_) std::fill(alpha_.begin(), alpha_.end(), 0.0);
-    for (const std::int32_t column : touched_) {
+    for (const std::int32_t column : touched()) {
         alpha_[at_index(column)] = 0.0;
         is_touched_[at_index(column)] = 0;
     }
-    touched_.clear();
+    n_touched_ = 0;
     is_wide_ = row_of_inverse(leaving) * wide_share > at_index(n_);
     double* alpha = alpha_.data();
     if (is_wide_) {
@@ -79,7 +79,6 @@ void DualSimplex::tableau_row(const Leaving& leaving) {
                   [&](const double* entries, double factor) { add_cut(entries, factor, alpha); });
         return;
     }
-    touched_.resize(at_index(n_) + 1);  // one more: without a branch, a column that is known is written, too
     std::int32_t* touched = touched_.data();
     std::uint8_t* is_touched = is_touched_.data();
     std::size_t n_touched = 0;
@@ -96,7 +95,7 @@ void DualSimplex::tableau_row(const Leaving& leaving) {
     each_part(leaving, add_row, [&](const double* entries, double factor) {
         for (const std::int32_t column : cut_columns_) add(column, factor * entries[column]);
     });
-    touched_.resize(n_touched);
+    n_touched_ = n_touched;
 }
 
 // Nonbasic variables whose reduced cost falls as the dual step grows.
@@ -105,33 +104,34 @@ void DualSimplex::collect_candidates(double sign) {
     const double *alpha = alpha_.data(), *way = way_.data(), *d = d_.data();
     std::size_t n_found = 0;
     if (is_wide_) {
-        found_.resize(at_index(n_) + kernel_room);
         n_found = products_above(sign, alpha, way, no_pivot, at_index(n_), found_.data());
     } else {
-        found_.resize(touched_.size() + 1);
         std::int32_t* found = found_.data();
-        for (const std::int32_t column : touched_) {
+        for (const std::int32_t column : touched()) {
             found[n_found] = column;
             n_found += sign * alpha[column] * way[column] > no_pivot;
         }
     }
+    const double relax = 0.5 * tolerance_;
+    const auto add_candidate = [&](std::int32_t index, double room, double size, double range) {
+        candidates_.push_back({index, room, size, range, (room + relax) / size});
+    };
     candidates_.reserve(n_found);
     for (std::size_t f = 0; f < n_found; ++f) {
         const std::size_t j = at_index(found_[f]);
-        candidates_.push_back({found_[f], std::max(0.0, way[j] * d[j]), std::abs(alpha[j]),
-                               program_.column_upper[j] - program_.column_lower[j]});
+        add_candidate(found_[f], std::max(0.0, way[j] * d[j]), std::abs(alpha[j]),
+                      program_.column_upper[j] - program_.column_lower[j]);
     }
     if (has_free_)
         for (std::int32_t j = 0; j < n_; ++j)
             if (at_[at_index(j)] == At::zero && std::abs(alpha[j]) > no_pivot)
-                candidates_.push_back({j, 0.0, std::abs(alpha[j]), INFINITY});
+                add_candidate(j, 0.0, std::abs(alpha[j]), INFINITY);
     for (const std::int32_t used : used_) {
         const std::size_t t = at_index(used);
         const double side_of = tight_[t].at == At::lower ? 1.0 : -1.0;
         if (!(sign * rho_[t] * side_of > no_pivot)) continue;
         const double range = row_upper(tight_[t].row) - row_lower(tight_[t].row);
-        if (range != 0.0)
-            candidates_.push_back({n_ + used, std::max(0.0, side_of * y_[t]), std::abs(rho_[t]), range});
+        if (range != 0.0) add_candidate(n_ + used, std::max(0.0, side_of * y_[t]), std::abs(rho_[t]), range);
     }
 }
 
@@ -141,22 +141,19 @@ void DualSimplex::collect_candidates(double sign) {
 // the largest coefficient counts, of equals the first.
 std::int32_t DualSimplex::ratio_test(double slope) {
     passed_.clear();
-    const double relax = 0.5 * tolerance_;
     const auto is_state = [this](const Candidate& each) {
         return each.index < n_ && is_state_[at_index(each.index)] != 0 && each.alpha > least_state_pivot;
     };
     while (!candidates_.empty()) {
         double step = INFINITY;
-        for (const Candidate& each : candidates_) step = std::min(step, (each.room + relax) / each.alpha);
+        for (const Candidate& each : candidates_) step = std::min(step, each.limit);
         bool has_state = false;
-        stopping_.resize(candidates_.size());
-        std::size_t n_stopping = 0;
+        stopping_.clear();
         for (std::size_t k = 0; k < candidates_.size(); ++k) {
             if (!(candidates_[k].room <= step * candidates_[k].alpha)) continue;
-            stopping_[n_stopping++] = k;
+            stopping_.push_back(k);
             has_state |= is_state(candidates_[k]);
         }
-        stopping_.resize(n_stopping);
         if (has_state) std::erase_if(stopping_, [&](std::size_t k) { return !is_state(candidates_[k]); });
         double left = slope;
         const Candidate* chosen = nullptr;
@@ -277,7 +274,7 @@ DualSimplex::Step DualSimplex::pivot(const Leaving& leaving) {
     if (dual_step * sign < 0.0) dual_step = 0.0;
     if (dual_step != 0.0) {
         if (is_wide_) add_multiple_of_any(d_.data(), -dual_step, alpha_.data(), at_index(n_));
-        for (const std::int32_t j : touched_) d_[at_index(j)] -= dual_step * alpha_[at_index(j)];
+        for (const std::int32_t j : touched()) d_[at_index(j)] -= dual_step * alpha_[at_index(j)];
         for (std::size_t t = 0; t < y_.size(); ++t) y_[t] -= dual_step * rho_[t];
     }
     reduced = 0.0;
