@@ -1,6 +1,7 @@
 #include "lp/inverse.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lp/kernels.hpp"
 
@@ -123,10 +124,17 @@ void Inverse::exchange(std::size_t p, std::span<const double> column) {
     filled_.clear();
     for_each_in_row(p, [&](std::size_t t, double number) {
         own[t] = number * factor;
-        filled_.push_back(static_cast<std::int32_t>(t));
+        if (std::abs(own[t]) >= rounding) {
+            filled_.push_back(static_cast<std::int32_t>(t));
+        } else {
+            own[t] = 0.0;
+            clear(row_bits(p), t);
+            clear(column_bits(t), p);
+        }
     });
     exchanged_.resize(size_ + kernel_room);
-    exchanged_.resize(filled(column.data(), size_, exchanged_.data()));
+    exchanged_.resize(
+        products_above(1.0, column.data(), column.data(), rounding * rounding, size_, exchanged_.data()));
     changed_.assign(words_, 0);
     const std::size_t n = size_, words = used_words();
     const bool is_sparse = filled_.size() * sparse_share < n;

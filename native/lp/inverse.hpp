@@ -12,6 +12,10 @@
 
 namespace cobre::lp {
 
+// In scaled units, in which coefficients are around 1: what rounding leaves where terms cancel each other. Kept,
+// it would fill the inverse and make every product longer.
+inline constexpr double rounding = 1e-14;
+
 class Inverse {
 public:
     std::size_t size() const noexcept { return size_; }
@@ -43,7 +47,7 @@ public:
     void append(std::span<const double> weights);
     // The column in position p is exchanged; `column` is the inverse times the new one, column[p] not 0.
     void exchange(std::size_t p, std::span<const double> column);
-    // Positions in which the column that was exchanged last is not 0, ascending.
+    // Positions in which the column that was exchanged last is more than rounding, ascending.
     std::span<const std::int32_t> exchanged_rows() const noexcept { return exchanged_; }
     // Position p, in which the logical variable of row t is basic, leaves with that row; the last ones take their
     // places.

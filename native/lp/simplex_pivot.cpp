@@ -37,6 +37,8 @@ std::size_t DualSimplex::row_of_inverse(const Leaving& leaving) {
         if (leaving.index >= m_) gather_cut(leaving.index, own_cut_);
         weights_of_row(leaving.index);
     }
+    for (double& each : rho_)
+        if (std::abs(each) < rounding) each = 0.0;
     used_.resize(k + kernel_room);
     used_.resize(filled(rho_.data(), k, used_.data()));
     std::size_t entries = 0;
