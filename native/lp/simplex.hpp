@@ -70,6 +70,15 @@ public:
 
     // False: there is no answer that holds to the tolerance. The basis is then of no use.
     bool solve();
+    // The same by another way, where `solve` found no answer: near the optimum of a policy cuts are nearly
+    // parallel, and one basis of several may be too close to singular.
+    bool solve_from_slacks() {
+        const int before = iterations_;
+        begin_from_slacks();
+        const bool is_solved = solve();
+        iterations_ += before;
+        return is_solved;
+    }
     // To be called when costs have changed since the last solve.
     void costs_have_changed() { are_duals_known_ = false; }
 

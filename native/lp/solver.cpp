@@ -182,7 +182,7 @@ Status Solver::solve_one(std::span<const std::uint8_t> start, bool is_shared, bo
         } else if (!plan_.column_costs().empty()) {
             simplex_->costs_have_changed();
         }
-        is_from_highs_ = !(is_within && simplex_->solve());
+        is_from_highs_ = !(is_within && (simplex_->solve() || simplex_->solve_from_slacks()));
         is_simplex_ready_ = !is_from_highs_;
         if (!is_from_highs_) return Status::optimal;
         ++counters_.handed_over;
