@@ -12,9 +12,9 @@ from cobre.comm import LocalCommunicator, run
 from cobre.core.horizon import RiskMeasure
 from cobre.errors import CobreError, SolverError
 from cobre.sddp.backward import give_cuts_to_outcomes
-from cobre.sddp.board import Board
 from cobre.sddp.chain import Chain
 from cobre.sddp.passes import Passes
+from cobre.sddp.shared_trial_points import SharedTrialPoints
 from cobre.sddp.training import train
 from cobre.sddp.workspace import open_workspace
 from sddp.cases import make_case
@@ -115,60 +115,60 @@ class WithLittleMemory:
         return getattr(self._comm, name)
 
 
-def _digests_and_boards(comm, regions):
+def _digests_and_sharing(comm, regions):
     """Of a study, where ``regions`` can be made once its passes have begun."""
     found = []
-    made = Board.of
+    made = SharedTrialPoints.of
 
     def noted(group, *shape, can_claim):
-        board = made(WithLittleMemory(group, regions), *shape, can_claim=can_claim)
-        found.append(board)
-        return board
+        shared = made(WithLittleMemory(group, regions), *shape, can_claim=can_claim)
+        found.append(shared)
+        return shared
 
-    Board.of = noted
+    SharedTrialPoints.of = noted
     used = []
-    publish = Board.publish
-    Board.publish = lambda *arguments: used.append(publish(*arguments)) or used[-1]
+    publish = SharedTrialPoints.publish
+    SharedTrialPoints.publish = lambda *arguments: used.append(publish(*arguments)) or used[-1]
     return digest(train(comm, cases()["sampled"])), found[0] is not None, used
 
 
 @pytest.mark.parametrize("n_ranks", [2, 3])
 def test_ranks_of_a_machine_claim_trial_points(n_ranks):
     alone = digest(trained(cases()["sampled"]))
-    for found, has_board, used in run(_digests_and_boards, num_workers=n_ranks, backend="shm", args=(100,)):
+    for found, is_shared, used in run(_digests_and_sharing, num_workers=n_ranks, backend="shm", args=(100,)):
         assert found == alone
-        assert has_board
+        assert is_shared
         assert len(used) > 1
         assert all(used)
 
 
-@pytest.mark.parametrize(("regions", "has_board", "used"), [(2, False, []), (3, True, [False])])
-def test_where_shared_memory_ends_each_rank_solves_its_own_trial_points(regions, has_board, used):
+@pytest.mark.parametrize(("regions", "is_shared", "used"), [(2, False, []), (3, True, [False])])
+def test_where_shared_memory_ends_each_rank_solves_its_own_trial_points(regions, is_shared, used):
     alone = digest(trained(cases()["sampled"]))
-    expected = [(alone, has_board, used)] * 2
-    assert run(_digests_and_boards, num_workers=2, backend="shm", args=(regions,)) == expected
+    expected = [(alone, is_shared, used)] * 2
+    assert run(_digests_and_sharing, num_workers=2, backend="shm", args=(regions,)) == expected
 
 
-def _boards_left(comm):
-    boards = []
-    made = Board.of
+def _shared_points_left(comm):
+    made_here = []
+    made = SharedTrialPoints.of
 
     def noted(*shape, **options):
-        board = made(*shape, **options)
-        boards.append(weakref.ref(board))
-        return board
+        shared = made(*shape, **options)
+        made_here.append(weakref.ref(shared))
+        return shared
 
-    Board.of = noted
+    SharedTrialPoints.of = noted
     gc.disable()
     try:
         train(comm, cases()["sampled"])
-        return [board() is None for board in boards]
+        return [each() is None for each in made_here]
     finally:
         gc.enable()
 
 
 def test_the_shared_memory_of_a_training_is_freed_at_its_end():
-    assert run(_boards_left, num_workers=2, backend="shm") == [[True]] * 2
+    assert run(_shared_points_left, num_workers=2, backend="shm") == [[True]] * 2
 
 
 def _digest_with_unlike_threads(comm):

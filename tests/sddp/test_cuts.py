@@ -174,8 +174,8 @@ def test_training_frees_the_memory_of_cuts_that_ranks_share(backend, of_cuts):
 
 def test_training_frees_what_ranks_share_to_claim_trial_points():
     of_openings = 2
-    of_board = 5  # claims, states, cuts, and bases, which are outgrown once
-    expected = (of_openings, of_openings + of_board)
+    of_points = 5  # claims, states, cuts, and bases, which are outgrown once
+    expected = (of_openings, of_openings + of_points)
     found = run(_regions_left_by_training, num_workers=2, backend="shm", args=("linked",))
     assert found == [expected] * 2
 

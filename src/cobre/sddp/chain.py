@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cobre.arrays import Floats
-from cobre.comm import Communicator, GroupMember
+from cobre.arrays import Floats, Ints
+from cobre.comm import GroupMember
 from cobre.core.horizon import RiskMeasure
-from cobre.sddp.board import Board
+from cobre.sddp.cuts import insert_cuts, synchronize_cuts
 from cobre.sddp.forecast import Forecast
 from cobre.sddp.itinerary import Step
-from cobre.sddp.stage import StageModel
+from cobre.sddp.shared_trial_points import SharedTrialPoints
+from cobre.sddp.stage import Bases, StageModel
 from cobre.sddp.units import openings_per_block
 from cobre.solver import follow_paths
 
@@ -28,32 +29,41 @@ class _CutStep:
     """A step whose node has a future."""
 
     number: int
+    step: Step
     node: StageModel
     child: StageModel
-    n_points: int
-    """Of all ranks."""
-    paths: list[int]
-    """Of this rank."""
-    counts: list[int]
-    """Numbers in the cuts of each rank."""
-    starts: list[int]
-    block_length: int
-    risk: RiskMeasure | None
-    """None: the expectation."""
+
+    @property
+    def block_length(self) -> int:
+        return openings_per_block(self.child.n_openings, len(self.step))
 
     @property
     def can_be_claimed(self) -> bool:
         """Whether a trial point is one unit of work, and this rank one thread."""
         return self.block_length >= self.child.n_openings and not self.child.solver.is_threaded
 
-    @classmethod
-    def of(cls, number: int, step: Step, node: StageModel, child: StageModel) -> _CutStep:
-        width = 1 + node.layout.state_dimension
-        counts = [count * width for count in step.counts]
-        starts = [sum(counts[:rank]) for rank in range(len(counts))]
-        length = openings_per_block(child.n_openings, len(step))
-        risk = node.risk if isinstance(node.risk, RiskMeasure) and not node.risk.is_expectation else None
-        return cls(number, node, child, len(step), step.my_paths, counts, starts, length, risk)
+    def fill_cuts(
+        self,
+        rows: Floats,
+        trial: Floats,
+        iteration: int,
+        paths: Sequence[int],
+        start_bases: Bases | None,
+        claims: Ints | None = None,
+    ) -> None:
+        """Fill ``rows`` with cuts at the ``trial`` points of these ``paths``, or at those that this rank claims."""
+        risk = self.node.risk
+        tail = risk if isinstance(risk, RiskMeasure) and not risk.is_expectation else None
+        self.child.fill_cuts(
+            rows,
+            trial,
+            iteration,
+            paths,
+            self.block_length,
+            start_bases,
+            claims,
+            tail,
+        )
 
 
 class Chain:
@@ -67,12 +77,12 @@ class Chain:
         self.makes_cuts = all(_is_cut_native(node) for node, _ in pairs) and not (models[-1].node.children)
         """Whether `add_cuts` makes the cuts of this study."""
         self._cut_steps = [
-            _CutStep.of(number, steps[number], node, child) for number, (node, child) in enumerate(pairs)
+            _CutStep(number, steps[number], node, child) for number, (node, child) in enumerate(pairs)
         ]
         self._comm = comm
         self._n_paths = len(steps[0])
-        self._board: Board | None = None
-        self._is_board_wanted = True
+        self._shared: SharedTrialPoints | None = None
+        self._is_sharing_wanted = True
         self._stages = [model.index for model in models]
         self._solvers = [model.solver for model in models]
         low, high = zip(*(model.state_limits for model in models), strict=True)
@@ -123,64 +133,47 @@ class Chain:
 
     def add_cuts(self, trajectories: Trajectories, iteration: int) -> None:
         """Collective: a cut for every trial point."""
-        comm = self._comm
-        if self._is_board_wanted:
-            self._board, self._is_board_wanted = self._open_board(), False
-        if self._board is not None and self._publish(self._board, trajectories):
-            self._add_claimed(comm, self._board, iteration)
+        if self._is_sharing_wanted:
+            self._shared, self._is_sharing_wanted = self._open_shared(), False
+        if self._shared is not None and self._publish(self._shared, trajectories):
+            self._add_claimed(self._shared, iteration)
             return
         self.close()
-        for step in reversed(self._cut_steps):
-            trial = trajectories.states[step.number]
-            slots = step.node.pool.open_slots(step.n_points)
-            mine = slots if comm.size == 1 else np.empty((len(trial), slots.shape[1]))
+        for each in reversed(self._cut_steps):
+            trial, pool = trajectories.states[each.number], each.node.pool
+            mine = np.empty((len(trial), 1 + pool.state_dimension))
             if len(trial):
-                child = step.child
-                child.fill_cuts(
-                    mine, trial, iteration, step.paths, step.block_length, child.bases, risk=step.risk
-                )
-            if comm.size > 1:
-                comm.allgatherv(mine, slots, step.counts, step.starts)
-            _insert(step, iteration)
+                each.fill_cuts(mine, trial, iteration, each.step.my_paths, each.child.bases)
+            synchronize_cuts(self._comm, pool, mine, len(each.step), iteration, each.step.counts)
+            each.node.share_cuts()
 
     def close(self) -> None:
         """Collective: free what ranks share."""
-        if self._board is not None:
-            self._board.close()
-        self._board = None
+        if self._shared is not None:
+            self._shared.close()
+        self._shared = None
 
-    def _open_board(self) -> Board | None:
-        can_claim = all(step.can_be_claimed for step in self._cut_steps)  # ranks may have unlike threads
+    def _open_shared(self) -> SharedTrialPoints | None:
+        can_claim = all(each.can_be_claimed for each in self._cut_steps)  # ranks may have unlike threads
         dimension = self._models[0].layout.state_dimension
-        return Board.of(self._comm, len(self._models), self._n_paths, dimension, can_claim=can_claim)
+        return SharedTrialPoints.of(
+            self._comm, len(self._models), self._n_paths, dimension, can_claim=can_claim
+        )
 
-    def _publish(self, board: Board, trajectories: Trajectories) -> bool:
+    def _publish(self, shared: SharedTrialPoints, trajectories: Trajectories) -> bool:
         bases = [model.bases for model in self._models]
         widths = [solver.basis_size for solver in self._solvers]
-        return board.publish(trajectories.first_scenario, trajectories.states, bases, widths)
+        return shared.publish(trajectories.first_scenario, trajectories.states, bases, widths)
 
-    def _add_claimed(self, comm: Communicator, board: Board, iteration: int) -> None:
+    def _add_claimed(self, shared: SharedTrialPoints, iteration: int) -> None:
         """The same where every rank can take every trial point."""
-        for step in reversed(self._cut_steps):
-            number = step.number
-            step.child.fill_cuts(
-                board.rows[number],
-                board.states[number],
-                iteration,
-                range(step.n_points),
-                step.block_length,
-                board.bases(number + 1),
-                board.claims[number],
-                step.risk,
-            )
-            comm.barrier()
-            step.node.pool.open_slots(step.n_points)[:] = board.rows[number]
-            _insert(step, iteration)
-
-
-def _insert(step: _CutStep, iteration: int) -> None:
-    step.node.pool.insert(step.n_points, iteration)
-    step.node.share_cuts()
+        for each in reversed(self._cut_steps):
+            k = each.number
+            rows, bases = shared.rows[k], shared.bases(k + 1)
+            each.fill_cuts(rows, shared.states[k], iteration, range(len(each.step)), bases, shared.claims[k])
+            self._comm.barrier()
+            insert_cuts(each.node.pool, rows, iteration)
+            each.node.share_cuts()
 
 
 def _is_cut_native(node: StageModel) -> bool:

@@ -66,8 +66,8 @@ def forward_pass(
     """
     first, n_paths = contiguous_block(n_scenarios, comm.rank, comm.size)
     if chain is not None and n_paths:
-        of_paths = chain.follow(forecast, initial_state, iteration, first, n_paths)
-        return Trajectories(first, of_paths[0], of_paths[1], steps, of_paths[2])
+        total, left, of_steps = chain.follow(forecast, initial_state, iteration, first, n_paths)
+        return Trajectories(first, total, left, steps, of_steps)
     costs = np.zeros(n_paths)
     states: list[Floats] = []
     visit_costs: list[Floats] = []

@@ -16,7 +16,7 @@ from cobre.errors import AllocationFailed
 from cobre.sddp.stage import Bases
 
 
-class Board:
+class SharedTrialPoints:
     """Trial states, bases and cuts of all paths in shared memory, and which trial points are taken.
 
     A rank fills in what its own paths left (`publish`). Then every rank claims trial points of a step one by one, so
@@ -39,7 +39,7 @@ class Board:
     @classmethod
     def of(
         cls, comm: GroupMember, n_steps: int, n_paths: int, dimension: int, *, can_claim: bool
-    ) -> Board | None:
+    ) -> SharedTrialPoints | None:
         """Collective. None where ranks share no memory, or not enough of it, or not all ``can_claim``."""
         if comm.size == 1 or comm.backend != BackendKind.SHM:
             return None
